@@ -105,7 +105,7 @@ def with_marked(
     Raises:
         UsageError: There is none, and an option says how; or there is one, and an option forbids it.
     """
-    from evenhand.providers.batches.marked import asks_for_batches
+    from evenhand.providers.chat import asks_for_batches
 
     marked = any(map(asks_for_batches, plan.providers))
     policy = policy_of(options, batch=marked)

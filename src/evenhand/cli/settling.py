@@ -254,7 +254,7 @@ def _unless_debugging(
     show: Callable[[ProgressSnapshot], None],
 ) -> Callable[[ProgressSnapshot], None]:
     """Shows progress, but while a debugger has the terminal."""
-    from evenhand.engine.clock import stands_still
+    from evenhand.engine.time_limit import stands_still
 
     def update(now: ProgressSnapshot) -> None:
         if not stands_still():
@@ -267,7 +267,7 @@ def _teller(plan: Plan, out: TextIO, progress: Progress | None) -> Callable[[Tri
     """Prints each trial whole, above the line that says how far the run is."""
     from evenhand.cli.show import verbose_for
     from evenhand.core.wording.words import put_quietly
-    from evenhand.engine.clock import stands_still
+    from evenhand.engine.time_limit import stands_still
 
     verbose = verbose_for(out, plan.variants, plan.repeats)
 

@@ -201,6 +201,11 @@ class Reply(Record, frozen=True, metaclass=CheckedRecord):
         """What scorers of text read of it."""
         return self.text
 
+    @property
+    def billed_later(self) -> bool:
+        """Whether what it costs is said with another answer, as of one that is still being made."""
+        return False
+
 
 class Model(Protocol):
     """What a run lends to a body or a scorer: something that answers. Nobody else opens a connection."""

@@ -35,6 +35,11 @@ class Places(Protocol):
 class RunJournal(Protocol):
     """Keeps what a run sends, receives and comes to. `store.journal.Journal` writes the run file."""
 
+    @property
+    def resumed(self) -> bool:
+        """Whether an earlier session may have recorded answers."""
+        ...
+
     def settled(self) -> Places:
         """The trials that need no more work."""
         ...

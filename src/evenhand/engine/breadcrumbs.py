@@ -171,9 +171,11 @@ def to_set_aside(path: Path, words: list[Word]) -> Mapping[int, CodeError]:
     died = {word.trial: word for word in words}
     counts = {trial: counts.get(trial, 0) + 1 for trial in died}
     often = [trial for trial, count in counts.items() if count >= DEATHS]
-    kept = [str(trial) for trial, count in counts.items() for _ in range(count) if count < DEATHS]
+    remaining = [
+        str(trial) for trial, count in counts.items() for _ in range(count) if count < DEATHS
+    ]
     with contextlib.suppress(OSError):
-        deaths.write_text(" ".join(kept), "utf-8")
+        deaths.write_text(" ".join(remaining), "utf-8")
     what = f"it ended {DEATHS} times without a word"
     return {**_remembered(path, {}), **{one: _took_down(died[one].text, what) for one in often}}
 

@@ -1,21 +1,38 @@
-"""In which role a trial calls models, for which expectation, and what calls that nobody lent a model for have come to.
+"""The models that a trial is lent, in which role and for which expectation it calls them, and calls of nobody's.
 
 An application asks models by itself, with its vendor's SDK. Its calls are found by a context variable, which follows
 into the threads that plain functions run in and into the tasks that they start; `evenhand.recording` makes them.
+
+Calls that belong to no trial: a thread that was there before the run made them, or another process. Nobody can tell
+whose such a call is. A run that replays, or has a budget, refuses it: it asks nobody, or nothing that could pass the
+limit. Any other run lets it go, counts it and names it in its report. Whatever trial was under way meanwhile may have
+made it: what such a trial cost, and what its application did, is then not known.
+
+Other processes that code of a run starts are told by an environment variable what to do, and where to write down what
+they sent. The first byte of that file says whether any of them wrote: it is mapped into memory, as it is looked at
+several times for each trial, and asking for the size of the file takes longer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import mmap
 import os
-from collections.abc import Iterable, Iterator
+import tempfile
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
-from evenhand.core.errors import EvenhandError, ProviderError
-from evenhand.core.message import CallRole
+from evenhand.core.errors import CodeError, EvenhandError, ProviderError
+from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task
 from evenhand.core.provider import Provider
-from evenhand.engine.strangers import Strangers, Witness
+from evenhand.core.sight import REFUSED
+from evenhand.engine.budget import Spending
+from evenhand.providers.configured import reading_by
 
 phase: ContextVar[CallRole] = ContextVar("evenhand_phase", default="subject")
 """What a trial is doing: preparing, asking its subject, or judging."""
@@ -126,3 +143,237 @@ class OwnCalls:
         """Gives up those under way."""
         for task in self.tasks:
             task.cancel()
+
+
+VARIABLE = "EVENHAND_RUN_CALLS"
+_QUIET, _WRITTEN_TO = b"\n", b"!"
+_HINT = (
+    "Make the call in the trial's own thread, in one that it starts, or through asyncio.to_thread; or hand the context "
+    "on with contextvars.copy_context().run."
+)
+
+
+class Witness(Protocol):
+    """A trial that is under way when such a call is made."""
+
+    over: bool
+
+    def halt(self, error: CodeError) -> None:
+        """Keeps it from a verdict, whatever its code makes of the refusal."""
+        ...
+
+    def lose_sight(self, call: str) -> None:
+        """Notes that not all is known of what the trial costs, and of what its application does."""
+        ...
+
+
+class Strangers:
+    """What one run does about calls that belong to none of its trials. Any thread may call it.
+
+    Args:
+        barred: Why nothing may be sent that isn't recorded; empty where it may.
+        tell: Told the name of each call.
+        always: Whether that holds between trials, too.
+    """
+
+    def __init__(self, barred: str, tell: Callable[[str], None], *, always: bool = True) -> None:
+        self._barred = barred
+        self._tell = tell
+        self._always = always
+        self._lock = threading.Lock()
+        self._present: WeakKeyDictionary[Witness, int] = WeakKeyDictionary()
+        handle, path = tempfile.mkstemp(prefix="evenhand-calls-")
+        self._file, self._path = handle, Path(path)
+        os.write(handle, _QUIET)
+        self._read = len(_QUIET)
+        self._flag = mmap.mmap(handle, len(_QUIET), access=mmap.ACCESS_READ)
+        self._before = os.environ.get(VARIABLE)
+        self._setting = f"{'refuse' if barred else 'count'}:{path}"
+        self.process = os.getpid()
+        os.environ[VARIABLE] = self._setting
+        alive.append(self)
+
+    def look(self, trial: Witness) -> None:
+        """A trial begins, is about to be judged, or to be over: what other processes sent meanwhile may be its own."""
+        with self._lock:
+            size = self._size()
+            since = self._present.setdefault(trial, size)
+            if size <= since:
+                return
+            self._present[trial] = size
+        self._collect()
+        for name in self._written(since, size):
+            self._mark(trial, name.removeprefix(REFUSED), refused=name.startswith(REFUSED))
+
+    def meet(self, call: str) -> CodeError | None:
+        """Notes a call; returns why it must not be sent, where it must not."""
+        with self._lock:
+            trials = [trial for trial in self._present if not trial.over]
+        if not trials and not self._always:
+            return None
+        for trial in trials:
+            self._mark(trial, call, refused=bool(self._barred))
+        self._tell(f"{REFUSED if self._barred else ''}{call}")
+        return refusal(call, self._barred) if self._barred else None
+
+    def close(self) -> None:
+        """The run is over."""
+        if self._file < 0:
+            return
+        alive.remove(self)
+        self._collect()
+        if os.environ.get(VARIABLE) == self._setting:
+            if self._before is None:
+                del os.environ[VARIABLE]
+            else:
+                os.environ[VARIABLE] = self._before
+        self._flag.close()
+        os.close(self._file)
+        self._file = -1
+        self._path.unlink(missing_ok=True)
+
+    def _size(self) -> int:
+        """How long the file is; without asking for it, where nobody has written."""
+        if self._file < 0 or self._flag[:] == _QUIET:
+            return len(_QUIET)
+        return os.fstat(self._file).st_size
+
+    def _mark(self, trial: Witness, call: str, *, refused: bool) -> None:
+        if refused:
+            trial.halt(refusal(call, self._barred))
+        else:
+            trial.lose_sight(call)
+
+    def _collect(self) -> None:
+        with self._lock:
+            since, self._read = self._read, os.fstat(self._file).st_size
+            names = self._written(since, self._read)
+        for name in names:
+            self._tell(name)
+
+    def _written(self, since: int, size: int) -> list[str]:
+        return os.pread(self._file, size - since, since).decode("utf-8", "replace").splitlines()
+
+
+alive: list[Strangers] = []
+"""Those of the runs that are under way in this process."""
+
+
+def meet(call: str) -> CodeError | None:
+    """Notes a call that belongs to no trial, in whatever run may be its; returns why it must not be sent.
+
+    Args:
+        call: What it is, such as `POST api.openai.com/v1/responses`.
+    """
+    here = [one for one in alive if one.process == os.getpid()]
+    if here:
+        errors = [one.meet(call) for one in here]
+        return next(filter(None, errors), None)
+    return _meet_outside(call)
+
+
+def refusal(call: str, why: str) -> CodeError:
+    """What to say of a call that was not sent."""
+    return CodeError(
+        f"a call of a recording client belongs to no trial, and was not sent as {why}: {call}",
+        hint=_HINT,
+    )
+
+
+def _meet_outside(call: str) -> CodeError | None:
+    """Refuses or notes a call that belongs to no trial, in another process than a run's own; None lets it pass."""
+    what, _, path = os.environ.get(VARIABLE, "").partition(":")
+    if not path:
+        return None
+    refused = what == "refuse"
+    line = f"{REFUSED if refused else ''}{' '.join(call.split())}\n".encode()
+    try:
+        # The flag first: whoever could read the line knows that there is one.
+        _write(path, _WRITTEN_TO, 0)
+        _write(path, line, os.O_APPEND)
+    except OSError:  # the run is over
+        return None
+    why = "the run that this process belongs to replays, or has a budget"
+    return refusal(call, why) if refused else None
+
+
+def _write(path: str, data: bytes, flags: int) -> None:
+    handle = os.open(path, os.O_WRONLY | flags | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        os.write(handle, data)
+    finally:
+        os.close(handle)
+
+
+class Borrower(Protocol):
+    """The trial that a model is lent to, as far as the model tells it what it answered."""
+
+    prompt_text: str
+    reply: Reply | None
+    spending: Spending
+
+
+Ask = Callable[[Provider, Prompt, CallRole], Awaitable[Reply]]
+"""Asks for the trial, with journal, cache, limits, budget and retries."""
+
+
+class LentModel:
+    """A provider, lent to one trial in one role."""
+
+    __slots__ = ("_ask", "_provider", "_role", "_trial")
+
+    def __init__(self, trial: Borrower, ask: Ask, provider: Provider, role: CallRole) -> None:
+        self._trial = trial
+        self._ask = ask
+        self._provider = provider
+        self._role: CallRole = role
+
+    @property
+    def name(self) -> str:
+        return self._provider.label
+
+    @property
+    def provider(self) -> Provider:
+        """What is lent."""
+        return self._provider
+
+    async def generate(self, prompt: Prompt | str | Messages) -> Reply:
+        prompt = prompt if isinstance(prompt, Prompt) else Prompt.of(prompt)
+        trial, role = self._trial, self._role
+        if role == "subject":
+            if phase.get() == "setup":  # lent to an eval, and asked by what prepares it
+                role = "setup"
+            else:
+                trial.prompt_text = prompt.text
+        provider = reading_by(self._provider, prompt.config) if prompt.config else self._provider
+        reply = await self._ask(provider, prompt, role)
+        trial.spending.add(reply, role)
+        if role == "subject":
+            trial.reply = reply
+        return reply
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if len(texts) == 1:
+            return [await self._measure(texts[0], "embed")]
+        unique = dict.fromkeys(texts)  # the same text twice is one question
+        tasks = {text: asyncio.ensure_future(self._measure(text, "embed")) for text in unique}
+        try:
+            await asyncio.gather(*tasks.values())
+        except BaseException:
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.wait(tasks.values())
+            raise
+        return [tasks[text].result() for text in texts]
+
+    async def classify(self, text: str) -> dict[str, float]:
+        return await self._measure(text, "classify")
+
+    async def moderate(self, text: str) -> dict[str, float]:
+        return await self._measure(text, "moderate")
+
+    async def _measure(self, text: str, task: Task) -> Any:
+        prompt = Prompt((Message("user", text),), text, task=task)
+        reply = await self._ask(self._provider, prompt, self._role)
+        self._trial.spending.add(reply, self._role)
+        return reply.output

@@ -31,8 +31,8 @@ def ended(body: bytes, reply: Reply, *, attempts: int, wasted: int) -> CallEnd:
 
 def worth_keeping(reply: Reply) -> bool:
     """Whether another run may be given this reply: not what was cut off, refused or empty."""
-    said = reply.text or reply.output  # a vector has no text
-    return not reply.refused and reply.finish_reason != "length" and said not in ("", None)
+    answer = reply.text or reply.output  # a vector has no text
+    return not reply.refused and reply.finish_reason != "length" and answer not in ("", None)
 
 
 def _oddity(reply: Reply) -> str:

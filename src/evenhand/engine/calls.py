@@ -44,7 +44,6 @@ from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.scripted import request_name
 from evenhand.core.secrets import known, shown
 from evenhand.core.variant import Variant, identity
-from evenhand.engine.answers import answer_in
 from evenhand.engine.backing import (
     Answers,
     CallAccount,
@@ -54,14 +53,14 @@ from evenhand.engine.backing import (
     RunJournal,
 )
 from evenhand.engine.budget import NOTHING, Reservation, asked_with
-from evenhand.engine.call_context import add_asked
+from evenhand.engine.call_context import Strangers, add_asked
 from evenhand.engine.call_ends import ended, worth_keeping
 from evenhand.engine.flight import Flight
+from evenhand.engine.outcome import answer_in
 from evenhand.engine.pace import Permit
 from evenhand.engine.replay.answering import Replay, recorded_error
 from evenhand.engine.replay.application_calls import Tools, missed
 from evenhand.engine.reuse import Taken, Taking, checks_of
-from evenhand.engine.strangers import Strangers
 from evenhand.engine.trial import LiveTrial
 
 if TYPE_CHECKING:
@@ -82,7 +81,6 @@ class CallDesk:
         limits: CallLimits,
         budget: CallBudget,
         host: Host,
-        replaying: bool,
         delay_s: float = 0.0,
         taking: Taking | None = None,
         replays: Mapping[int, Replay] | None = None,
@@ -93,7 +91,7 @@ class CallDesk:
         self._limits = limits
         self._budget = budget
         self._host = host
-        self._replaying = replaying
+        self._replaying = journal.resumed
         self._delay_s = delay_s
         self._taking = taking
         self._replays = replays or {}
@@ -197,9 +195,9 @@ class CallDesk:
                 raise missed(trial, replay.missed(trial, role, start.provider, request))
         if trial.compared and self._replaying:
             # What is asked of a contest is asked in the name of one of its trials, not always of the same.
-            found = self._journal.compared(trial.compared, request.key, nth)
-            if found is not None:
-                return self._taken(start, provider, found.body, found.latency_s)
+            earlier = self._journal.compared(trial.compared, request.key, nth)
+            if earlier is not None:
+                return self._taken(start, provider, earlier.body, earlier.latency_s)
         lasts: bool = getattr(provider, "lasts", True)
         if self._cache is None or not lasts:
             return await self._alone(trial, start, provider, request)
@@ -312,8 +310,10 @@ class CallDesk:
         replay = self._replays.get(trial.variant.index)
         barred = replay is not None and not replay.may_ask(role)
         if barred and getattr(provider, "remote", False):
-            said = f"not recorded: what is sent to {provider.id} never is, and nothing is sent now"
-            raise missed(trial, NotRecorded(said, hint="Add --replay-or-ask to send it."))
+            message = (
+                f"not recorded: what is sent to {provider.id} never is, and nothing is sent now"
+            )
+            raise missed(trial, NotRecorded(message, hint="Add --replay-or-ask to send it."))
         answer = await provider.send(request, self._host)
         reply = provider.reply(known.without(answer.body))
         return replace(reply, latency_s=answer.latency_s)
@@ -367,7 +367,7 @@ class CallDesk:
         finally:
             cost = reply.cost_usd if reply else None if attempt.doubtful else 0.0
             # An answer that is made in the background is booked at its worst until it is there.
-            later: bool = getattr(reply, "billed_later", False)
+            later = reply is not None and reply.billed_later
             self._budget.settle(attempt.reservation, None if later else cost)
             self.counts.wasted += attempt.wasted
 
@@ -510,8 +510,8 @@ def _writable(name: str) -> str:
 
 def _broken(provider: Provider, error: Exception) -> ProviderError:
     """What to say of a provider that raised something that it may not. Not tried again: it would cost again."""
-    said = f"{provider.id} failed on an answer or a request: {type(error).__name__}: {error}"
-    return ProviderError(said, billed=None)
+    message = f"{provider.id} failed on an answer or a request: {type(error).__name__}: {error}"
+    return ProviderError(message, billed=None)
 
 
 def _failed(error: ProviderError | BudgetStop, attempts: int, wasted: int) -> CallEnd:

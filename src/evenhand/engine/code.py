@@ -38,19 +38,17 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.provider import L, Lasting
 from evenhand.core.record import MutableRecord
 from evenhand.engine.breadcrumbs import Breadcrumbs
-from evenhand.engine.breaking_in import TimeUp
-from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
-from evenhand.engine.clock import clock, left_until
 from evenhand.engine.guardian import note_running, running
-from evenhand.engine.importing import fresh_spec
-from evenhand.engine.local_imports import look_first_in
+from evenhand.engine.importing import fresh_spec, look_first_in
 from evenhand.engine.place import is_users
 from evenhand.engine.process import end_if_forked
 from evenhand.engine.python_names import users_call
 from evenhand.engine.suspending import Suspended
-from evenhand.engine.time_limit import TimeLimit
+from evenhand.engine.tasks import cancelled_by_run, undo_own_cancel
+from evenhand.engine.time_limit import TimeLimit, clock, left_until
 from evenhand.engine.trial import present
+from evenhand.engine.watchdog import TimeUp
 
 T = TypeVar("T")
 
@@ -146,9 +144,9 @@ class CodeHost:
 
     async def load(self, path: Path, name: str) -> Callable[..., Any]:
         """The function, or `Class.method`, of a file; see `evenhand.core.provider.Host.load`."""
-        found = self._functions.get((path, name))
-        if found is not None:
-            return found
+        function = self._functions.get((path, name))
+        if function is not None:
+            return function
         file = path.resolve()  # noqa: ASYNC240 (once for each function)
         future = self._modules.get(file)
         if future is None:
@@ -157,9 +155,9 @@ class CodeHost:
             )
             self._modules[file] = future
         module = await asyncio.shield(future)
-        found = _attribute(module, path, name)
-        self._functions[path, name] = found
-        return found
+        function = _attribute(module, path, name)
+        self._functions[path, name] = function
+        return function
 
     async def call(
         self,
@@ -195,10 +193,10 @@ class CodeHost:
 
     def lasting(self, make: Callable[[float], L]) -> L:
         """What serves the whole run; see `evenhand.core.provider.Host.lasting`."""
-        found = self._lasting.get(make)
-        if found is None:
-            found = self._lasting[make] = make(self.limit_s)
-        return cast("L", found)
+        thing = self._lasting.get(make)
+        if thing is None:
+            thing = self._lasting[make] = make(self.limit_s)
+        return cast("L", thing)
 
     async def _await(self, awaitable: Awaitable[T], name: str, limit_s: float) -> T:
         # Awaited in this very task: in one of its own, sys.exit() would stop the loop.
@@ -272,8 +270,8 @@ class CodeHost:
     def _done(self, _: asyncio.Future[Any]) -> None:
         self._busy -= 1
 
-    def _hire_if_short(self, wanted: int) -> None:
-        if wanted <= len(self._workers) - self._abandoned:
+    def _hire_if_short(self, count: int) -> None:
+        if count <= len(self._workers) - self._abandoned:
             return
         if len(self._workers) >= self._threads + self._waiting + min(self._abandoned, ABANDONED):
             return
@@ -439,10 +437,10 @@ def _stuck(name: str) -> CodeError:
 
 def _code_error(name: str, error: BaseException) -> CodeError:
     try:
-        said = str(error)
+        text = str(error)
     except Exception:  # noqa: BLE001 (an exception of the user's may not even be able to say what it is)
-        said = ""
-    message = f"{name} raised {type(error).__name__}" + (f": {said}" if said else "")
+        text = ""
+    message = f"{name} raised {type(error).__name__}" + (f": {text}" if text else "")
     if type(error).__name__ == "BdbQuit":
         message = f"{name} was given up in the debugger"
     hint = _user_frame(error)
@@ -450,24 +448,24 @@ def _code_error(name: str, error: BaseException) -> CodeError:
         usage = isinstance(error, UsageError)
         message = f"{name}{'' if usage else f' raised {type(error).__name__}'}: {error.message}"
         hint = f"{error.hint} {hint}".strip()
-    if isinstance(error, (AttributeError, TypeError)) and "'coroutine' object" in said:
-        message = f"{name} looks into a coroutine that was not awaited: {said}"
+    if isinstance(error, (AttributeError, TypeError)) and "'coroutine' object" in text:
+        message = f"{name} looks into a coroutine that was not awaited: {text}"
         hint = f"Write await in front of the call that made it, in an async def. {hint}".strip()
-    made = CodeError(message, hint=hint)
+    code_error = CodeError(message, hint=hint)
     if isinstance(error, AssertionError):
-        made.missed = _missed_assert(error, said)
+        code_error.missed = _missed_assert(error, text)
     if isinstance(error, KeyError) and error.args:
-        made.key = str(error.args[0])
+        code_error.key = str(error.args[0])
     if isinstance(error, AttributeError):
-        made.key = error.name or ""
+        code_error.key = error.name or ""
     # What it holds goes now: a coroutine that was never awaited has to be told of while its trial is there.
     traceback.clear_frames(error.__traceback__)
     if isinstance(error, AttributeError):
         error.obj = None
-    return made
+    return code_error
 
 
-def _missed_assert(error: AssertionError, said: str) -> MissedAssert | None:
+def _missed_assert(error: AssertionError, message: str) -> MissedAssert | None:
     """The assert that raised this; None where something else than an assert in a file did."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
@@ -480,7 +478,7 @@ def _missed_assert(error: AssertionError, said: str) -> MissedAssert | None:
         node = ast.parse(text).body[0]
         condition = node.test if isinstance(node, ast.Assert) else node
         text = f"assert {ast.unparse(condition)}"
-    return MissedAssert(last.filename, first, text[:HINT_LIMIT], said) if text else None
+    return MissedAssert(last.filename, first, text[:HINT_LIMIT], message) if text else None
 
 
 def _cancelled_itself(name: str) -> CodeError:
@@ -538,11 +536,11 @@ def _import_error(path: Path, error: BaseException) -> CodeError:
 
 
 def _attribute(module: ModuleType, path: Path, name: str) -> Callable[..., Any]:
-    found: object = module
+    value: object = module
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if callable(found):
-        return found
+        value = getattr(value, part, None)
+    if callable(value):
+        return value
     names = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
     hint = did_you_mean(name, names, f"It has: {', '.join(names) or 'no functions'}.")
     raise CodeError(f"{path.name} has no function '{name}'", hint=hint)

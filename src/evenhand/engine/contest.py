@@ -57,10 +57,8 @@ class Contests:
         """Waits for these of its trials; the others have been settled before."""
         self._open[contest.first] = _Open(len(planned_trials))
 
-    def give_up(self, contest: Contest | None) -> range:
-        """The trials of a contest that isn't held, as one of them was left; none where there is no contest."""
-        if contest is None:
-            return range(0)
+    def give_up(self, contest: Contest) -> range:
+        """The trials of a contest that isn't held, as one of them was left."""
         self._open.pop(contest.first, None)
         return range(contest.first, contest.first + contest.size)
 

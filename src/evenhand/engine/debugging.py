@@ -29,8 +29,8 @@ from evenhand.engine.capture import (
     outside_of_user_code,
     when_call_ends,
 )
-from evenhand.engine.clock import go_on, stands_still, stop
 from evenhand.engine.place import is_out, users_line
+from evenhand.engine.time_limit import go_on, stands_still, stop
 from evenhand.engine.trial import present
 
 SKIPPED = frozenset({"asyncio", "asyncio.*", "concurrent.*", "threading"})

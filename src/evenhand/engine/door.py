@@ -30,15 +30,14 @@ from evenhand.core.run import CallRecord, RunMeta
 from evenhand.core.shard import Shard, Sharded
 from evenhand.core.shard_part import Part, look_at_part
 from evenhand.core.version import __version__
+from evenhand.engine.agenda import Tell
 from evenhand.engine.backing import Backing, Crew, Elsewhere, Terms
 from evenhand.engine.breadcrumbs import Word, barred, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, asked_with, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
-from evenhand.engine.deciding import Decider
 from evenhand.engine.ending import Ending
 from evenhand.engine.limits import Limits
-from evenhand.engine.plan_order import Tell
 from evenhand.engine.replay.answering import Replay, record_of
 from evenhand.engine.replay.cassettes import (
     Cassettes,
@@ -49,6 +48,7 @@ from evenhand.engine.replay.cassettes import (
 from evenhand.engine.retry import RetryPolicy
 from evenhand.engine.reuse import Taking
 from evenhand.engine.runner import Note, Runner, ShowProgress
+from evenhand.engine.session import Decider, Session
 from evenhand.engine.surroundings import run_surrounded
 from evenhand.engine.tasks import run_to_end
 from evenhand.store.cache import Cache
@@ -202,98 +202,174 @@ async def settle(
     uses = plan.options.cassettes
     if settings.cassette is not None:
         uses = (CassetteUse(settings.cassette, frozenset(one.index for one in plan.variants)),)
-    look_at_places(uses)
+    if uses:
+        look_at_places(uses)
     part = Part(plan, settings.shard) if settings.shard is not None else None
     if part is not None:
         look_at_part(plan, part)
         uses = tuple(replace(use, whole=False) for use in uses)
-    with recordings_for(
-        plan,
-        settings.replay,
-        uses,
-        asks=settings.replay_asks,
-        anew=settings.record_anew,
-        regrades=settings.regrades,
-    ) as found:
-        elsewhere = settings.elsewhere
-        async with contextlib.AsyncExitStack() as opened:
-            crew = None
-            if elsewhere is not None:
-                terms = _terms(plan, settings)
-                crew = await opened.enter_async_context(elsewhere.started(plan, terms))
-            finished = await _kept(
-                plan,
-                settings,
-                found=found,
-                part=part,
-                crew=crew,
-                resume=resume,
-                progress=progress,
-                note=note,
-                resumed=resumed,
-                tell=tell,
+    elsewhere = settings.elsewhere
+    async with contextlib.AsyncExitStack() as opened:
+        cassettes = Cassettes()
+        if settings.replay is not None or uses:
+            cassettes = opened.enter_context(
+                recordings_for(
+                    plan,
+                    settings.replay,
+                    uses,
+                    asks=settings.replay_asks,
+                    anew=settings.record_anew,
+                    regrades=settings.regrades,
+                )
             )
-    if found.missing and finished.ending.status == "finished":
-        record_cassettes(finished.path, found.missing, note)
-    return finished
-
-
-async def _kept(
-    plan: Plan,
-    settings: Settings,
-    found: Cassettes,
-    part: Part | None,
-    crew: Crew | None,
-    resume: Path | None,
-    progress: ShowProgress | None,
-    note: Note,
-    resumed: TellResumed | None,
-    tell: Tell | None,
-) -> Finished:
-    """Runs a plan, and keeps it; see `run`."""
-    home = resume.parent.parent if resume else home_of(plan, settings)
-    words: list[Word] = []
-    aside: Mapping[int, CodeError] = {}
-    if resume is None:
-        journal = Journal.create(
-            run_folder(home), signed(_meta(plan, settings, found.replays, part), home)
-        )
-    else:
-        with RunFile.open(resume) as earlier:
-            if earlier.meta.fingerprint != plan.fingerprint:
-                raise _changed(earlier.meta, plan)
-        words = last_words(_crumbs(resume))
-        journal = Journal.reopen(resume, anew=settings.anew)
-        aside = to_set_aside(_crumbs(resume), words)
-        if resumed is not None:
-            resumed(journal.in_doubt(), _told(words))
-    ending = Ending("stopped", "it ended with an error of Evenhand's own")
-    try:
-        ending = await _settle(
-            plan,
-            settings,
-            replays=found.replays,
+        crew = None
+        if elsewhere is not None:
+            crew = await opened.enter_async_context(elsewhere.started(plan, _terms(plan, settings)))
+        start = _Start(
+            plan=plan,
+            settings=settings,
+            replays=cassettes.replays,
             part=part,
             crew=crew,
-            journal=journal,
-            home=home,
             progress=progress,
             note=note,
             tell=tell,
-            aside=aside,
-            not_run=barred(words, aside),
         )
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        ending = Ending("interrupted", "interrupted by whoever waited for it")
-        raise
-    finally:
-        decided = settings.decider.record() if settings.decider is not None else {}
-        await journal.finish(ending.status, ending.message, decided)
-    # What an earlier run was answered is no evidence of anything new, and a part is none of the whole.
-    whole = ending.status == "finished" and not found.replays and part is None
-    if plan.options.closing is not None and whole:
-        await asyncio.to_thread(plan.options.closing, journal.path)
-    return Finished(journal.path, ending, tuple(journal.in_doubt()), _told(words))
+        finished = await start.run(resume, resumed)
+    if cassettes.missing and finished.ending.status == "finished":
+        record_cassettes(finished.path, cassettes.missing, note)
+    return finished
+
+
+class _Start(Record, frozen=True, kw_only=True):
+    """What one call of `settle` is to do, and with what; see there.
+
+    Attributes:
+        replays: What answers the calls of a variant, by its index.
+        part: Only these trials are run; None for all.
+        crew: Other processes that settle the trials, where there are such.
+    """
+
+    plan: Plan
+    settings: Settings
+    replays: Mapping[int, Replay]
+    part: Part | None
+    crew: Crew | None
+    progress: ShowProgress | None
+    note: Note
+    tell: Tell | None
+
+    async def run(self, resume: Path | None, resumed: TellResumed | None) -> Finished:
+        """Makes or reopens the run's file, runs the plan, and notes in the file how that ended."""
+        plan, settings = self.plan, self.settings
+        home = resume.parent.parent if resume else home_of(plan, settings)
+        words: list[Word] = []
+        aside: Mapping[int, CodeError] = {}
+        if resume is None:
+            meta = _meta(plan, settings, self.replays, self.part)
+            journal = Journal.create(run_folder(home), signed(meta, home))
+        else:
+            with RunFile.open(resume) as earlier:
+                if earlier.meta.fingerprint != plan.fingerprint:
+                    raise _changed(earlier.meta, plan)
+            words = last_words(_crumbs(resume))
+            journal = Journal.reopen(resume, anew=settings.anew)
+            aside = to_set_aside(_crumbs(resume), words)
+            if resumed is not None:
+                resumed(journal.in_doubt(), _told(words))
+        ending = Ending("stopped", "it ended with an error of Evenhand's own")
+        try:
+            ending = await self._settle(journal, home, aside, barred(words, aside))
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            ending = Ending("interrupted", "interrupted by whoever waited for it")
+            raise
+        finally:
+            decided = settings.decider.record() if settings.decider is not None else {}
+            await journal.finish(ending.status, ending.message, decided)
+        # What an earlier run was answered is no evidence of anything new, and a part is none of the whole.
+        whole = ending.status == "finished" and not self.replays and self.part is None
+        if plan.options.closing is not None and whole:
+            await asyncio.to_thread(plan.options.closing, journal.path)
+        return Finished(journal.path, ending, tuple(journal.in_doubt()), _told(words))
+
+    async def _settle(
+        self,
+        journal: Journal,
+        home: Path,
+        aside: Mapping[int, CodeError],
+        not_run: Mapping[str, CodeError],
+    ) -> Ending:
+        """Runs the trials that the journal has no result of, but for those that are set aside."""
+        plan, settings, crew = self.plan, self.settings, self.crew
+        cached = _is_cached(plan, settings)
+        cache = Cache.open(cache_folder(settings.cached_in or home), self.note) if cached else None
+        budget = Budget(_most(plan, settings), journal.spent_usd, self.note)
+        for bill in journal.bills:
+            budget.remember(*bill)
+        session = self._session(journal, cache, budget, not_run)
+        runner = Runner(session, progress=self.progress, tell=self.tell, aside=aside)
+        own = (
+            journal.path,
+            lock_of(journal.path),
+            _crumbs(journal.path),
+            _cache_file(settings, home),
+        )
+        try:
+            return await run_surrounded(runner, session, own)
+        finally:
+            if crew is not None:
+                await crew.over()  # as long as there is a journal
+            if cache is not None:
+                cache.close()
+
+    def _session(
+        self,
+        journal: Journal,
+        cache: Cache | None,
+        budget: Budget,
+        not_run: Mapping[str, CodeError],
+    ) -> Session:
+        """All that the trials share. Other processes that settle them are told of it."""
+        plan, settings = self.plan, self.settings
+        options = plan.options
+        concurrency = _concurrency(plan, settings)
+        retries = options.retries if settings.retries is None else settings.retries
+        policy = None if retries is None else RetryPolicy(attempts=retries + 1)
+        limits = Limits(concurrency, settings.concurrency or options.concurrency or START, policy)
+        time_limit_s = settings.time_limit_s or options.time_limit_s
+        host = CodeHost(time_limit_s, _crumbs(journal.path), barred=not_run)
+        lane = None
+        if settings.batch is not None:
+            from evenhand.engine.batches.lane import BatchLane  # noqa: PLC0415 (for runs in batches only)
+
+            lane = BatchLane(journal, budget, settings.batch, plan.providers, self.note)
+        desk = CallDesk(
+            journal=journal,
+            cache=cache,
+            limits=limits,
+            budget=budget,
+            host=host,
+            delay_s=options.delay_s,
+            taking=settings.taking,
+            replays=self.replays,
+            lane=lane,
+        )
+        if self.crew is not None:
+            self.crew.use(Backing(journal, cache, limits, budget, desk.counts, self.note))
+        return Session(
+            plan=plan,
+            journal=journal,
+            desk=desk,
+            limits=limits,
+            budget=budget,
+            host=host,
+            concurrency=concurrency,
+            note=self.note,
+            decider=settings.decider,
+            lane=lane,
+            part=self.part,
+            elsewhere=self.crew,
+        )
 
 
 def home_of(plan: Plan, settings: Settings) -> Path:
@@ -315,84 +391,6 @@ def _told(words: Sequence[Word]) -> tuple[str, ...]:
     return tuple(word.text for word in words if not word.waits)
 
 
-async def _settle(
-    plan: Plan,
-    settings: Settings,
-    replays: Mapping[int, Replay],
-    part: Part | None,
-    crew: Crew | None,
-    journal: Journal,
-    home: Path,
-    progress: ShowProgress | None,
-    note: Note,
-    tell: Tell | None,
-    aside: Mapping[int, CodeError],
-    not_run: Mapping[str, CodeError],
-) -> Ending:
-    options = plan.options
-    wanted = settings.concurrency or options.concurrency
-    concurrency = _concurrency(plan, settings)
-    retries = options.retries if settings.retries is None else settings.retries
-    policy = None if retries is None else RetryPolicy(attempts=retries + 1)
-    limits = Limits(concurrency, wanted or START, policy)
-    cached = _is_cached(plan, settings)
-    cache = Cache.open(cache_folder(settings.cached_in or home), note) if cached else None
-    budget = Budget(_most(plan, settings), journal.spent_usd, note)
-    for bill in journal.bills:
-        budget.remember(*bill)
-    time_limit_s = settings.time_limit_s or options.time_limit_s
-    host = CodeHost(time_limit_s, _crumbs(journal.path), barred=not_run)
-    lane = None
-    if settings.batch is not None:
-        from evenhand.engine.batches.lane import BatchLane  # noqa: PLC0415 (for runs in batches only)
-
-        lane = BatchLane(journal, budget, settings.batch, plan.providers, note)
-    desk = CallDesk(
-        journal=journal,
-        cache=cache,
-        limits=limits,
-        budget=budget,
-        host=host,
-        replaying=journal.resumed,
-        delay_s=options.delay_s,
-        taking=settings.taking,
-        replays=replays,
-        lane=lane,
-    )
-    runner = Runner(
-        plan,
-        journal=journal,
-        desk=desk,
-        limits=limits,
-        budget=budget,
-        host=host,
-        concurrency=concurrency,
-        progress=progress,
-        note=note,
-        tell=tell,
-        aside=aside,
-        decider=settings.decider,
-        lane=lane,
-        part=part,
-        elsewhere=crew,
-    )
-    if crew is not None:
-        crew.use(Backing(journal, cache, limits, budget, desk.counts, note))
-    own = (
-        journal.path,
-        lock_of(journal.path),
-        _crumbs(journal.path),
-        _cache_file(settings, home),
-    )
-    try:
-        return await run_surrounded(runner, plan, host, own, note)
-    finally:
-        if crew is not None:
-            await crew.over()  # as long as there is a journal
-        if cache is not None:
-            cache.close()
-
-
 def _concurrency(plan: Plan, settings: Settings) -> int:
     """Trials in flight, all workers together."""
     if plan.options.delay_s:
@@ -403,8 +401,8 @@ def _concurrency(plan: Plan, settings: Settings) -> int:
 
 
 def _is_cached(plan: Plan, settings: Settings) -> bool:
-    wanted = plan.options.cache if settings.cache is None else settings.cache
-    return wanted and settings.sends and not settings.record_anew
+    cache = plan.options.cache if settings.cache is None else settings.cache
+    return cache and settings.sends and not settings.record_anew
 
 
 def _terms(plan: Plan, settings: Settings) -> Terms:
@@ -420,11 +418,11 @@ def _terms(plan: Plan, settings: Settings) -> Terms:
 
 def waiting(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """What an async function does, for code that is not: `score` is `waiting(score_async)`."""
-    made: Callable[P, Coroutine[Any, Any, T]] = inspect.unwrap(work)
+    coroutine_of: Callable[P, Coroutine[Any, Any, T]] = inspect.unwrap(work)
 
     @wraps(work)
     def wait(*args: P.args, **kwargs: P.kwargs) -> T:
-        return waited_for(made(*args, **kwargs))
+        return waited_for(coroutine_of(*args, **kwargs))
 
     wait.__name__ = wait.__qualname__ = work.__name__.removesuffix("_async")
     return checked(wait)
@@ -541,7 +539,7 @@ def _meta(
         config=plan.config,
         settings={
             **settings.record,
-            **record_of(replays or {}),
+            **(record_of(replays) if replays else {}),
             **({} if sharded is None else {"shard": sharded.record()}),
         },
         pass_rate=plan.options.pass_rate,

@@ -264,7 +264,7 @@ def _wait(child: int, page: mmap.mmap, tell: Callable[[str], object]) -> None:
 
     Returns where the child was held, and another one is to go on.
     """
-    hold, told = None, False
+    hold, warned = None, False
     requests: list[int] = []
     try:
         while True:
@@ -287,8 +287,8 @@ def _wait(child: int, page: mmap.mmap, tell: Callable[[str], object]) -> None:
                 hold = Hold(child)
             held = hold.is_held(page[_BEAT], float(limit)) or page[_HELD]
             still = hold.still_s() > UNHEARD_S or page[_HELD]
-            if still and requests == [signal.SIGINT] and not told:
-                told = True
+            if still and requests == [signal.SIGINT] and not warned:
+                warned = True
                 tell(
                     "evenhand: your code holds the run, and it does not hear; Ctrl-C again to stop it"
                 )

@@ -1,13 +1,19 @@
-"""What becomes of an expectation whose scorer answered or raised, and which errors end a run rather than a trial."""
+"""What an expectation comes to: the answer that is scored, what its scorer said or raised, and what ends a run instead.
+
+Where a model's thoughts stand in its text, the answer is the text without them, unless somebody says otherwise.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import numbers
-from collections.abc import Sequence
+from collections.abc import Awaitable, Coroutine, Sequence
+from inspect import isawaitable
+from typing import Any, Protocol, cast
 
 from msgspec.structs import replace
 
+from evenhand.core.encoding import decode
 from evenhand.core.errors import (
     BudgetStop,
     CodeError,
@@ -16,10 +22,132 @@ from evenhand.core.errors import (
     ScoreError,
     StoreError,
 )
-from evenhand.core.expect import Expectation, outcome_of
+from evenhand.core.expect import Expectation, Trial, outcome_of
+from evenhand.core.json_shapes import is_mapping
+from evenhand.core.message import Reply
+from evenhand.core.plan import PlannedTrial
+from evenhand.core.provider import Provider
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, Score, Verdict, usable
+from evenhand.core.thoughts import without_thoughts
 from evenhand.core.traits import label_of
+from evenhand.engine.guardian import running
+from evenhand.engine.python_names import Watched, users_call
+from evenhand.providers.answer_text import CutShort
+from evenhand.providers.wrapped import Paused
+
+MORE_TOKENS = "The model ran out of tokens: give it more in its config, max_tokens: …"
+_NOT_ALL = "it ends in the middle of a thought, or holds nothing else: there is no answer"
+
+
+class Thinker(Protocol):
+    """A trial, as far as its thoughts go.
+
+    Attributes:
+        shows_thoughts: Whether thoughts are a part of what is scored.
+        left_out: Whether there were any that aren't.
+    """
+
+    shows_thoughts: bool
+    left_out: bool
+
+
+class Scored(Thinker, Trial, Protocol):
+    """A trial whose expectations are settled.
+
+    Attributes:
+        planned: What it is of.
+    """
+
+    planned: PlannedTrial
+
+    def blame(self, problem: CodeError) -> None:
+        """Keeps it from passing."""
+        ...
+
+
+def answer_in(trial: Thinker, provider: Provider, reply: Reply) -> Reply:
+    """A subject's reply, with the text that is its answer. The journal keeps all of it.
+
+    Raises:
+        CutShort: There are only thoughts in it.
+    """
+    if _shows(trial, provider):
+        trial.shows_thoughts = True
+        return reply
+    if reply.spoken is not None and not reply.tool_calls:
+        reply = _with_text(provider, reply, reply.spoken)
+    if not isinstance(reply.output, str) or reply.output != reply.text:
+        return reply
+    text = without_thoughts(reply.text)
+    if text == reply.text:
+        return reply
+    trial.left_out = True
+    if text is not None:
+        return _with_text(provider, reply, text)
+    if hasattr(reply, "unanswered"):  # an application has been given it, and may ask again
+        return replace(cast("Any", reply), text="", output=None, unanswered=_NOT_ALL)
+    raise CutShort(f"the reply is none: {_NOT_ALL}", hint=MORE_TOKENS, billed=None)
+
+
+def score_of(trial: Scored, expectation: Expectation) -> Awaitable[Score] | Score:
+    """What a scorer says; one of the user's is noted, as it runs on the loop and may end the process.
+
+    Raises:
+        ScoreError: There is no answer to score.
+    """
+    scorer, value = expectation.scorer, scored(trial, expectation.value)
+    if type(scorer).__module__.startswith("evenhand."):
+        return scorer.score(value, trial)
+    name = type(scorer).__name__
+    with running(f"{name} {trial.planned.case.id}", trial.planned.index), users_call(name, trial):
+        score = scorer.score(value, trial)
+    return (
+        score if isinstance(score, Score) or not isawaitable(score) else Watched(score, name, trial)
+    )
+
+
+def give_up(score: Awaitable[Score]) -> None:
+    """Closes what a scorer returned, and nobody awaits any more."""
+    if isinstance(score, (Coroutine, Watched)):
+        score.close()
+
+
+def scored(trial: Thinker, value: object) -> object:
+    """What a scorer is given of a value: a text without its thoughts, wherever it is from.
+
+    Raises:
+        ScoreError: There are only thoughts in it.
+    """
+    if trial.shows_thoughts or not isinstance(value, str):
+        return value
+    text = without_thoughts(value)
+    if text is None:
+        raise ScoreError(f"the output is no answer: {_NOT_ALL}", hint=MORE_TOKENS)
+    if text != value:
+        trial.left_out = True
+    return text
+
+
+def _shows(trial: Thinker, provider: Provider) -> bool:
+    """Whether thoughts are a part of a model's answers: what is said of this model goes before what holds for all."""
+    inner = provider.provider if isinstance(provider, Paused) else provider
+    config = getattr(inner, "config", None)
+    setting = config.get("showThinking") if is_mapping(config) else None
+    if setting is None:
+        setting = getattr(inner, "shows_thoughts", False) or trial.shows_thoughts
+    return bool(setting)
+
+
+def _with_text(provider: Provider, reply: Reply, text: str) -> Reply:
+    output: object = text
+    if getattr(provider, "parses", False):
+        try:
+            output = decode(text)
+        except ValueError:
+            output = text
+    return replace(reply, text=text, output=output, spoken=None)
+
 
 ANYTHING = (Exception, SystemExit, asyncio.CancelledError)
 """What a user's function may raise. An interrupt is not its own to raise."""
@@ -86,8 +214,8 @@ def with_problems(
     verdict: Verdict, outcomes: Sequence[Outcome], problems: Sequence[EvenhandError]
 ) -> tuple[Verdict, tuple[Outcome, ...]]:
     """A trial's verdict and outcomes with what its code did wrong: it does not pass then, whatever its rule says."""
-    told = {(problem.message, problem.hint): problem for problem in problems}
-    added = tuple(map(problem_outcome, told.values()))
+    unique = {(problem.message, problem.hint): problem for problem in problems}
+    added = tuple(map(problem_outcome, unique.values()))
     if added and verdict.outcome in ("pass", "not_applicable"):
         verdict = Verdict("error", None, added[0].reason, verdict.named_scores)
     return verdict, (*outcomes, *added)
@@ -150,7 +278,7 @@ def first_line(error: BaseException) -> str:
     if isinstance(error, EvenhandError):
         return error.message
     try:
-        said = str(error)
+        text = str(error)
     except Exception:  # noqa: BLE001 (a user's exception may not even be able to say what it is)
-        said = ""
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

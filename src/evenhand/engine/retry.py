@@ -44,15 +44,15 @@ class RetryPolicy(Record, frozen=True):
         """
         if not error.retryable or seconds > self.give_up_s:
             return None
-        asked = error.retry_after_s
-        if asked is not None and asked > self.longest_wait_s:
+        wait_s = error.retry_after_s
+        if wait_s is not None and wait_s > self.longest_wait_s:
             return None
         if not isinstance(error, RateLimited) and attempts >= self.attempts:
             return None
-        if asked is not None and asked >= self.base_s:
-            return asked
+        if wait_s is not None and wait_s >= self.base_s:
+            return wait_s
         # One that asks for next to none is not asked again without end.
-        return max(asked or 0.0, self._jittered(attempts, draw))
+        return max(wait_s or 0.0, self._jittered(attempts, draw))
 
     def _jittered(self, attempts: int, draw: random.Random) -> float:
         doublings = min(attempts - 1, 30)

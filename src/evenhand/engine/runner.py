@@ -12,7 +12,7 @@ alone, once their batches have come back.
 A run ends early in four ways. *Draining*: no new trial is taken, those under way finish (first SIGINT or SIGTERM).
 *Stopping*: those under way are cancelled; replies already paid for are in the journal (second SIGINT, or the drain's
 time is up). *Halting*: a spent budget or a full disk drains, and says why. *Deciding*: enough is known (see
-`deciding`), and it drains. Trials whose model can't be had are left, and all others go on (see `left_trials`).
+`Decider`), and it drains. Trials whose model can't be had are left, and all others go on (see `LeftTrials`).
 """
 
 from __future__ import annotations
@@ -25,38 +25,27 @@ import threading
 import time
 from asyncio import sleep
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from msgspec.structs import replace
 
 from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
-from evenhand.core.plan import Plan, PlannedTrial
-from evenhand.core.provider import Host
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.run import ProgressSnapshot, TrialResult
-from evenhand.core.shard_part import Part
-from evenhand.engine.agenda import Agenda
-from evenhand.engine.backing import CallBudget, CallLimits, RunJournal, SettleElsewhere, TrialSource
+from evenhand.engine.agenda import Agenda, InOrder, KeptValues, LeftTrials, Tell
+from evenhand.engine.backing import TrialSource
 from evenhand.engine.call_context import Home
-from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
-from evenhand.engine.clock import clock
 from evenhand.engine.contest import Contests
-from evenhand.engine.deciding import Decider
-from evenhand.engine.ending import Ending
-from evenhand.engine.kept_values import KeptValues
-from evenhand.engine.left_trials import LeftTrials
-from evenhand.engine.plan_order import InOrder, Tell
-from evenhand.engine.settled_again import settled_again
+from evenhand.engine.ending import Ending, settled_again
+from evenhand.engine.session import Session
 from evenhand.engine.signals import heard
 from evenhand.engine.strays import tell_of_the_unawaited, threads_over
 from evenhand.engine.suspending import Suspended
 from evenhand.engine.tasks import OwnTask, leave_behind
-from evenhand.engine.time_limit import GRACE_S, limit_of_trial
+from evenhand.engine.time_limit import GRACE_S, clock, limit_of_trial
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.store.earlier import Settled
-
-if TYPE_CHECKING:
-    from evenhand.engine.batches.lane import BatchLane
 
 DRAIN_S = 60.0
 TERM_DRAIN_S = 20.0
@@ -72,33 +61,34 @@ class Runner:
     """Settles the trials of one plan.
 
     Args:
+        session: What is run, and with what.
+        progress: Told ten times a second how far it is.
+        tell: Told each result as soon as it is settled, in the plan's order.
+        aside: Trials that are not run, and why.
         source: Hands out the trials; None for all of the plan that are not settled, in its order.
-        elsewhere: Has trials settled by other processes; None to settle them here.
     """
 
     def __init__(
         self,
-        plan: Plan,
+        session: Session,
         *,
-        journal: RunJournal,
-        desk: CallDesk,
-        limits: CallLimits,
-        budget: CallBudget,
-        host: Host,
-        concurrency: int,
         progress: ShowProgress | None = None,
-        note: Note | None = None,
         tell: Tell | None = None,
         aside: Mapping[int, CodeError] | None = None,
-        decider: Decider | None = None,
-        lane: BatchLane | None = None,
-        part: Part | None = None,
         source: TrialSource | None = None,
-        elsewhere: SettleElsewhere | None = None,
     ) -> None:
-        self._plan = plan
-        self._decider = decider
-        self._lane = lane
+        self._plan = plan = session.plan
+        self._journal = journal = session.journal
+        self._desk = session.desk
+        self._limits = session.limits
+        self._budget = session.budget
+        self._host = session.host
+        self._concurrency = session.concurrency
+        self._note = session.note
+        self._decider = session.decider
+        self._lane = lane = session.lane
+        self._part = session.part
+        self._elsewhere = session.elsewhere
         self._over = asyncio.Event()
         self._waves = None
         if lane is not None:
@@ -109,18 +99,9 @@ class Runner:
         self._done = Settled(plan.size)
         self._put_off: set[int] = set()
         self._left = LeftTrials(plan.size)
-        self._part = part
         self._source = source
-        self._elsewhere = elsewhere
-        self._journal = journal
-        self._desk = desk
-        self._limits = limits
-        self._budget = budget
-        self._host = host
-        self._contests = Contests(journal)
-        self._concurrency = concurrency
+        self._contests: Contests | None = None
         self._progress = progress
-        self._note = note or (lambda _: None)
         self._order = InOrder(tell) if tell else None
         self._aside = aside or {}
         self._draining = False
@@ -188,7 +169,7 @@ class Runner:
         """Walks the plan once."""
         self._put_off.clear()
         self._left.begin()
-        self._contests = Contests(self._journal)
+        self._contests = None
         if self._source is not None:
             await self._walk(self._source, count)
         elif self._plan.options.some_alone:
@@ -244,7 +225,7 @@ class Runner:
         settled = self._journal.settled()
         again = self._again
         compared: list[PlannedTrial] = []
-        seen = 0
+        entrants = 0
         planned_trials, decider, part = self._plan.trials(), self._decider, self._part
         for planned in decider.arranged(planned_trials) if decider is not None else planned_trials:
             if part is not None and planned.index not in part:
@@ -267,14 +248,16 @@ class Runner:
                 if is_open and (alone is None or planned.alone is alone):
                     yield planned
                 continue
-            seen += 1
+            entrants += 1
             if is_open and (alone is None or planned.alone is alone):
                 compared.append(planned)
-            if seen == contest.size:
+            if entrants == contest.size:
                 if compared:
+                    if self._contests is None:
+                        self._contests = Contests(self._journal)
                     self._contests.open(contest, compared)
                     yield from compared
-                compared, seen = [], 0
+                compared, entrants = [], 0
 
     def _rests_on_others(self, planned: PlannedTrial) -> bool:
         """Whether one of those that it comes after has, or will have, another result than when it was settled."""
@@ -351,16 +334,16 @@ class Runner:
 
     async def _store(self, planned: PlannedTrial, settled: Sequence[TrialResult]) -> None:
         for result in settled:
-            kept = await self._journal.settle(result)
-            self._left.came_through(kept.variant)
-            self._counts[kept.outcome] += 1
-            self._done.add(kept.index)
-            if kept.index in self._again:
+            stored = await self._journal.settle(result)
+            self._left.came_through(stored.variant)
+            self._counts[stored.outcome] += 1
+            self._done.add(stored.index)
+            if stored.index in self._again:
                 self._done_again += 1
-                self._asked_anew += kept.calls - kept.cached
-            self._take_in(kept)
+                self._asked_anew += stored.calls - stored.cached
+            self._take_in(stored)
             if self._order is not None:
-                self._order.end(kept.index, kept)
+                self._order.end(stored.index, stored)
         if not settled and planned.contest is None and self._order is not None:
             self._order.end(planned.index, None)
 
@@ -376,7 +359,7 @@ class Runner:
         """Takes over from a worker that is stuck: stores the trial as an error, and goes on."""
         planned, result = trial.planned, trial.given_up(error)
         try:
-            await self._store(planned, await self._contests.entered(trial, result))
+            await self._store(planned, await self._results_with(trial, result))
         except (BudgetStop, ProviderError, StoreError) as stop:
             self._unsettled(trial, stop)
         finally:
@@ -437,7 +420,7 @@ class Runner:
                 return self._suspend(trial)
             if result.kept is not None:
                 self._kept.note(planned.index, result.kept)
-            return await self._contests.entered(trial, result)
+            return await self._results_with(trial, result)
         except Suspended:  # the trial itself, or what compares it with others
             return self._suspend(trial)
         except (BudgetStop, ProviderError, StoreError) as error:
@@ -459,6 +442,12 @@ class Runner:
         if trial.log is not None:
             trial.log.write(result.log)
         return result
+
+    async def _results_with(self, trial: LiveTrial, result: TrialResult) -> Sequence[TrialResult]:
+        """What is to be stored now: this result, or, of trials that are compared, all once the last of them is done."""
+        if trial.planned.contest is None:
+            return (result,)
+        return () if self._contests is None else await self._contests.entered(trial, result)
 
     def _suspend(self, trial: LiveTrial) -> Sequence[TrialResult]:
         """Puts a trial off until its answers are there."""
@@ -501,9 +490,10 @@ class Runner:
     def _leave(self, planned: PlannedTrial, error: ProviderError | None = None) -> tuple[()]:
         """Goes on without a trial, and without what would compare it with others."""
         self._left.add(planned, error)
-        for index in self._contests.give_up(planned.contest):
-            if self._order is not None:
-                self._order.end(index, None)
+        if self._contests is not None and planned.contest is not None:
+            for index in self._contests.give_up(planned.contest):
+                if self._order is not None:
+                    self._order.end(index, None)
         return ()
 
     def _halt(self, error: EvenhandError) -> None:

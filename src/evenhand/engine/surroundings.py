@@ -5,36 +5,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.plan import Plan
-from evenhand.engine.breaking_in import can_be_broken_into
 from evenhand.engine.carrying import trials_carried
-from evenhand.engine.code import CodeHost
 from evenhand.engine.debugging import debuggable
 from evenhand.engine.ending import Ending
 from evenhand.engine.process import run_in_process
 from evenhand.engine.python_names import names_watched, trouble
 from evenhand.engine.runner import Runner
+from evenhand.engine.session import Session
 from evenhand.engine.strays import strays_told
 from evenhand.engine.tasks import own_tasks
-from evenhand.engine.watchdog import watching
+from evenhand.engine.watchdog import can_be_broken_into, watching
 
 
-async def run_surrounded(
-    runner: Runner, plan: Plan, host: CodeHost, own: Sequence[Path], note: Callable[[str], None]
-) -> Ending:
+async def run_surrounded(runner: Runner, session: Session, own: Sequence[Path]) -> Ending:
     """Runs a plan's trials to their end, and closes its providers, whatever happens.
 
     Args:
         runner: Settles the trials.
-        plan: Theirs.
-        host: Runs the user's functions.
+        session: Theirs.
         own: Files of the run's, which no code of the user's should hold open.
-        note: Told what should be known at once.
     """
+    host = session.host
     try:
         with (
             run_in_process(host.crumbs, tuple(own)),
@@ -42,7 +37,7 @@ async def run_surrounded(
             own_tasks(),
             strays_told(),
             trials_carried(),
-            watching(note, limit_s=host.limit_s),
+            watching(session.note, limit_s=host.limit_s),
             can_be_broken_into(host.limit_s, host.crumbs.path if host.crumbs else None),
             debuggable(),
             _few_collections(),
@@ -50,7 +45,7 @@ async def run_surrounded(
         ):
             return await _run(runner)
     finally:
-        closing = (provider.close() for provider in plan.providers)
+        closing = (provider.close() for provider in session.plan.providers)
         await asyncio.gather(*closing, return_exceptions=True)
 
 

@@ -2,7 +2,7 @@
 
 How this works: everything async of a run shares one loop, the user's code too. Tasks are made by a factory of ours.
 Those of the run are `OwnTask`s: they know on which trial they are at work, and another trial's code cannot cancel them.
-What a trial does to the task that it runs in is its own error, and is undone (see `cancelling`). A task that user code
+What a trial does to the task that it runs in is its own error, and is undone (see `by_users`). A task that user code
 starts belongs to its trial, which waits for it, if it was given the trial's `expect`; all others are plain ones, and
 the application's own business.
 
@@ -14,17 +14,48 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+from asyncio import sleep
 from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
 
 from evenhand.core.errors import CodeError
-from evenhand.engine.cancelling import by_users
 from evenhand.engine.capture import in_user_code
 from evenhand.engine.place import users_line
 from evenhand.engine.stragglers import task_error
 from evenhand.engine.strays import holds
 from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import LiveTrial, present
+
+by_users: dict[asyncio.Task[object], int] = {}
+"""How often each task was cancelled by the user's code that runs in it, as far as that was not taken back."""
+
+
+def cancelled_by_run() -> bool:
+    """Whether the run cancelled the current task, rather than the user's code."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > by_users.get(task, 0)
+
+
+async def undo_own_cancel() -> bool:
+    """Takes back what user code, which has just ended, did to the current task: whether that had still to come about.
+
+    Raises:
+        CancelledError: The run has cancelled it as well.
+    """
+    task = asyncio.current_task() if by_users else None
+    if task is None or task not in by_users:
+        return False
+    pending = False
+    try:
+        await sleep(0)
+    except asyncio.CancelledError:
+        pending = True
+    while task in by_users:
+        task.uncancel()
+    if task.cancelling():
+        raise asyncio.CancelledError
+    return pending
+
 
 T = TypeVar("T")
 

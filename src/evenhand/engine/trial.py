@@ -32,10 +32,11 @@ from evenhand.core.sight import unseen
 from evenhand.core.step import Step
 from evenhand.core.step_recorder import StepLog
 from evenhand.core.variant import Variant
-from evenhand.engine.answers import give_up, score_of
+from evenhand.engine.budget import Spending, beside
 from evenhand.engine.call_context import (
     Asked,
     Home,
+    LentModel,
     OwnCalls,
     add_asked,
     asked,
@@ -45,21 +46,21 @@ from evenhand.engine.call_context import (
 )
 from evenhand.engine.capture import Sink
 from evenhand.engine.flight import Flight
-from evenhand.engine.lent_model import LentModel
 from evenhand.engine.outcome import (
     ANYTHING,
     checked_outcome,
     error_outcome,
     first_line,
+    give_up,
     is_final,
     problem_of,
     raise_if_final,
     resting_on,
+    score_of,
     trial_error,
     with_problems,
 )
 from evenhand.engine.reuse import Taken
-from evenhand.engine.spending import Spending, beside
 from evenhand.engine.stragglers import task_error, task_name, too_late
 from evenhand.engine.suspending import Suspended, put_off
 from evenhand.engine.time_limit import UNLIMITED, TrialClock
@@ -313,9 +314,9 @@ class LiveTrial:
 
     def nth(self, key: str) -> int:
         """How many times this trial has made this very request before."""
-        seen = self._seen.get(key, 0)
-        self._seen[key] = seen + 1
-        return seen
+        count = self._seen.get(key, 0)
+        self._seen[key] = count + 1
+        return count
 
     def unasked(self, key: str) -> None:
         """Takes the last one back: it got no answer, and who asks again means the same."""

@@ -1,27 +1,33 @@
-"""Names the code that blocks the event loop.
+"""Names the code that blocks the event loop, and breaks into what does so for longer than it may.
 
 How this works: the loop notes the time twice a second; a thread looks at the note. When it is more than a second old,
 the thread reads the stack of the loop's thread and reports the innermost frame of the user's own code, once for each
 function. Where there is none, nothing is said: the machine is busy, and there is nothing that the user could do. Nor is
-anything said of an import, which happens once. What takes longer than the time limit is broken into; where that doesn't
-help, the guardian is told.
+anything said of an import, which happens once.
+
+What takes longer than the time limit is broken into. A signal interrupts what the main thread does, a loop in Python, a
+lock, a read, and some loops in C. Its handler raises in the user's code if the function under way has had its time, and
+else does nothing: it may come again. It never raises in our own code, which might leave something half done. Where that
+doesn't help, the guardian is told.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import math
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
-from evenhand.engine.breaking_in import break_into
-from evenhand.engine.clock import clock
-from evenhand.engine.guardian import beat, is_held
-from evenhand.engine.time_limit import GRACE_S
+from evenhand.engine.guardian import beat, is_guarded, is_held, may_be_held
+from evenhand.engine.holding import break_signal, dump_signal
+from evenhand.engine.place import is_out
+from evenhand.engine.time_limit import GRACE_S, clock, is_time_up
 
 BEAT_S = 0.25
 PATIENCE_S = 1.0
@@ -72,15 +78,15 @@ def _watch(
     patience_s: float,
     limit_s: float,
 ) -> None:
-    seen: set[str] = set()
+    known: set[str] = set()
     while not stop.wait(BEAT_S):
         late = clock() - beaten[0]
         beat()
         if late < patience_s + BEAT_S:
             continue
         place, function = _place(sys._current_frames().get(ident))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] (documented)
-        if place and function not in seen:
-            seen.add(function)
+        if place and function not in known:
+            known.add(function)
             report(
                 f"{place} held up all other trials for {late:.1f} s: it is async and does not await.\n"
                 "  Make it a plain function, or run what takes so long in asyncio.to_thread(…)."
@@ -111,3 +117,46 @@ def _place(frame: FrameType | None) -> tuple[str, str]:
             return f"{Path(name).name}:{frame.f_lineno} ({function})", f"{name} {function}"
         frame = frame.f_back
     return "", ""
+
+
+class TimeUp(BaseException):
+    """Raised in code that does not let the loop turn. Not an Exception: the code may catch those, and go on."""
+
+
+@contextlib.contextmanager
+def can_be_broken_into(limit_s: float, crumbs: Path | None) -> Iterator[None]:
+    """Inside, `break_into` works, and the guardian looks whether anything turns. Does nothing outside the main thread.
+
+    Args:
+        limit_s: Seconds that a call of the user's code may take.
+        crumbs: The breadcrumbs of the run; None for none.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGRTMIN"):
+        yield
+        return
+    before = signal.signal(break_signal(), _raise)
+    try:
+        if crumbs is None or not is_guarded():
+            yield
+            return
+        with crumbs.with_suffix(".stack").open("w") as file:
+            faulthandler.register(dump_signal(), file, all_threads=True)
+            try:
+                with may_be_held(limit_s):
+                    yield
+            finally:
+                faulthandler.unregister(dump_signal())
+    finally:
+        signal.signal(break_signal(), before)
+
+
+def break_into(thread: int) -> None:
+    """Ends what a function of the user's does in the thread of the loop, if its time is up."""
+    if thread == threading.main_thread().ident and signal.getsignal(break_signal()) is _raise:
+        signal.pthread_kill(thread, break_signal())
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    del number
+    if is_time_up() and not is_out(frame):
+        raise TimeUp

@@ -101,19 +101,19 @@ def _messages(messages: Sequence[Message]) -> dict[str, Any]:
     first = 0
     while first < len(rows) and rows[first].role in SYSTEM_ROLES:
         first += 1
-    said: list[dict[str, Any]] = []
+    written: list[dict[str, Any]] = []
     results: list[Any] | None = None
     for row in rows[first:]:
         if is_tool_result(row):
             result_name(row, names)
             if results is None:
                 results = []
-                said.append({"role": "user", "content": results})
+                written.append({"role": "user", "content": results})
             results.append(_result(row))
         else:
             results = None
-            said.append(_said(row))
-    body: dict[str, Any] = {"messages": said}
+            written.append(_said(row))
+    body: dict[str, Any] = {"messages": written}
     if first:
         body["system"] = _system(rows[:first])
     return {**body, **settings}
@@ -141,11 +141,11 @@ def _said(row: Row) -> dict[str, Any]:
     if not calls:
         return {"role": role, "content": _content(row)}
     row.only("role", "content", "tool_calls")
-    asked = [
+    tool_uses = [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
         for call in calls
     ]
-    return {"role": role, "content": [*(_block(part, row) for part in row.blocks), *asked]}
+    return {"role": role, "content": [*(_block(part, row) for part in row.blocks), *tool_uses]}
 
 
 def _result(row: Row) -> dict[str, Any]:

@@ -179,7 +179,7 @@ class AppCall:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
         # A script has another port in each run: it is no part of a name.
-        shown = "" if answers_at(url) else host
+        host_in_id = "" if answers_at(url) else host
         model = (place.model if place is not None else "") or str(body.get("model") or "")
         at_home = place is not None and parts.hostname == place.endpoint.home
         stated = prices.get(model) if place is not None else None
@@ -190,10 +190,10 @@ class AppCall:
         elif price is None and is_free(url):
             price = _FREE
         if place is None:
-            named = f"POST {shown}{parts.path}"
+            named = f"POST {host_in_id}{parts.path}"
         else:
             named = f"{place.endpoint.prefix}:{model}"
-            named += f"@{host}" if shown and not at_home else ""
+            named += f"@{host}" if host_in_id and not at_home else ""
         vendor = place.endpoint.vendor if place is not None else ""
         return cls(
             place=place,
@@ -294,9 +294,9 @@ class AppCall:
                 raise CutOff(error.message, hint=error.hint, billed=None) from None
             raise
         if self.begun:
-            told = error_instead(answer.body)
-            if told:
-                raise CutOff(f"{name} answered with an error: {told}", billed=None)
+            problem = error_instead(answer.body)
+            if problem:
+                raise CutOff(f"{name} answered with an error: {problem}", billed=None)
             if in_pieces(self.kind, answer.body) and whole(self.kind, answer.body) is None:
                 raise CutOff(f"the stream from {name} ended before its time", billed=None)
         else:
@@ -332,8 +332,8 @@ class AppCall:
             reply, unanswered = _spent(self.kind, body, self.price), error.message
         except (BadReply, ValueError, TypeError, LookupError):
             reply = Reply("")  # the application's SDK may make more of it
-        told = billed_beyond(body).uncovered(stated=is_stated(self.price))
-        if reply.cost_usd is not None and (self.beyond or told):
+        beyond = billed_beyond(body).uncovered(stated=is_stated(self.price))
+        if reply.cost_usd is not None and (self.beyond or beyond):
             reply = replace(reply, cost_usd=None)
         return AppReply(
             **{f.name: getattr(reply, f.name) for f in fields(Reply)},
@@ -433,7 +433,7 @@ def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
     read = usage.get("prompt_tokens", answer.get("prompt_eval_count"))
     tokens = Usage(count(read), 0)
     vectors = answer.get("data") or answer.get("embeddings") or [answer["embedding"]]
-    text = f"{len(cast('list[object]', vectors))} vectors"
+    text = f"{len(vectors)} vectors"
     return Reply(
         text=text,
         output=text,
@@ -456,7 +456,8 @@ def checked(prices: Prices | None) -> Prices:
     Raises:
         UsageError: One of them isn't one.
     """
-    for model, price in cast("Mapping[str, object]", prices or {}).items():
+    items: Mapping[str, object] = prices or {}  # whatever a caller without type checks gave
+    for model, price in items.items():
         several = cast("Sequence[object]", price) if isinstance(price, (tuple, list)) else ()
         if len(several) not in (2, 3) or not all(map(is_price, several)):
             raise UsageError(

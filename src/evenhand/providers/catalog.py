@@ -15,8 +15,7 @@ from evenhand.core.provider import Keyed, Provider
 from evenhand.core.secrets import known, redacted
 from evenhand.providers.missing_keys import PLACEHOLDER, only_judges_asked
 from evenhand.providers.servers import KINDS, SERVERS
-from evenhand.providers.template_filling import Fill, plainly_filled
-from evenhand.providers.wanted import Wanted
+from evenhand.providers.wanted import Fill, Wanted, plainly_filled
 
 _OWN: Mapping[str, str] = {
     "anthropic:<model>": "Anthropic; anthropic:messages:<model> is the same",
@@ -54,10 +53,10 @@ def _schemes() -> dict[str, str]:
     schemes: dict[str, str] = {}
     for kind, server in SERVERS.items():
         first = next(iter(server.kinds))
-        for asked in server.kinds:
-            form = f"{kind}:<model>" if asked == first else f"{kind}:{asked}:<model>"
-            same = f"; {kind}:{asked}:<model> is the same" if asked == first else ""
-            schemes[form] = f"{server.name}, {KINDS[asked]}{same}"
+        for task in server.kinds:
+            form = f"{kind}:<model>" if task == first else f"{kind}:{task}:<model>"
+            same = f"; {kind}:{task}:<model> is the same" if task == first else ""
+            schemes[form] = f"{server.name}, {KINDS[task]}{same}"
         if kind == "openai":
             schemes["openai:<model>@<address>"] = (
                 "a server that speaks OpenAI's API, e.g. openai:llama3@http://localhost:8000/v1"
@@ -167,7 +166,7 @@ def create(
     if added is None and (module is None or (nothing and module != "function")):
         raise unknown(id)
     # An id is written to results and messages: a key in an address is left out of it, and stays in `rest`.
-    wanted = Wanted(
+    description = Wanted(
         id=str(redacted(id)),
         kind=kind,
         rest=rest,
@@ -178,17 +177,17 @@ def create(
         fill=fill,
     )
     if added is not None:
-        return _made(added, wanted)
-    return import_module(f"evenhand.providers.{module}").make(wanted)
+        return _made(added, description)
+    return import_module(f"evenhand.providers.{module}").make(description)
 
 
-def _made(added: Plugin, wanted: Wanted) -> Provider:
+def _made(added: Plugin, description: Wanted) -> Provider:
     """What a package's provider is for this id."""
     make = added.load()
     if not callable(make):
         raise added.broken(f"is {make!r}, not a function of what is wanted")
     try:
-        provider: object = make(wanted)
+        provider: object = make(description)
     except (Exception, SystemExit) as error:
         raise added.broken("cannot be made", error) from error
     if not isinstance(provider, Provider):

@@ -21,7 +21,7 @@ from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
-from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
+from evenhand.core.provider import Answer, Host, Price, Provider, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
 from evenhand.providers import http
@@ -263,8 +263,8 @@ class ChatProvider:
 
     def _costs_more(self, body: bytes) -> bool:
         """Whether tokens alone don't say what an answer cost."""
-        told = billed_beyond(body).uncovered(stated=is_stated(self.price))
-        return bool(self.uncovered or told)
+        beyond = billed_beyond(body).uncovered(stated=is_stated(self.price))
+        return bool(self.uncovered or beyond)
 
     async def close(self) -> None:
         await http.close()
@@ -306,13 +306,13 @@ def _bounds(settings: Mapping[str, Any], dialect: Dialect) -> tuple[int, bool]:
     return longest, sampling.get("temperature") == 0 or sampling.get("seed") is not None
 
 
-def _joined(settings: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+def _joined(settings: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
     """A body of its settings and of what a prompt says. Settings in the prompt go over these, key by key.
 
     Google has two spellings of each key, of which a request may have but one: that of the prompt.
     """
     whole = dict(settings)
-    for key, value in said.items():
+    for key, value in added.items():
         before: object = whole.pop(key, None)
         if before is None:
             before = whole.pop(_camel(key), None)
@@ -343,8 +343,8 @@ def address_of(url: str) -> str:
 
 
 def _wants_object(config: Mapping[str, Any]) -> bool:
-    wanted = config.get("response_format")
-    return isinstance(wanted, Mapping) and wanted.get("type") == "json_schema"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    shape = config.get("response_format")
+    return isinstance(shape, Mapping) and shape.get("type") == "json_schema"  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 def seconds(config: Mapping[str, Any], id: str, name: str = "timeoutMs") -> float:  # noqa: A002 (the word that users write)
@@ -393,3 +393,8 @@ MANY = 1 << 53
 def passed_on(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The settings that go to the vendor as they are: config name → the vendor's name."""
     return {theirs: config[ours] for ours, theirs in names.items() if config.get(ours) is not None}
+
+
+def asks_for_batches(provider: Provider) -> bool:
+    """Whether a model's config says `batch: true`: it is asked in batches, also in a run without `--batch`."""
+    return isinstance(provider, ChatProvider) and provider.config.get("batch") is True

@@ -201,9 +201,9 @@ def place_of(url: str) -> Place | None:
     """The endpoint at this address; None for one that is not known."""
     path = urlsplit(url).path
     for endpoint in ENDPOINTS:
-        found = endpoint.path.search(path)
-        if found is not None:
-            return Place(endpoint, unquote(found.groupdict().get("model") or ""))
+        match = endpoint.path.search(path)
+        if match is not None:
+            return Place(endpoint, unquote(match.groupdict().get("model") or ""))
     return None
 
 

@@ -96,14 +96,14 @@ def unreadable(answer: HttpAnswer, *, host: str) -> BadReply | None:
     start = answer.body[:200].lstrip()
     if start[:1] in (b"{", b"["):
         return None
-    shown = " ".join(answer.body[:200].decode("utf-8", "replace").split())
+    text = " ".join(answer.body[:200].decode("utf-8", "replace").split())
     kind = answer.headers.get("content-type", "no content type")
     return BadReply(
-        f"{host} answered 200 with {kind} instead of JSON: {shown or 'an empty body'}",
+        f"{host} answered 200 with {kind} instead of JSON: {text or 'an empty body'}",
         hint="A proxy or a login page? Look at the address.",
         status=200,
         billed=None,
-        body=shown,
+        body=text,
     )
 
 

@@ -102,8 +102,8 @@ class FunctionProvider:
         whole = {**options, "config": {**config, "basePath": str(self.path.parent)}}
         arguments: tuple[object, ...] = (prompt.text, whole)
         if prompt.task == "generate":
-            shown = shown_to_code(prompt)
-            arguments = (*arguments, {"vars": dict(prompt.vars), "prompt": shown})
+            code_prompt = shown_to_code(prompt)
+            arguments = (*arguments, {"vars": dict(prompt.vars), "prompt": code_prompt})
         call = _Call(function, arguments, prompt.task)
         bound = call_bound(config)
         return Request(identity=identity, key=digest(identity), payload=call, cost_bound_usd=bound)
@@ -112,24 +112,24 @@ class FunctionProvider:
         started = time.perf_counter()
         call: _Call = request.payload
         name = f"{self.path.name}:{call.function}"
-        _, wanted, read = _CALLED[call.task]
+        _, expected, read = _CALLED[call.task]
         try:
             result = await self.ask(call, host)
         except CodeError as error:
             raise BadRequest(error.message, hint=error.hint) from error
         if not isinstance(result, Mapping):
-            result = {wanted: result}
+            result = {expected: result}
         if result.get("error"):  # pyright: ignore[reportUnknownMemberType]
             error = f"{name} answered with an error: {result['error']}"
             raise BadRequest(error, billed=paid_for(result))  # pyright: ignore[reportUnknownArgumentType]
-        if result.get(wanted) is None:  # pyright: ignore[reportUnknownMemberType]
+        if result.get(expected) is None:  # pyright: ignore[reportUnknownMemberType]
             raise NoOutput(
-                f"{name} answered without an {wanted}",
-                hint=f"Return {{'{wanted}': …}}, or {{'error': …}}.",
+                f"{name} answered without an {expected}",
+                hint=f"Return {{'{expected}': …}}, or {{'error': …}}.",
                 billed=paid_for(result),  # pyright: ignore[reportUnknownArgumentType]
             )
         try:
-            read(result[wanted])
+            read(result[expected])
         except BadReply as error:
             raise BadRequest(f"{name}: {error.message}") from error
         try:
@@ -173,7 +173,7 @@ def make(wanted: Wanted) -> FunctionProvider:
     return _made(wanted, path, function, ask)
 
 
-def _look_for(wanted: Wanted, path: Path, function: str) -> None:
+def _look_for(model: Wanted, path: Path, function: str) -> None:
     """Looks whether the file has the function, as far as that can be seen without running it.
 
     Raises:
@@ -182,14 +182,16 @@ def _look_for(wanted: Wanted, path: Path, function: str) -> None:
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError) as error:
-        if another_python(wanted):  # which may know more
+        if another_python(model):  # which may know more
             return
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         why = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise wanted.refused(f"cannot be used: {path.name}{line} is not Python: {why}") from None
+        raise model.refused(f"cannot be used: {path.name}{line} is not Python: {why}") from None
     names, open_ = _names_in(tree)
-    asked = [function.partition(".")[0]] if function else [name for name, _, _ in _CALLED.values()]
-    if open_ or not names.isdisjoint(asked):
+    candidates = (
+        [function.partition(".")[0]] if function else [name for name, _, _ in _CALLED.values()]
+    )
+    if open_ or not names.isdisjoint(candidates):
         return
     functions = sorted(
         node.name
@@ -203,7 +205,7 @@ def _look_for(wanted: Wanted, path: Path, function: str) -> None:
         if function
         else f"Write def call_api(prompt, options, context), or name a function: python:{path.name}:NAME."
     )
-    raise wanted.refused(f"cannot be used: {path.name} has no {asked[0]}", f"{hint}{there}")
+    raise model.refused(f"cannot be used: {path.name} has no {candidates[0]}", f"{hint}{there}")
 
 
 def _names_in(tree: ast.Module) -> tuple[set[str], bool]:
@@ -220,30 +222,30 @@ def _names_in(tree: ast.Module) -> tuple[set[str], bool]:
 
 
 def _made(
-    wanted: Wanted, path: Path, function: str, ask: Ask, tasks: frozenset[Task] = frozenset(_CALLED)
+    model: Wanted, path: Path, function: str, ask: Ask, tasks: frozenset[Task] = frozenset(_CALLED)
 ) -> FunctionProvider:
-    label = wanted.label or wanted.id
+    label = model.label or model.id
     return FunctionProvider(
-        id=wanted.id,
+        id=model.id,
         label=label,
         path=path,
         function=function,
-        config=wanted.config,
+        config=model.config,
         ask=ask,
         tasks=tasks,
     )
 
 
-def _in_python(wanted: Wanted, path: Path) -> Ask:
+def _in_python(model: Wanted, path: Path) -> Ask:
     """Calls it in this process, or in processes of another interpreter where one is named."""
-    limit_s = seconds(wanted.config, wanted.id, "timeout") if wanted.config.get("timeout") else None
-    named = wanted.setting("workers", "PROMPTFOO_PYTHON_WORKERS")
+    limit_s = seconds(model.config, model.id, "timeout") if model.config.get("timeout") else None
+    named = model.setting("workers", "PROMPTFOO_PYTHON_WORKERS")
     if named and not (named.isascii() and named.isdecimal() and float(named) in WORKERS):
-        raise wanted.refused(f"wants {named:.60} workers", f"It is {WORKERS}.")
-    python = another_python(wanted)
+        raise model.refused(f"wants {named:.60} workers", f"It is {WORKERS}.")
+    python = another_python(model)
     if python:
         count = int(named or COUNT)
-        own = {k: v for k, v in wanted.env.items() if os.environ.get(k) != v}
+        own = {k: v for k, v in model.env.items() if os.environ.get(k) != v}
 
         def workers(run_limit_s: float) -> Workers:
             return Workers(python, path, count, limit_s or run_limit_s, own)
@@ -278,14 +280,14 @@ class _Turns:
         """Holds nothing."""
 
 
-def _in_javascript(wanted: Wanted, text: str) -> FunctionProvider:
+def _in_javascript(model: Wanted, text: str) -> FunctionProvider:
     """What a JavaScript file exports: a class with `callApi`, an object with it, or a function."""
     file, export = split_reference(f"file://{text}")
-    path = wanted.base / file
-    options = {"id": wanted.id, "label": wanted.label, "config": dict(wanted.config)}
+    path = model.base / file
+    options = {"id": model.id, "label": model.label, "config": dict(model.config)}
     script = javascript.provider(path, export, options)
     for what, hint in javascript.problems(script):
-        raise wanted.refused(f": {what}", hint)
+        raise model.refused(f": {what}", hint)
 
     async def ask(call: _Call, host: Host) -> object:
         prompt, _, *context = call.arguments
@@ -295,6 +297,6 @@ def _in_javascript(wanted: Wanted, text: str) -> FunctionProvider:
     methods: dict[Task, str] = {
         task: name for task, name in _METHODS.items() if task not in CHATS and name in code
     }
-    provider = _made(wanted, path, export or "callApi", ask, CHATS | methods.keys())
+    provider = _made(model, path, export or "callApi", ask, CHATS | methods.keys())
     provider.methods = methods
     return provider

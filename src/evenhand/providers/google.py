@@ -95,14 +95,14 @@ def _messages(messages: Sequence[Message]) -> dict[str, Any]:
     own = ("systemInstruction", "system_instruction")
     rows, settings = rows_of(messages, "Gemini", "contents", own)
     names = called_names(rows)
-    said: list[Mapping[str, Any]] = []
+    written: list[Mapping[str, Any]] = []
     system: list[object] = []
     results: list[object] | None = None
     for row in rows:
         if is_tool_result(row):
             if results is None:
                 results = []
-                said.append({"role": "user", "parts": results})
+                written.append({"role": "user", "parts": results})
             results.append(_result(row, names))
             continue
         results = None
@@ -113,10 +113,10 @@ def _messages(messages: Sequence[Message]) -> dict[str, Any]:
             system += parts
         elif "role" in row.fields:
             role = "model" if row.role == "assistant" else row.role
-            said.append({"role": role, "parts": parts})
+            written.append({"role": role, "parts": parts})
         else:
-            said.append({"parts": parts})
-    body: dict[str, Any] = {"contents": said}
+            written.append({"parts": parts})
+    body: dict[str, Any] = {"contents": written}
     if system:
         body["systemInstruction"] = {"parts": system}
     words = {k: {"parts": [{"text": settings[k]}]} for k in own if isinstance(settings.get(k), str)}
@@ -238,8 +238,8 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     candidate = mapping(candidates[0])
     content = listed(mapping(candidate.get("content")).get("parts"))
     parts = [part for part in map(mapping, content) if not part.get("thought")]
-    asked = [mapping(part["functionCall"]) for part in parts if part.get("functionCall")]
-    calls = asked if any(call.get("name") for call in asked) else []
+    function_calls = [mapping(part["functionCall"]) for part in parts if part.get("functionCall")]
+    calls = function_calls if any(call.get("name") for call in function_calls) else []
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
     reason = ending(candidate.get("finishReason"), answer.get("error"))
     written = "".join(texts) if texts else None

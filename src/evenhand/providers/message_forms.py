@@ -205,11 +205,11 @@ def _of_body(
                 f"'{key}' beside '{name}' is another vendor's",
                 "Write a list of messages with role and content, and settings in the provider's config.",
             )
-    said = item[name]
-    if isinstance(said, str):
-        said = {"role": "user", "parts": [{"text": said}]}
-    for number, row in enumerate(listed(said) or [said]):
-        yield Row(whole.vendor, (name, number), cast("Mapping[str, Any]", row))
+    content = item[name]
+    if isinstance(content, str):
+        content = {"role": "user", "parts": [{"text": content}]}
+    for number, row in enumerate(listed(content) or [content]):
+        yield Row(whole.vendor, (name, number), row)
 
 
 class Media(Record, frozen=True):

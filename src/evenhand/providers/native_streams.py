@@ -56,8 +56,8 @@ def ollama(pieces: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
         return None
     if "response" in last or "response" in texts:
         return {**last, "response": texts.get("response", "")}
-    said = {name: texts[name] for name in ("content", "thinking") if name in texts}
-    message = {"role": "assistant", **said, **({"tool_calls": calls} if calls else {})}
+    parts = {name: texts[name] for name in ("content", "thinking") if name in texts}
+    message = {"role": "assistant", **parts, **({"tool_calls": calls} if calls else {})}
     return {**last, "message": message}
 
 

@@ -259,7 +259,7 @@ def _text(message: _Message) -> str | None:
         if listed and not parts:
             raise _no_text(content)
     elif content is not None:
-        raise _no_text(cast("object", content))
+        raise _no_text(content)
     transcript = mapping(message.audio).get("transcript")
     return transcript if isinstance(transcript, str) else None
 

@@ -50,8 +50,8 @@ class ProcessProvider:
     def request(self, prompt: Prompt) -> Request:
         config = {**self.config, **prompt.config, "basePath": str(self.folder)}
         options = encode({"id": self.id, "config": config}, ordered=False).decode()
-        shown = shown_to_code(prompt)
-        context = encode({"vars": prompt.vars, "prompt": shown}, ordered=False).decode()
+        code_prompt = shown_to_code(prompt)
+        context = encode({"vars": prompt.vars, "prompt": code_prompt}, ordered=False).decode()
         identity = encode(
             {
                 "code": self._code,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
-
 from evenhand.core.encoding import TooDeep, decode
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Message
@@ -45,9 +42,7 @@ def _conversation(value: object) -> tuple[Message, ...]:
             return (Message.of(body),)
         return ()
     rows = value if is_array(value) else []
-    if not all(isinstance(row, Mapping) for row in rows):
-        return ()
-    messages = cast("list[Mapping[str, Any]]", rows)
-    if not any(map(is_message, messages)):
+    messages = [row for row in rows if is_mapping(row)]
+    if len(messages) < len(rows) or not any(map(is_message, messages)):
         return ()
     return tuple(map(Message.of, messages))

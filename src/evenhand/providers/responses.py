@@ -43,8 +43,8 @@ def _messages(messages: Sequence[Message]) -> dict[str, Any]:
             return {"input": only}
     rows, settings = rows_of(messages, "OpenAI's responses API", "input", ("instructions",))
     names = called_names(rows)
-    said = [item for row in rows for item in _items(row, names)]
-    return {"input": said, **settings}
+    items = [item for row in rows for item in _items(row, names)]
+    return {"input": items, **settings}
 
 
 def _items(row: Row, names: Mapping[str, str]) -> list[Mapping[str, Any]]:
@@ -129,20 +129,20 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     body.update(passed_on(config, {name: name for name in _NAMES}))
     if config.get("reasoning_effort"):
         body["reasoning"] = {"effort": config["reasoning_effort"], **mapping(body.get("reasoning"))}
-    wanted = mapping(config.get("response_format"))
-    if wanted:
-        body["text"] = {"format": _format(wanted), **mapping(config.get("text"))}
+    shape = mapping(config.get("response_format"))
+    if shape:
+        body["text"] = {"format": _format(shape), **mapping(config.get("text"))}
     if config.get("verbosity"):
         body["text"] = {**mapping(body.get("text")), "verbosity": config["verbosity"]}
     body.update(config.get("passthrough") or {})
     return body
 
 
-def _format(wanted: Mapping[str, Any]) -> Mapping[str, Any]:
+def _format(shape: Mapping[str, Any]) -> Mapping[str, Any]:
     """A response format as chat has it, in the shape of this API."""
-    inner = mapping(wanted.get("json_schema"))
+    inner = mapping(shape.get("json_schema"))
     if not inner:
-        return wanted
+        return shape
     return {"type": "json_schema", "name": "response", **inner}
 
 
@@ -152,16 +152,16 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         raise BadReply(f"the reply holds no output: {answer!r:.300}", billed=None)
     reason = ended(answer)
     items = said_in(answer, reason)
-    shown = "\n".join(text for text in items.shown if text)
+    answer_text = "\n".join(text for text in items.shown if text)
     usage = counted(answer, "input_tokens", "output_tokens", "input_tokens_details.cached_tokens")
-    output: object = shown
-    if parsed and shown:
+    output: object = answer_text
+    if parsed and answer_text:
         try:
-            output = decode(shown)
+            output = decode(answer_text)
         except ValueError:
-            output = shown
+            output = answer_text
     return Reply(
-        text=items.refusal or shown,
+        text=items.refusal or answer_text,
         output=items.refusal or output,
         usage=usage,
         cost_usd=cost(price, usage),
@@ -203,7 +203,7 @@ def said_in(answer: Mapping[str, Any], reason: str) -> Items:
         NoAnswer: It said nothing, asked for nothing, and was neither cut off nor held back.
     """
     texts: list[str] = []
-    shown: list[str] = []
+    lines: list[str] = []
     calls: list[Mapping[str, Any]] = []
     refusal, beside = "", ""
     for item in map(mapping, listed(answer.get("output"))):
@@ -217,20 +217,20 @@ def said_in(answer: Mapping[str, Any], reason: str) -> Items:
             refusal = next((str(part["refusal"]) for part in parts if part.get("refusal")), refusal)
             if spoken:
                 texts.append("".join(spoken))
-                shown.append(texts[-1])
+                lines.append(texts[-1])
             others = [str(p.get("type")) for p in parts if p.get("type") not in _SAID]
             beside = beside or next(iter(others), "")
         elif kind in _ASKED and (item.get("name") or kind not in _NAMED):
             calls.append(item)
-            shown.append(encode(item, ordered=False).decode())
+            lines.append(encode(item, ordered=False).decode())
         else:
             beside = beside or kind
             if kind == "reasoning" and item.get("summary"):
                 steps = (mapping(step).get("text") for step in listed(item["summary"]))
-                shown.append("Reasoning: " + "\n".join(str(step or "") for step in steps))
+                lines.append("Reasoning: " + "\n".join(str(step or "") for step in steps))
     if not (calls or refusal):
         answer_text("".join(texts) if texts else None, reason, "output", beside)
-    return Items(texts, shown, tuple(_tool(call) for call in calls), calls, refusal)
+    return Items(texts, lines, tuple(_tool(call) for call in calls), calls, refusal)
 
 
 _SAID = ("output_text", "refusal")

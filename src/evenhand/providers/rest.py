@@ -128,13 +128,13 @@ def _wait_of(answer: HttpAnswer, refusals: int) -> float | None:
     """Seconds that a refusal for its rate asks to wait; None for an answer that is none."""
     if answer.status not in (403, 429):
         return None
-    asked = retry_after(answer.headers)
-    if asked is None and answer.headers.get("x-ratelimit-remaining") == "0":
-        asked = _until_reset(answer.headers)
+    wait_s = retry_after(answer.headers)
+    if wait_s is None and answer.headers.get("x-ratelimit-remaining") == "0":
+        wait_s = _until_reset(answer.headers)
     text = answer.body[:2000].decode("utf-8", "replace").lower()
-    if asked is None and answer.status == 403 and not any(word in text for word in _LIMITED):
+    if wait_s is None and answer.status == 403 and not any(word in text for word in _LIMITED):
         return None
-    return max(1.0, asked) if asked is not None else 15.0 * 2.0**refusals
+    return max(1.0, wait_s) if wait_s is not None else 15.0 * 2.0**refusals
 
 
 def _until_reset(headers: Mapping[str, str]) -> float | None:
@@ -148,12 +148,12 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
 def _raise_for(answer: HttpAnswer, root: str) -> None:
     if answer.status < 300:
         return
-    said = f"{root} answered {answer.status}{_message(answer)}"
+    message = f"{root} answered {answer.status}{_message(answer)}"
     if answer.status == 401:
-        raise AuthError(f"{said}: the token is wrong or has expired", status=401)
+        raise AuthError(f"{message}: the token is wrong or has expired", status=401)
     if answer.status == 403:
-        raise AuthError(said, status=403)
-    raise ProviderError(said, status=answer.status)
+        raise AuthError(message, status=403)
+    raise ProviderError(message, status=answer.status)
 
 
 def _message(answer: HttpAnswer) -> str:

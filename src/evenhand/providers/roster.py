@@ -17,7 +17,7 @@ from evenhand.core.record import Record
 from evenhand.languages.documents.project import Project, project_for
 from evenhand.providers.catalog import create, key_missing, timed
 from evenhand.providers.missing_keys import NO_KEY, set_key
-from evenhand.providers.template_filling import Fill, plainly_filled
+from evenhand.providers.wanted import Fill, plainly_filled
 
 Prices = Mapping[str, Mapping[str, float]]
 """Of models, by id: `cost`, or `inputCost` and `outputCost`, in dollars per token."""

@@ -1,14 +1,38 @@
-"""A provider that is asked for: its id, taken apart, and what comes with it."""
+"""A provider that is asked for: its id, taken apart, and what comes with it; and how its templates are filled in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
-from evenhand.providers.template_filling import Fill
+
+Fill = Callable[[str, Mapping[str, Any]], str]
+"""Fills a template in with these variables. May raise a TemplateError."""
+
+_TAG = re.compile(r"\{\{\s*([\w.]+)\s*(?:\|\s*(dump|tojson)\s*)?\}\}")
+
+
+def plainly_filled(template: str, variables: Mapping[str, Any]) -> str:
+    """A template with `{{ name }}`, `{{ name.part }}` and `{{ name | dump }}` filled in; what is not there is empty."""
+    if "{{" not in template:
+        return template
+
+    def value(match: re.Match[str]) -> str:
+        item: object = variables
+        for part in match[1].split("."):
+            rows = item if is_mapping(item) else {}
+            item = rows.get(part)
+        if match[2] or isinstance(item, (Mapping, list)):
+            return json.dumps(item, ensure_ascii=False)
+        return "" if item is None else str(item)
+
+    return _TAG.sub(value, template)
 
 
 class Wanted(Record, frozen=True):

@@ -1,12 +1,13 @@
 """A web service that stands for a model. Its config says what is sent to it, and what to make of its answer.
 
-Templates are filled in by what the front door has for it; see `evenhand.providers.template_filling`.
+Templates are filled in by what the front door has for it; see `evenhand.providers.wanted`.
 What the code made of an answer is what is journaled: code that has changed is another model.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,17 +27,17 @@ from evenhand.core.errors import (
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
+from evenhand.languages.javascript import running as javascript
+from evenhand.languages.javascript.source import function_text, is_reference, split_reference
 from evenhand.providers import http
 from evenhand.providers.answer_text import NoAnswer
 from evenhand.providers.call_result import replied
 from evenhand.providers.chat import seconds
-from evenhand.providers.config_code import files_in, run
 from evenhand.providers.faults import fault
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.prices import call_bound
-from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
-from evenhand.providers.wanted import Wanted
+from evenhand.providers.wanted import Fill, Wanted
 from evenhand.providers.web_auth import Credentials, credentials
 from evenhand.providers.web_request import WebRequest, filled_in, raw, with_query
 
@@ -132,10 +133,10 @@ class WebProvider:
                 built.url, built.headers, built.body, self.timeout_s, built.method
             )
             await self._accept(answer, host)
-            made = await self._made(answer, host)
+            result = await self._made(answer, host)
         except (CodeError, TemplateError) as error:
             raise BadRequest(f"{self.id}: {error.message}", hint=error.hint) from error
-        return Answer(made, answer.latency_s)
+        return Answer(result, answer.latency_s)
 
     def reply(self, body: bytes) -> Reply:
         row = mapping(decode(body))
@@ -204,19 +205,19 @@ class WebProvider:
         code = self.config.get("transformResponse") or self.config.get("responseParser")
         if not code and text.strip() in ("", "null"):
             raise NoAnswer(f"{self.id} answered {answer.status} with nothing", billed=None)
-        made: object = {"output": parsed or text}
+        result: object = {"output": parsed or text}
         if code:
-            shown = {
+            context = {
                 "data": text,
                 "status": answer.status,
                 "headers": {k.lower(): v for k, v in answer.headers.items()},
                 "latencyMs": round(answer.latency_s * 1000),
             }
-            arguments = {"json": parsed or None, "text": text, "context": {"response": shown}}
-            made = await run(str(code), arguments, self.folder, host, name="transformResponse")
-            if not isinstance(made, Mapping) or not ({"output", "error"} & made.keys()):
-                made = {"output": made}
-        row = {**mapping(made)}
+            arguments = {"json": parsed or None, "text": text, "context": {"response": context}}
+            result = await run(str(code), arguments, self.folder, host, name="transformResponse")
+            if not isinstance(result, Mapping) or not ({"output", "error"} & result.keys()):
+                result = {"output": result}
+        row = {**mapping(result)}
         if row.get("error"):
             raise BadRequest(f"{self.id} answered with an error: {row['error']}", billed=None)
         if row.get("output") is None:
@@ -233,10 +234,74 @@ class WebProvider:
 
     def _estimate(self, text: str, row: Mapping[str, Any]) -> dict[str, int]:
         """Tokens by the word, where the config wants them guessed."""
-        wanted = mapping(self.config.get("tokenEstimation"))
-        if not wanted.get("enabled"):
+        estimate = mapping(self.config.get("tokenEstimation"))
+        if not estimate.get("enabled"):
             return {}
-        factor = float(wanted.get("multiplier") or 1.3)
+        factor = float(estimate.get("multiplier") or 1.3)
         output = row["output"]
         written = output if isinstance(output, str) else text
         return {"completion": math.ceil(len(written.split()) * factor)}
+
+
+_FUNCTION = re.compile(r"(?:async\s*)?(?:\([^)]*\)\s*=>|[\w$]+\s*=>|function\b)")
+_RETURNS = re.compile(r"\breturn\b")
+
+
+async def run(
+    code: str, arguments: Mapping[str, object], folder: Path, host: Host, *, name: str
+) -> object:
+    """What the code makes of these arguments.
+
+    Args:
+        code: `file://x.js[:name]`, `file://x.py[:name]`, or JavaScript: a function, an expression, or lines with a
+            `return`.
+        arguments: By the names under which an expression finds them, in the order in which a function gets them.
+        folder: Where paths start from.
+        name: What to call it when it fails; a Python file's function is called so, too, where none is named, in
+            Python's way of writing: `transform_response`.
+
+    Raises:
+        CodeError: It is not that, raised, or took too long.
+    """
+    if code.startswith("file://") and not is_reference(code):
+        path, function = _python(code, name)
+        target = await host.load(folder / path, function)
+        return await host.call(target, *arguments.values(), name=f"{Path(path).name}:{function}")
+    if is_reference(code):
+        path, export = split_reference(code)
+        script = javascript.function(folder / path, export)
+    else:
+        script = javascript.JavaScriptCode(
+            name, function_text(_body(code, tuple(arguments)), tuple(arguments))
+        )
+    return (await javascript.call(host, script, *arguments.values())).value
+
+
+def files_in(code: str, folder: Path) -> list[Path]:
+    """The file that the code is in, if it is in one."""
+    if not code.startswith("file://"):
+        return []
+    return [folder / (split_reference(code) if is_reference(code) else _split(code))[0]]
+
+
+def _body(code: str, parameters: tuple[str, ...]) -> str:
+    text = code.strip().rstrip(";")
+    if _FUNCTION.match(text):
+        return f"return ({text})({', '.join(parameters)});"
+    return code if _RETURNS.search(text) else f"return ({text});"
+
+
+def _python(code: str, name: str) -> tuple[str, str]:
+    path, function = _split(code)
+    if not path.endswith(".py"):
+        raise CodeError(
+            f"{name} is in {path}, which is neither JavaScript nor Python",
+            hint="Write file://transform.js or file://transform.py:<function>.",
+        )
+    return path, function or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def _split(code: str) -> tuple[str, str]:
+    text = code.removeprefix("file://")
+    path, colon, function = text.rpartition(":")
+    return (path, function) if colon and path.endswith(".py") else (text, "")

@@ -15,9 +15,8 @@ from evenhand.core.errors import AuthError
 from evenhand.core.secrets import known
 from evenhand.providers import http
 from evenhand.providers.faults import fault
-from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
-from evenhand.providers.wanted import Wanted
+from evenhand.providers.wanted import Fill, Wanted
 
 KINDS = ("bearer", "basic", "api_key", "oauth")
 EARLY_S = 60.0
@@ -110,21 +109,21 @@ _FIELDS = {
 }
 
 
-def credentials(wanted: Wanted) -> Credentials:
+def credentials(model: Wanted) -> Credentials:
     """What the config's `auth` says.
 
     Raises:
         UsageError: It is of a kind that is not known here.
     """
-    auth = mapping(wanted.config.get("auth"))
+    auth = mapping(model.config.get("auth"))
     if auth and auth.get("type") not in KINDS:
-        raise wanted.refused(
+        raise model.refused(
             f"wants auth of type {auth.get('type')!r}", f"Known are: {', '.join(KINDS)}."
         )
     for name in ("signatureAuth", "tls", "session", "multipart"):
-        if wanted.config.get(name):
-            raise wanted.refused(
+        if model.config.get(name):
+            raise model.refused(
                 f"has '{name}', which is not supported",
                 "Put a Python function in its place: python:provider.py:call_api.",
             )
-    return Credentials(auth, wanted.fill)
+    return Credentials(auth, model.fill)

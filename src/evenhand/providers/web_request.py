@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote, urlencode, urljoin
 
 from evenhand.core.encoding import encode
@@ -13,8 +13,8 @@ from evenhand.core.errors import BadRequest
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.providers.message_forms import bare_inside
-from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
+from evenhand.providers.wanted import Fill
 
 _FIRST = re.compile(r"([A-Za-z]+)\s+(\S.*?)(?:\s+HTTP/\d(?:\.\d)?)?", re.ASCII)
 _TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
@@ -98,7 +98,7 @@ def _deep(value: object, variables: Mapping[str, Any], fill: Fill) -> object:
         text = fill(value, variables)
         if text.lstrip()[:1] in ("{", "["):
             try:
-                return cast("object", json.loads(text))
+                return json.loads(text)
             except ValueError:
                 return text
         return text

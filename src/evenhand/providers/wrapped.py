@@ -1,7 +1,8 @@
-"""A provider around another one: the same in all that it does not do itself."""
+"""A provider around another one: the same in all that it does not do itself, such as a rest before each call."""
 
 from __future__ import annotations
 
+from asyncio import sleep
 from dataclasses import dataclass
 
 from evenhand.core.message import Prompt, Reply, Task
@@ -45,3 +46,14 @@ class Wrapped:
 
     async def close(self) -> None:
         await self.provider.close()
+
+
+@dataclass(slots=True)
+class Paused(Wrapped):
+    """Another provider, asked a moment later. What is replayed needs no rest."""
+
+    delay_s: float
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        await sleep(self.delay_s)
+        return await self.provider.send(request, host)

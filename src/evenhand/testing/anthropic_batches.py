@@ -11,9 +11,8 @@ from urllib.parse import parse_qs
 from evenhand.core.encoding import decode
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.testing.batch_files import Said
-from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult
+from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult, moment
 from evenhand.testing.connection import HttpRequest
-from evenhand.testing.moments import moment
 
 MOST_REQUESTS, MOST_BYTES = 100_000, 256 * 2**20
 _PATH = re.compile(r"/messages/batches(?:/([^/]+))?(/results|/cancel)?$")
@@ -38,9 +37,9 @@ class AnthropicBatches:
     def answer(self, request: HttpRequest) -> Said:
         """The answer to a request."""
         path, _, query = request.path.partition("?")
-        found = _PATH.search(path)
-        assert found is not None  # noqa: S101 (asked for such paths alone)
-        name, what = found[1] or "", found[2] or ""
+        match = _PATH.search(path)
+        assert match is not None  # noqa: S101 (asked for such paths alone)
+        name, what = match[1] or "", match[2] or ""
         base = f"http://{request.headers.get('host', 'localhost')}{path}"
         if not name:
             return self._list(query, base) if request.method == "GET" else self._make(request, base)
@@ -70,20 +69,20 @@ class AnthropicBatches:
         for row in map(_mapping, listed):
             name, params = row.get("custom_id"), _mapping(row.get("params"))
             if not isinstance(name, str) or not _NAME.fullmatch(name) or not params:
-                said = "requests: custom_id is 1 to 64 letters, digits, _ or -, with params"
-                return _refused(400, "invalid_request_error", said)
+                problem = "requests: custom_id is 1 to 64 letters, digits, _ or -, with params"
+                return _refused(400, "invalid_request_error", problem)
             lines.append(BatchLine(name, "/v1/messages", params))
         if not lines or len({line.custom_id for line in lines}) < len(lines):
-            said = "requests: none, or two with the same custom_id"
-            return _refused(400, "invalid_request_error", said)
+            problem = "requests: none, or two with the same custom_id"
+            return _refused(400, "invalid_request_error", problem)
         too_many = len(lines) > (self.queue.rules.most_requests or MOST_REQUESTS)
         if too_many or len(request.body) > (self.queue.rules.most_bytes or MOST_BYTES):
             return _refused(413, "request_too_large", "the batch is too large")
         return 200, self._described(self.queue.make(lines), base)
 
     def _list(self, query: str, base: str) -> Said:
-        asked = parse_qs(query)
-        limit, after = int(asked.get("limit", ["20"])[0]), asked.get("after_id", [""])[0]
+        parameters = parse_qs(query)
+        limit, after = int(parameters.get("limit", ["20"])[0]), parameters.get("after_id", [""])[0]
         batches = self.queue.newest_first()
         names = [batch.id for batch in batches]
         begin = names.index(after) + 1 if after in names else 0
@@ -133,17 +132,17 @@ class AnthropicBatches:
 
 
 def _row(result: LineResult) -> dict[str, Any]:
-    said: dict[str, Any]
+    outcome: dict[str, Any]
     if result.fate == "succeeded":
-        said = {"type": "succeeded", "message": result.answer}
+        outcome = {"type": "succeeded", "message": result.answer}
     elif result.fate in ("expired", "canceled"):
-        said = {"type": result.fate}
+        outcome = {"type": result.fate}
     elif result.fate == "invalid":
-        said = {"type": "errored", "error": result.answer}
+        outcome = {"type": "errored", "error": result.answer}
     else:
         error = {"type": "api_error", "message": "Internal server error"}
-        said = {"type": "errored", "error": {"type": "error", "error": error}}
-    return {"custom_id": result.custom_id, "result": said}
+        outcome = {"type": "errored", "error": {"type": "error", "error": error}}
+    return {"custom_id": result.custom_id, "result": outcome}
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

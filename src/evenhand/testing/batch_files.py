@@ -70,9 +70,9 @@ class BatchFiles:
 
     def answer(self, request: HttpRequest) -> Said:
         """The answer to a request."""
-        found = _FILES.search(request.path.partition("?")[0])
-        assert found is not None  # noqa: S101 (asked for such paths alone)
-        name, content = found[1] or "", bool(found[2])
+        match = _FILES.search(request.path.partition("?")[0])
+        assert match is not None  # noqa: S101 (asked for such paths alone)
+        name, content = match[1] or "", bool(match[2])
         if not name and request.method == "POST":
             return self._upload(request)
         if not name:
@@ -124,10 +124,10 @@ def _parts(request: HttpRequest) -> dict[str, tuple[str, bytes]]:
     parts: dict[str, tuple[str, bytes]] = {}
     for part in request.body.split(boundary)[1:-1]:
         lines, _, data = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
-        said = Message()
+        header = Message()
         for line in lines.decode("utf-8", "replace").split("\r\n"):
             name, _, value = line.partition(":")
-            said[name] = value.strip()
-        name = said.get_param("name", header="content-disposition")
-        parts[str(name)] = said.get_filename() or "", data.removesuffix(b"\r\n")
+            header[name] = value.strip()
+        name = header.get_param("name", header="content-disposition")
+        parts[str(name)] = header.get_filename() or "", data.removesuffix(b"\r\n")
     return parts

@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from evenhand.core.encoding import digest
@@ -276,3 +277,14 @@ def _draw(name: str) -> random.Random:
 def tokens_of(line: BatchLine) -> float:
     """A guess at the tokens of a line: one for every four characters."""
     return len(repr(line.body)) / 4
+
+
+def moment(at: float | None) -> str | None:
+    """A moment in seconds since 1970, as RFC 3339 has it; None stays None.
+
+    >>> moment(0.5)
+    '1970-01-01T00:00:00.500000Z'
+    """
+    if at is None:
+        return None
+    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")

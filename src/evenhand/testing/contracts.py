@@ -126,9 +126,9 @@ async def check_store(folder: Path) -> None:
     call, _ = await asyncio.gather(journal.begin(start), journal.begin(lost))
     await journal.end(call, CallEnd(b"answer", "provider", 0.1, 1, 2, 0.01))
     with RunFile.open(journal.path) as run:
-        kept = run.call(call)
+        stored = run.call(call)
         _promise(
-            kept is not None and kept.end is not None and kept.end.body == b"answer",
+            stored is not None and stored.end is not None and stored.end.body == b"answer",
             "a reply is on disk before its writer goes on",
         )
     await journal.settle(_result(2, "pass", 0.5))
@@ -182,6 +182,6 @@ async def _scored(scorer: Scorer, output: object, trial: Trial) -> Score:
     return score
 
 
-def _promise(kept: bool, what: str) -> None:
-    if not kept:
+def _promise(holds: bool, what: str) -> None:
+    if not holds:
         raise AssertionError("broken promise: " + what)

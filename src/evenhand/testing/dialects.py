@@ -14,7 +14,7 @@ DIMENSIONS = 256
 
 
 def answered(
-    kind: str, body: Mapping[str, Any], asked: ScriptedRequest, rule: Rule, number: int
+    kind: str, body: Mapping[str, Any], request: ScriptedRequest, rule: Rule, number: int
 ) -> Any:
     """The answer of this kind of API.
 
@@ -24,20 +24,20 @@ def answered(
         number: Which answer of the server it is.
     """
     if kind in shapes.MEASURED:
-        return _measured(kind, body, asked, rule, number)
-    text = rule.reply_text(asked.text)
+        return _measured(kind, body, request, rule, number)
+    text = rule.reply_text(request.text)
     if kind == shapes.CHAT:
-        return shapes.chat(body, asked, text, rule.finish_reason, number, rule.tool_calls)
+        return shapes.chat(body, request, text, rule.finish_reason, number, rule.tool_calls)
     if kind in (shapes.MESSAGES, shapes.RAW_PREDICT):
-        return shapes.message(body, asked, text, rule.finish_reason, number, rule.tool_calls)
-    return _WRITERS[kind](asked, text, rule, number)
+        return shapes.message(body, request, text, rule.finish_reason, number, rule.tool_calls)
+    return _WRITERS[kind](request, text, rule, number)
 
 
 def _measured(
-    kind: str, body: Mapping[str, Any], asked: ScriptedRequest, rule: Rule, number: int
+    kind: str, body: Mapping[str, Any], request: ScriptedRequest, rule: Rule, number: int
 ) -> Any:
     if kind == shapes.OWN:
-        return rule.reply(asked.text) if callable(rule.reply) else rule.reply
+        return rule.reply(request.text) if callable(rule.reply) else rule.reply
     if kind == shapes.EMBEDDINGS:
         return shapes.embeddings(body)
     if kind == shapes.MODERATIONS:
@@ -45,9 +45,9 @@ def _measured(
     if kind == shapes.LABELS:
         labels: Mapping[str, float] = rule.reply or {"POSITIVE": 0.75, "NEGATIVE": 0.25}
         return [[{"label": label, "score": score} for label, score in labels.items()]]
-    vector = shapes.vector(asked.text, DIMENSIONS)
+    vector = shapes.vector(request.text, DIMENSIONS)
     if kind == shapes.PREDICTIONS:
-        return _prediction(asked, rule.reply, number)
+        return _prediction(request, rule.reply, number)
     if kind == shapes.PREDICT:
         return {"predictions": [{"embeddings": {"values": vector}}]}
     if kind == shapes.EMBED_CONTENT:
@@ -55,25 +55,25 @@ def _measured(
     return vector if kind == shapes.FEATURES else {"embedding": vector}
 
 
-def _prediction(asked: ScriptedRequest, flagged: object, number: int) -> dict[str, Any]:
+def _prediction(request: ScriptedRequest, flagged: object, number: int) -> dict[str, Any]:
     """Llama Guard's answer on Replicate: the categories that a rule flags, e.g. `{"S1": 1}`."""
     codes = [str(code) for code in cast("Mapping[object, object]", flagged or {})]
     output = f"unsafe\n{','.join(codes)}" if codes else "safe"
     return {
         "id": f"pred{number}",
-        "model": asked.model,
+        "model": request.model,
         "status": "succeeded",
         "output": output,
         "error": None,
     }
 
 
-def _completion(asked: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
-    read, written = shapes.tokens(asked.text), shapes.tokens(text)
+def _completion(request: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
+    read, written = shapes.tokens(request.text), shapes.tokens(text)
     return {
         "id": f"cmpl-{number}",
         "object": "text_completion",
-        "model": asked.model,
+        "model": request.model,
         "choices": [
             {"index": 0, "text": text, "finish_reason": rule.finish_reason, "logprobs": None}
         ],
@@ -85,14 +85,14 @@ def _completion(asked: ScriptedRequest, text: str, rule: Rule, number: int) -> d
     }
 
 
-def _response(asked: ScriptedRequest, spoken: str, rule: Rule, number: int) -> dict[str, Any]:
+def _response(request: ScriptedRequest, spoken: str, rule: Rule, number: int) -> dict[str, Any]:
     cut = rule.finish_reason == "length"
     text = {"type": "output_text", "text": spoken, "annotations": []}
     message = {"type": "message", "role": "assistant", "content": [text]}
     return {
         "id": f"resp_{number}",
         "object": "response",
-        "model": asked.model,
+        "model": request.model,
         "status": "incomplete" if cut else "completed",
         "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
         "output": [
@@ -100,16 +100,16 @@ def _response(asked: ScriptedRequest, spoken: str, rule: Rule, number: int) -> d
             *response_calls(rule.tool_calls, number),
         ],
         "usage": {
-            "input_tokens": (read := shapes.tokens(asked.text)),
+            "input_tokens": (read := shapes.tokens(request.text)),
             "output_tokens": (written := shapes.tokens(spoken)),
             "total_tokens": read + written,
         },
     }
 
 
-def _content(asked: ScriptedRequest, spoken: str, rule: Rule, number: int) -> dict[str, Any]:
+def _content(request: ScriptedRequest, spoken: str, rule: Rule, number: int) -> dict[str, Any]:
     text = [{"text": spoken}] if spoken or not rule.tool_calls else []
-    read, written = shapes.tokens(asked.text), shapes.tokens(spoken)
+    read, written = shapes.tokens(request.text), shapes.tokens(spoken)
     candidate = {
         "content": {"role": "model", "parts": [*text, *content_calls(rule.tool_calls)]},
         "finishReason": _GOOGLE_REASON.get(rule.finish_reason, rule.finish_reason),
@@ -122,42 +122,42 @@ def _content(asked: ScriptedRequest, spoken: str, rule: Rule, number: int) -> di
             "candidatesTokenCount": written,
             "totalTokenCount": read + written,
         },
-        "modelVersion": asked.model,
+        "modelVersion": request.model,
         "responseId": f"g{number}",
     }
 
 
-def _ollama(asked: ScriptedRequest, text: str, rule: Rule) -> dict[str, Any]:
+def _ollama(request: ScriptedRequest, text: str, rule: Rule) -> dict[str, Any]:
     return {
-        "model": asked.model,
+        "model": request.model,
         "done": True,
         "done_reason": rule.finish_reason,
-        "prompt_eval_count": shapes.tokens(asked.text),
+        "prompt_eval_count": shapes.tokens(request.text),
         "eval_count": shapes.tokens(text),
     }
 
 
-def _ollama_chat(asked: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
+def _ollama_chat(request: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
     del number
     tools = {"tool_calls": ollama_calls(rule.tool_calls)} if rule.tool_calls else {}
     return {
-        **_ollama(asked, text, rule),
+        **_ollama(request, text, rule),
         "message": {"role": "assistant", "content": text, **tools},
     }
 
 
-def _ollama_text(asked: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
+def _ollama_text(request: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
     del number
-    return {**_ollama(asked, text, rule), "response": text}
+    return {**_ollama(request, text, rule), "response": text}
 
 
-def _llama(asked: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
+def _llama(request: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
     del number
     return {
         "content": text,
         "stop": True,
         "stop_type": "limit" if rule.finish_reason == "length" else "eos",
-        "tokens_evaluated": shapes.tokens(asked.text),
+        "tokens_evaluated": shapes.tokens(request.text),
         "tokens_predicted": shapes.tokens(text),
     }
 

@@ -18,8 +18,8 @@ def problems_of(calls: object) -> list[str]:
     for call in calls:  # pyright: ignore[reportUnknownVariableType] (from JSON)
         named = isinstance(call, Mapping) and isinstance(call.get("name"), str) and call["name"]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if not named or not isinstance(call.get("arguments", {}), Mapping):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-            shown = json.dumps(call, ensure_ascii=False, default=str)[:60]
-            problems.append(f'{shown} is not a call: write {{"name": "…", "arguments": {{…}}}}')
+            text = json.dumps(call, ensure_ascii=False, default=str)[:60]
+            problems.append(f'{text} is not a call: write {{"name": "…", "arguments": {{…}}}}')
     return problems
 
 

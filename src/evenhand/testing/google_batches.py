@@ -8,9 +8,8 @@ from urllib.parse import parse_qs
 
 from evenhand.core.json_shapes import is_array
 from evenhand.testing.batch_files import Said, decoded, mapping
-from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult
+from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult, moment
 from evenhand.testing.connection import HttpRequest
-from evenhand.testing.moments import moment
 
 MOST_BYTES = 20 * 10**6
 _MAKE = re.compile(r"/(v1(?:alpha|beta)?)/models/([^/:]+):batchGenerateContent$")
@@ -34,8 +33,8 @@ class GoogleBatches:
     def handles(self, request: HttpRequest) -> bool:
         """Whether this request is one of these."""
         path = request.path.partition("?")[0]
-        found = _MAKE.search(path) or _BATCHES.search(path)
-        return found is not None and (found[1] != "v1" or "x-goog-api-key" in request.headers)
+        match = _MAKE.search(path) or _BATCHES.search(path)
+        return match is not None and (match[1] != "v1" or "x-goog-api-key" in request.headers)
 
     def answer(self, request: HttpRequest) -> Said:
         """The answer to a request."""
@@ -80,14 +79,14 @@ class GoogleBatches:
                 return _refused(400, "contents is not specified")
             key = mapping(row.get("metadata")).get("key")
             lines.append(BatchLine(str(key or ""), path, body))
-        made = self.queue.make(lines, {"displayName": batch["displayName"]}, window_s=2 * DAY_S)
-        self._models[made.id] = model
-        return 200, self._described(made)
+        batch_ = self.queue.make(lines, {"displayName": batch["displayName"]}, window_s=2 * DAY_S)
+        self._models[batch_.id] = model
+        return 200, self._described(batch_)
 
     def _list(self, query: str) -> Said:
-        asked = parse_qs(query)
-        size = int(asked.get("pageSize", ["50"])[0])
-        begin = int(asked.get("pageToken", ["0"])[0])
+        parameters = parse_qs(query)
+        size = int(parameters.get("pageSize", ["50"])[0])
+        begin = int(parameters.get("pageToken", ["0"])[0])
         batches = [one for one in self.queue.newest_first() if not self.queue.gone(one)]
         page = [self._described(batch) for batch in batches[begin : begin + size]]
         more = begin + size < len(batches)
@@ -141,8 +140,8 @@ def _row(result: LineResult) -> dict[str, Any]:
     if result.fate == "succeeded":
         return {**row, "response": result.answer}
     if result.fate == "invalid":
-        said = mapping(mapping(result.answer).get("error")).get("message")
-        return {**row, "error": {"code": _CODES.get(result.status, 3), "message": str(said)}}
+        message = mapping(mapping(result.answer).get("error")).get("message")
+        return {**row, "error": {"code": _CODES.get(result.status, 3), "message": str(message)}}
     if result.fate in ("expired", "canceled"):
         return {**row, "error": {"code": 1, "message": "The operation was cancelled."}}
     return {**row, "error": {"code": 13, "message": "Internal error encountered."}}

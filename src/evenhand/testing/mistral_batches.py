@@ -38,9 +38,9 @@ class MistralBatches:
     def answer(self, request: HttpRequest) -> Said:
         """The answer to a request."""
         path, _, query = request.path.partition("?")
-        found = _JOBS.search(path)
-        assert found is not None  # noqa: S101 (asked for such paths alone)
-        name, cancels = found[1] or "", bool(found[2])
+        match = _JOBS.search(path)
+        assert match is not None  # noqa: S101 (asked for such paths alone)
+        name, cancels = match[1] or "", bool(match[2])
         if not name:
             return self._list(query) if request.method == "GET" else self._make(request)
         job = self.queue.find(name)
@@ -87,11 +87,14 @@ class MistralBatches:
         return lines, ""
 
     def _list(self, query: str) -> Said:
-        asked = parse_qs(query)
-        size, page = int(asked.get("page_size", ["100"])[0]), int(asked.get("page", ["0"])[0])
+        parameters = parse_qs(query)
+        size, page = (
+            int(parameters.get("page_size", ["100"])[0]),
+            int(parameters.get("page", ["0"])[0]),
+        )
         jobs = self.queue.newest_first()
-        shown = [self._described(job) for job in jobs[page * size : (page + 1) * size]]
-        return 200, {"object": "list", "data": shown, "total": len(jobs)}
+        page_jobs = [self._described(job) for job in jobs[page * size : (page + 1) * size]]
+        return 200, {"object": "list", "data": page_jobs, "total": len(jobs)}
 
     def _described(self, job: FakeBatch) -> dict[str, Any]:
         endpoint, model, file = self._made_of[job.id]

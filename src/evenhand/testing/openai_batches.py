@@ -47,9 +47,9 @@ class OpenAIBatches:
         if self._files.handles(request.path):
             return self._files.answer(request)
         path, _, query = request.path.partition("?")
-        found = _BATCHES.search(path)
-        assert found is not None  # noqa: S101 (asked for such paths alone)
-        name, cancels = found[1] or "", bool(found[2])
+        match = _BATCHES.search(path)
+        assert match is not None  # noqa: S101 (asked for such paths alone)
+        name, cancels = match[1] or "", bool(match[2])
         if not name:
             return self._list(query) if request.method == "GET" else self._make(request)
         batch = self.queue.find(name)
@@ -77,7 +77,7 @@ class OpenAIBatches:
 
     def _lines(self, data: bytes, endpoint: str) -> tuple[list[BatchLine], str]:
         lines: list[BatchLine] = []
-        seen: set[str] = set()
+        ids: set[str] = set()
         tokens = 0.0
         for number, text in enumerate(data.splitlines(), 1):
             row = mapping(decoded(text))
@@ -86,11 +86,11 @@ class OpenAIBatches:
                 return [], f"invalid_json_line: line {number} is not a request"
             if row.get("url") != endpoint:
                 return [], f"mismatched_endpoint: line {number} is for {row.get('url')}"
-            if name in seen:
+            if name in ids:
                 return [], f"duplicate_custom_id: line {number} has the custom_id '{name}' again"
             if lines and body.get("model") != lines[0].body.get("model"):
                 return [], f"mismatched_model: line {number} is for another model"
-            seen.add(name)
+            ids.add(name)
             lines.append(BatchLine(name, endpoint, body))
             tokens += tokens_of(lines[-1])
         if not lines:
@@ -103,8 +103,8 @@ class OpenAIBatches:
         return lines, ""
 
     def _list(self, query: str) -> Said:
-        asked = parse_qs(query)
-        limit, after = int(asked.get("limit", ["20"])[0]), asked.get("after", [""])[0]
+        parameters = parse_qs(query)
+        limit, after = int(parameters.get("limit", ["20"])[0]), parameters.get("after", [""])[0]
         batches = self.queue.newest_first()
         names = [batch.id for batch in batches]
         begin = names.index(after) + 1 if after in names else 0
@@ -192,10 +192,10 @@ def row_of(result: LineResult) -> dict[str, Any]:
     elif result.fate == "silent":
         row["response"] = {"request_id": "", "status_code": 0, "body": None}
     elif result.fate == "errored":
-        said = {"error": {"message": "The server had an error.", "type": "server_error"}}
-        row["response"] = {"request_id": "req_1", "status_code": 500, "body": said}
+        error_body = {"error": {"message": "The server had an error.", "type": "server_error"}}
+        row["response"] = {"request_id": "req_1", "status_code": 500, "body": error_body}
     else:
         why = "batch_expired" if result.fate == "expired" else "batch_cancelled"
-        said = "This request could not be executed before the batch ended."
-        row["error"] = {"code": why, "message": said}
+        error_body = "This request could not be executed before the batch ended."
+        row["error"] = {"code": why, "message": error_body}
     return row

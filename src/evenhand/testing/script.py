@@ -266,13 +266,13 @@ def _rule(value: object) -> tuple[Rule | None, list[_Finding]]:
         return None, [(f"a rule is an object, and this is {_short(value)}", _JSON_HINT)]
     row = value
     problems = [_unknown(key, RULE_KEYS) for key in row if key not in RULE_KEYS]
-    for key, (wanted, kinds) in RULE_KEYS.items():
+    for key, (expected, kinds) in RULE_KEYS.items():
         entry = row.get(key)
         if entry is None:
             if key in row:
-                problems.append((f"'{key}' is null, and has to be {wanted}", ""))
+                problems.append((f"'{key}' is null, and has to be {expected}", ""))
         elif not isinstance(entry, kinds) or (isinstance(entry, bool) and bool not in kinds):
-            problems.append((f"'{key}' is {_short(entry)}, and has to be {wanted}", ""))
+            problems.append((f"'{key}' is {_short(entry)}, and has to be {expected}", ""))
         elif key in ("times", "latency_ms") and entry < 0:
             problems.append((f"'{key}' is {entry}, and cannot be negative", ""))
     if problems:

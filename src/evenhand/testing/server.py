@@ -228,40 +228,42 @@ class FakeProvider:
             connection.answer(self._refusal(kind, 400, "the body is not a JSON object"))
             return
         body = value
-        asked = shapes.asked(body, request.path)
+        prompt = shapes.asked(body, request.path)
         api_key = _key_of(request)
         key = request_key(kind, body)
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
-        self._models[asked.model] = None
+        self._models[prompt.model] = None
         if self._api_key and api_key != self._api_key:
-            self._log(asked, key, api_key, 401)
+            self._log(prompt, key, api_key, 401)
             connection.answer(self._refusal(kind, 401, "invalid api key"))
             return
-        if asked.schema is not None and not self._schemas:
-            self._log(asked, key, api_key, 400)
+        if prompt.schema is not None and not self._schemas:
+            self._log(prompt, key, api_key, 400)
             connection.answer(self._refusal(kind, 400, "a schema for the answer is not supported"))
             return
         measured = kind in shapes.MEASURED
-        rule = self.script.rule_for(asked, by_path=measured)
+        rule = self.script.rule_for(prompt, by_path=measured)
         if rule is None and measured:
             rule = Rule()
         if rule is None:
-            self._log(asked, key, api_key, 400)
-            excerpt = " ".join(asked.text.split())[:200]
+            self._log(prompt, key, api_key, 400)
+            excerpt = " ".join(prompt.text.split())[:200]
             connection.answer(self._refusal(kind, 400, f"the script has no rule for: {excerpt}"))
             return
         fault = rule.fault or self.script.fault_for(key, attempt)
         status = int(fault) if fault.isdigit() else 0 if fault in _UNHEARD else 200
-        self._log(asked, key, api_key, status, fault)
+        self._log(prompt, key, api_key, status, fault)
         self._waiting += 1
         self.most_at_once = max(self.most_at_once, self._waiting)
         delay = (self.latency_ms + rule.latency_ms) / 1000
         if delay:
             self._loop.call_later(
-                delay, self._finish, connection, kind, body, asked, rule, fault, key
+                delay, self._finish, connection, kind, body, prompt, rule, fault, key
             )
         else:
-            self._finish(connection, kind, body=body, asked=asked, rule=rule, fault=fault, key=key)
+            self._finish(
+                connection, kind, body=body, prompt=prompt, rule=rule, fault=fault, key=key
+            )
 
     def _batch(
         self,
@@ -275,12 +277,12 @@ class FakeProvider:
             connection.answer(self._refusal(kind, 401, "invalid api key"))
             return
         try:
-            status, said = batches.answer(request)
+            status, answer = batches.answer(request)
         except Exception as error:  # noqa: BLE001 (a reply that is a function may raise anything)
             why = f"the script's reply raised {type(error).__name__}: {error}"
             connection.answer(self._refusal(kind, 500, why))
             return
-        data = said if isinstance(said, bytes) else shapes.written(said)
+        data = answer if isinstance(answer, bytes) else shapes.written(answer)
         content = "application/octet-stream" if "/files/" in request.path else "application/json"
         whole = response(status, data, self._head(kind, None), content)
         makes = request.method == "POST" and request.path.endswith(_MAKES)
@@ -293,14 +295,14 @@ class FakeProvider:
     def _in_batch(self, line: BatchLine) -> tuple[int, Any]:
         """The answer to one line of a batch, billed at half its price."""
         kind, body = shapes.kind_of(line.path), line.body
-        asked = shapes.asked(body, line.path)
+        prompt = shapes.asked(body, line.path)
         key = request_key(kind, body)
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
-        self._models[asked.model] = None
+        self._models[prompt.model] = None
         measured = kind in shapes.MEASURED
-        rule = self.script.rule_for(asked, by_path=measured)
+        rule = self.script.rule_for(prompt, by_path=measured)
         if rule is None and not measured:
-            excerpt = " ".join(asked.text.split())[:200]
+            excerpt = " ".join(prompt.text.split())[:200]
             why = f"the script has no rule for: {excerpt}"
             return 400, shapes.error(kind, 400, why)
         rule = rule or Rule()
@@ -309,7 +311,7 @@ class FakeProvider:
             status = int(fault) if fault.isdigit() else 500
             return status, shapes.error(kind, status, f"scripted fault {fault}")
         self._number += 1
-        answer = answered(kind, body, asked, rule, self._number)
+        answer = answered(kind, body, prompt, rule, self._number)
         self.ledger.bill(key, batched=True)
         self.ledger.deliver(key)
         return 200, answer
@@ -324,7 +326,7 @@ class FakeProvider:
         connection: Connection,
         kind: str,
         body: Mapping[str, Any],
-        asked: ScriptedRequest,
+        prompt: ScriptedRequest,
         rule: Rule,
         fault: str,
         key: str,
@@ -339,7 +341,7 @@ class FakeProvider:
         if fault == "hang" or connection.gone:  # nobody waits: the vendor stops generating
             return
         try:
-            data, content = self._generated(kind, body, asked, rule)
+            data, content = self._generated(kind, body, prompt, rule)
         except Exception as error:  # noqa: BLE001 (a reply that is a function may raise anything)
             why = f"the script's reply raised {type(error).__name__}: {error}"
             connection.answer(self._refusal(kind, 500, why))
@@ -348,11 +350,11 @@ class FakeProvider:
         self._send(connection, fault, data, self._head(kind, rule), content, key)
 
     def _generated(
-        self, kind: str, body: Mapping[str, Any], asked: ScriptedRequest, rule: Rule
+        self, kind: str, body: Mapping[str, Any], prompt: ScriptedRequest, rule: Rule
     ) -> tuple[bytes, str]:
         """A completion as bytes, and what kind of content they are."""
         self._number += 1
-        answer = answered(kind, body, asked, rule, self._number)
+        answer = answered(kind, body, prompt, rule, self._number)
         if body.get("stream") and kind in (shapes.CHAT, shapes.MESSAGES):
             return shapes.events(kind, answer, body), "text/event-stream"
         return shapes.written(answer), "application/json"
@@ -409,20 +411,20 @@ class FakeProvider:
         return "".join(f"{key}: {_timed(value, now)}\r\n" for key, value in lines.items())
 
     def _log(
-        self, asked: ScriptedRequest, key: str, api_key: str, status: int, fault: str = ""
+        self, prompt: ScriptedRequest, key: str, api_key: str, status: int, fault: str = ""
     ) -> None:
         if len(self.requests) < LOGGED:
             at = time.monotonic()
             self.requests.append(
                 ReceivedRequest(
                     at=at,
-                    path=asked.path,
-                    model=asked.model,
+                    path=prompt.path,
+                    model=prompt.model,
                     key=key,
                     api_key=api_key,
                     status=status,
                     fault=fault,
-                    schema=asked.schema,
+                    schema=prompt.schema,
                 )
             )
 

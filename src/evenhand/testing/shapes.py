@@ -8,7 +8,7 @@ import json
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.testing.function_calls import ToolCalls, chat_calls, message_calls
@@ -127,7 +127,7 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def chat(
     body: Mapping[str, Any],
-    asked: ScriptedRequest,
+    request: ScriptedRequest,
     text: str,
     finish_reason: str,
     number: int,
@@ -139,12 +139,12 @@ def chat(
         finish_reason = "tool_calls"
     text, stop = _stopped(text, body.get("stop"))
     count = body.get("n")
-    read, written = tokens(asked.text), tokens(text)
+    read, written = tokens(request.text), tokens(text)
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": _CREATED,
-        "model": asked.model,
+        "model": request.model,
         "choices": [
             {
                 "index": i,
@@ -169,7 +169,7 @@ def chat(
 
 def message(
     body: Mapping[str, Any],
-    asked: ScriptedRequest,
+    request: ScriptedRequest,
     text: str,
     finish_reason: str,
     number: int,
@@ -187,13 +187,13 @@ def message(
         "id": f"msg_{number}",
         "type": "message",
         "role": "assistant",
-        "model": asked.model,
+        "model": request.model,
         "content": [*content, *message_calls(calls, number)],
         "stop_reason": "stop_sequence"
         if stop
         else _ANTHROPIC_REASON.get(finish_reason, finish_reason),
         "stop_sequence": stop,
-        "usage": {"input_tokens": tokens(asked.text), "output_tokens": tokens(text)},
+        "usage": {"input_tokens": tokens(request.text), "output_tokens": tokens(text)},
     }
 
 
@@ -352,10 +352,8 @@ def tokens(text: str) -> int:
 
 def _stopped(text: str, stops: object) -> tuple[str, str | None]:
     """The text up to the first stop sequence in it, and which that was."""
-    listed = [stops] if isinstance(stops, str) else stops if isinstance(stops, list) else []
-    present = [
-        stop for stop in cast("list[object]", listed) if isinstance(stop, str) and stop in text
-    ]
+    listed = [stops] if isinstance(stops, str) else stops if is_array(stops) else []
+    present = [stop for stop in listed if isinstance(stop, str) and stop in text]
     if not present:
         return text, None
     first = min(present, key=text.find)

@@ -136,6 +136,6 @@ def _check_function(of: str, function: object, arguments: int) -> None:
         _promise(False, f"{of} takes {arguments} arguments")
 
 
-def _promise(kept: bool, what: str) -> None:
-    if not kept:
+def _promise(holds: bool, what: str) -> None:
+    if not holds:
         raise AssertionError(what)

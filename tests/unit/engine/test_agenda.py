@@ -12,7 +12,6 @@ import pytest
 from evenhand.core.expect import Trial
 from evenhand.core.plan import Plan, PlannedTrial, Row, RunOptions
 from evenhand.engine import agenda as agenda_module
-from evenhand.engine import kept_values
 from evenhand.engine.agenda import Agenda
 from evenhand.testing import example
 
@@ -128,7 +127,7 @@ def test_what_was_kept_long_ago_is_read_from_the_runs_file(
     runs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not everything is held in memory."""
-    monkeypatch.setattr(kept_values, "KEPT", 1)
+    monkeypatch.setattr(agenda_module, "KEPT", 1)
 
     def after(n: int) -> tuple[int, ...]:
         return (0,) if n == 19 else (n - 1,) if n else ()

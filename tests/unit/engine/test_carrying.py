@@ -16,9 +16,8 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.variant import Variant
-from evenhand.engine.call_context import Home
+from evenhand.engine.call_context import VARIABLE, Home, Strangers, alive, meet
 from evenhand.engine.carrying import is_elsewhere, lent, trial_here, trials_carried
-from evenhand.engine.strangers import VARIABLE, Strangers, alive, meet
 from evenhand.engine.trial import LiveTrial, present
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from evenhand.core.errors import CodeError
 from evenhand.core.plan import RunOptions
 from evenhand.engine import debugging
 from evenhand.engine.agenda import Agenda
-from evenhand.engine.clock import clock, go_on, left_until, stands_still, stop
 from evenhand.engine.code import CodeHost
-from evenhand.engine.time_limit import TrialClock
+from evenhand.engine.time_limit import TrialClock, clock, go_on, left_until, stands_still, stop
 from evenhand.testing import example
 
 LIMIT_S = 0.1

@@ -20,7 +20,7 @@ from evenhand.core.expect import Expectation, all_pass
 from evenhand.core.plan import Plan, Row, RunOptions, Sheet, Slot
 from evenhand.core.score import check
 from evenhand.core.variant import Variant
-from evenhand.engine import door, left_trials
+from evenhand.engine import agenda, door
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted, example
 
@@ -168,7 +168,7 @@ async def test_a_variant_that_comes_to_nothing_is_not_begun_any_more(tmp_path):
     plan = example(500, asking_for(model), variants=VARIANTS[:2])
     finished, trials = await results(plan, tmp_path, concurrency=5)
     assert (finished.ending.status, trials) == ("stopped", {})
-    assert len(begun) < 2 * left_trials.IN_A_ROW + 10
+    assert len(begun) < 2 * agenda.IN_A_ROW + 10
 
 
 LAST = range(28, 33)

@@ -19,8 +19,7 @@ from evenhand.core.errors import (
     Unreachable,
 )
 from evenhand.core.provider import RateLimits
-from evenhand.engine.header_bucket import HeaderBucket
-from evenhand.engine.limits import Limits
+from evenhand.engine.limits import HeaderBucket, Limits
 
 
 class Clock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from evenhand.core.encoding import encode
-from evenhand.engine.nearest import SHOWN, common_start, difference, likeness
+from evenhand.engine.replay.answering import SHOWN, common_start, difference, likeness
 
 
 def request(*contents: str, **settings: object) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.core.run import TrialResult
-from evenhand.engine.plan_order import InOrder
+from evenhand.engine.agenda import InOrder
 
 
 def test_a_result_waits_for_those_begun_before_it():

@@ -31,6 +31,7 @@ from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.limits import Limits
 from evenhand.engine.runner import Runner
+from evenhand.engine.session import Session
 from evenhand.store.cache import Cache
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
@@ -78,18 +79,19 @@ class Bench:
             limits=self.limits,
             budget=self.budget,
             host=self.host,
-            replaying=self.journal.resumed,
         )
         self.notes = []
         self.runner = Runner(
-            plan,
-            journal=self.journal,
-            desk=self.desk,
-            limits=self.limits,
-            budget=self.budget,
-            host=self.host,
-            concurrency=concurrency,
-            note=self.notes.append,
+            Session(
+                plan=plan,
+                journal=self.journal,
+                desk=self.desk,
+                limits=self.limits,
+                budget=self.budget,
+                host=self.host,
+                concurrency=concurrency,
+                note=self.notes.append,
+            )
         )
 
     async def close(self) -> RunFile:

@@ -7,8 +7,8 @@ import pytest
 from evenhand.core.errors import CodeError
 from evenhand.core.message import Reply
 from evenhand.core.score import Verdict
+from evenhand.engine.budget import Spending
 from evenhand.engine.outcome import with_problems
-from evenhand.engine.spending import Spending
 
 
 def test_a_judges_reply_from_the_cache_costs_the_judges_nothing() -> None:

@@ -14,9 +14,9 @@ from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.score import Score, Verdict, check
 from evenhand.core.variant import Variant
+from evenhand.engine.budget import Spending
 from evenhand.engine.capture import Sink
 from evenhand.engine.outcome import first_line
-from evenhand.engine.spending import Spending
 from evenhand.engine.trial import LiveTrial
 from evenhand.testing import Scripted
 

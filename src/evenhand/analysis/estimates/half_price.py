@@ -20,12 +20,12 @@ def batch_shares(
         estimates: Calls that may be of other models, which an application asks by itself.
         marked: Only those whose config says `batch: true`.
     """
-    from evenhand.providers.batches.marked import asks_for_batches  # noqa: PLC0415 (only before a run)
     from evenhand.providers.batches.places import (  # noqa: PLC0415 (only before a run)
         DISCOUNT,
         batch_share_of,
         place_of,
     )
+    from evenhand.providers.chat import asks_for_batches  # noqa: PLC0415 (only before a run)
 
     shares: dict[str, float] = {}
     for provider in plan.providers:

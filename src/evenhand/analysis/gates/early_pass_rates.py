@@ -1,6 +1,6 @@
 """Decides early whether the pass rates of a run reach their bounds: what all of its trials would have come to.
 
-It implements `evenhand.engine.deciding.Decider`. Bounds are held against what was measured (see `requirements`), so
+It implements `evenhand.engine.session.Decider`. Bounds are held against what was measured (see `requirements`), so
 what is decided is the verdict that the whole run would have had. It is otherwise in at most 5 runs of 100.
 """
 

@@ -1,6 +1,6 @@
 """Decides a gate early: as soon as its cases show that nothing, or something, became worse by more than is accepted.
 
-It implements `evenhand.engine.deciding.Decider`. Each metric of each variant is watched case by case, in an order drawn
+It implements `evenhand.engine.session.Decider`. Each metric of each variant is watched case by case, in an order drawn
 beforehand, at a level of 1.25 %; where nothing is decided before the last case, what all of them say is tested at
 3.75 %. So looking after every case costs next to no power, and no more than 5 % of gates are wrong either way.
 """

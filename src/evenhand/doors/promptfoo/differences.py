@@ -16,7 +16,7 @@ from evenhand.doors.promptfoo.plan import Folder
 from evenhand.doors.promptfoo.prompts import FunctionPrompt, ProgramPrompt, TextPrompt
 from evenhand.doors.promptfoo.tests import Test
 from evenhand.languages.templates.rendering import has_tags
-from evenhand.providers.paused import Paused
+from evenhand.providers.wrapped import Paused
 
 _CODE = frozenset({"python", "javascript", "webhook"})
 _BOUNDS = frozenset({"latency", "cost"})

@@ -32,8 +32,8 @@ from evenhand.languages.documents.tree import Document, read_document
 from evenhand.providers.absent import AbsentProvider
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
-from evenhand.providers.paused import Paused
 from evenhand.providers.roster import Roster, default_judge
+from evenhand.providers.wrapped import Paused
 
 if TYPE_CHECKING:
     from evenhand.doors.promptfoo.mcp_tools import McpTools

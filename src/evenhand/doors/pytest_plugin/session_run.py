@@ -254,7 +254,6 @@ class SessionRun:
             limits=Limits(CEILING, START),
             budget=Budget(),
             host=self._host,
-            replaying=False,
             replays={} if recordings is None else self._replays(recordings),
         )
         self.tools = self._desk.tools

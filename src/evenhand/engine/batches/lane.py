@@ -30,7 +30,6 @@ from evenhand.engine.budget import NOTHING, Budget, Reservation
 from evenhand.engine.call_ends import ended, worth_keeping
 from evenhand.engine.suspending import Suspended
 from evenhand.engine.trial import LiveTrial
-from evenhand.providers.batches.marked import asks_for_batches
 from evenhand.providers.batches.places import (
     DISCOUNT,
     batch_cost_of,
@@ -38,6 +37,7 @@ from evenhand.providers.batches.places import (
     place_of,
 )
 from evenhand.providers.batches.protocol import BatchPlace
+from evenhand.providers.chat import asks_for_batches
 from evenhand.store.calls import OPEN, BatchRecord
 from evenhand.store.journal import Journal
 
@@ -194,12 +194,12 @@ class BatchLane:
         if error is not None:
             raise error
         live = name in self._late or (self.policy.marked and not asks_for_batches(provider))
-        found = None if live else place_of(provider, request)
-        if found is not None:
-            place = found[0]
+        taken_by = None if live else place_of(provider, request)
+        if taken_by is not None:
+            place = taken_by[0]
             self._places[place.address, place.account] = place
         known = self._calls.get(name)
-        if found is None and known is None:
+        if taken_by is None and known is None:
             self.counts.live[provider.id] += 1
             return
         task = asyncio.current_task()
@@ -210,8 +210,8 @@ class BatchLane:
         draw = start.key, start.draw
         if known is not None:
             known.provider, known.cache = provider, cache
-        elif found is not None and (cache is None or draw not in self._draws):
-            place, body = found
+        elif taken_by is not None and (cache is None or draw not in self._draws):
+            place, body = taken_by
             if cache is not None:
                 self._draws.add(draw)
             share = 1.0 if request.stated else 1 - DISCOUNT[place.vendor]

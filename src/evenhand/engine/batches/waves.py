@@ -115,27 +115,27 @@ class Waves:
         for place, call in lane.wanted.values():
             places.setdefault(place, []).append(call)
         wave = lane.counts.waves + 1
-        made: list[BatchRecord] = []
+        submitted: list[BatchRecord] = []
         for place, calls in places.items():
             vendor = vendor_of(place)
             for chunk in self._chunks(place, vendor, calls):
-                affordable = self._reserved(chunk, any_out=bool(made or lane.open))
+                affordable = self._reserved(chunk, any_out=bool(submitted or lane.open))
                 if affordable:
-                    made.append(await self._submit(place, vendor, affordable, wave))
+                    submitted.append(await self._submit(place, vendor, affordable, wave))
         # What is left is what the budget has no room for now.
         lane.give_back([call for _, call in lane.wanted.values()])
-        if made:
+        if submitted:
             lane.counts.waves = wave
-            self._tell(made)
+            self._tell(submitted)
 
-    def _tell(self, made: Sequence[BatchRecord]) -> None:
-        names = " and ".join(sorted({VENDORS[record.vendor] for record in made}))
-        requests = sum(record.requests for record in made)
-        batches = "1 batch" if len(made) == 1 else f"{len(made)} batches"
-        bounds = [record.bound_usd for record in made]
+    def _tell(self, records: Sequence[BatchRecord]) -> None:
+        names = " and ".join(sorted({VENDORS[record.vendor] for record in records}))
+        requests = sum(record.requests for record in records)
+        batches = "1 batch" if len(records) == 1 else f"{len(records)} batches"
+        bounds = [record.bound_usd for record in records]
         most = "" if None in bounds else f", at most ${sum(b or 0.0 for b in bounds):.2f}"
         one = "request" if requests == 1 else "requests"
-        self._lane.note(f"wave {made[0].wave}: {requests:,} {one} in {batches} to {names}{most}")
+        self._lane.note(f"wave {records[0].wave}: {requests:,} {one} in {batches} to {names}{most}")
         if not self._warned:
             self._warned = True
             self._lane.note(
@@ -332,8 +332,8 @@ class Waves:
         lane = self._lane
         for batch in list(lane.given_up.values()):
             look = await self._late(batch)
-            asked = all(call.provider is not None for call in batch.calls.values())
-            if look is not None and asked:  # whoever asked knows the price
+            complete = all(call.provider is not None for call in batch.calls.values())
+            if look is not None and complete:  # whoever asked knows the price
                 with contextlib.suppress(ProviderError):
                     vendor = vendor_of(lane.place(batch.record))
                     results = await _all_results(batch, vendor, look)
@@ -350,11 +350,11 @@ class Waves:
 
     # Coming back
 
-    async def _collect(self, batch: OpenBatch, found: Mapping[str, BatchResult]) -> None:
+    async def _collect(self, batch: OpenBatch, results: Mapping[str, BatchResult]) -> None:
         ends: dict[int, tuple[CallEnd, ProviderError | None]] = {}
         lost = Overloaded("the batch came back without this request")
         for number, call in batch.calls.items():
-            result = found.get(_line_id(batch, number))
+            result = results.get(_line_id(batch, number))
             ends[number] = self._end(batch, call, result or BatchResult("", error=lost))
         await self._close(batch, "collected", "", ends)
 
@@ -442,15 +442,15 @@ async def _all_results(
     Raises:
         ProviderError: The results could not be had.
     """
-    found: dict[str, BatchResult] = {}
+    results: dict[str, BatchResult] = {}
     for _ in range(2):  # a file may end early without an error, and what it lacks was paid for
         for result in await vendor.collect(look):
-            known = found.get(result.custom_id)
+            known = results.get(result.custom_id)
             if known is None or (known.error is not None and result.error is None):
-                found[result.custom_id] = result
-        if not look.results or all(_line_id(batch, number) in found for number in batch.calls):
+                results[result.custom_id] = result
+        if not look.results or all(_line_id(batch, number) in results for number in batch.calls):
             break
-    return found
+    return results
 
 
 def _line_id(batch: OpenBatch, number: int) -> str:

@@ -83,8 +83,8 @@ class Tools:
         record = ToolRecord(trial.planned.index, name, key, self._nth(trial, key), data, b"null")
         step: int | None = None
         if phase.get() == "subject":
-            said = Step("tool", name, decode(data), record=record_of("tool", key, record.nth))
-            step = trial.step_log.add(said)
+            own_step = Step("tool", name, decode(data), record=record_of("tool", key, record.nth))
+            step = trial.step_log.add(own_step)
         replay = self._replays.get(trial.variant.index)
         if replay is None:
             # A trial that waited for a batch runs again, and goes on from what its tools returned the first time.
@@ -121,11 +121,11 @@ class Tools:
             result = encode(value, ordered=False)
             same = decode(result) == value
         except (TypeError, ValueError) as error:
-            said = f"the tool {name} returned what JSON has no form for: {error}"
-            raise CodeError(said, hint=_RETURN) from None
+            message = f"the tool {name} returned what JSON has no form for: {error}"
+            raise CodeError(message, hint=_RETURN) from None
         if not same:
-            said = f"the tool {name} returned {type(value).__name__}, which JSON does not bring back as it is"
-            raise CodeError(said, hint=_RETURN)
+            message = f"the tool {name} returned {type(value).__name__}, which JSON does not bring back as it is"
+            raise CodeError(message, hint=_RETURN)
         self._noted(trial, begun, replace(begun.record, result=result))
 
     def raised(self, trial: LiveTrial, begun: Begun, error: Exception) -> None:
@@ -135,8 +135,8 @@ class Tools:
             arguments = decode(encode(list(error.args)))
         except (TypeError, ValueError):
             arguments = [str(error)]
-        said = {"type": kind.__qualname__, "module": kind.__module__, "args": arguments}
-        self._noted(trial, begun, replace(begun.record, error=encode(said)))
+        description = {"type": kind.__qualname__, "module": kind.__module__, "args": arguments}
+        self._noted(trial, begun, replace(begun.record, error=encode(description)))
 
     def _noted(self, trial: LiveTrial, begun: Begun, record: ToolRecord) -> None:
         self._journal.note_tool(record)
@@ -162,11 +162,11 @@ def outcome(record: ToolRecord) -> object:
 
 def exception(record: ToolRecord) -> Exception:
     """What a recorded call raised: of the same class, where that is one that is loaded."""
-    said = cast("dict[str, Any]", decode(record.error))
-    name, module = str(said.get("type")), str(said.get("module"))
+    description = cast("dict[str, Any]", decode(record.error))
+    name, module = str(description.get("type")), str(description.get("module"))
     where = builtins if module == "builtins" else sys.modules.get(module)
     kind = getattr(where, name, None)
-    arguments = cast("list[Any]", said.get("args") or [])
+    arguments = cast("list[Any]", description.get("args") or [])
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
         return Raised(f"the tool {record.name} raised {name}: {' '.join(map(str, arguments))}")
     error = kind.__new__(kind)

@@ -60,7 +60,7 @@ def recordings_for(
     Raises:
         UsageError: A cassette is damaged, or too old.
     """
-    found = Cassettes()
+    cassettes = Cassettes()
     opened: list[Recordings] = []
     try:
         if given is not None:
@@ -70,16 +70,16 @@ def recordings_for(
                 replay = Regrade.over(given, plan)
             else:
                 replay = Replay.of(given, plan, asks=asks)
-            found.replays = dict.fromkeys((one.index for one in plan.variants), replay)
+            cassettes.replays = dict.fromkeys((one.index for one in plan.variants), replay)
         for use in uses if given is None else ():
             if anew or not use.path.exists():
-                found.missing.append(use)
+                cassettes.missing.append(use)
                 continue
             recordings = Recordings(CassetteSource.read(use.path))
             opened.append(recordings)
             replay = Replay.of(recordings, plan, hint=RECORD)
-            found.replays |= dict.fromkeys(use.variants, replay)
-        yield found
+            cassettes.replays |= dict.fromkeys(use.variants, replay)
+        yield cassettes
     finally:
         for recordings in opened:
             recordings.close()

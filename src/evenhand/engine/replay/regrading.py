@@ -61,9 +61,9 @@ class Regrade(Replay):
         if start.role == "judge":
             return None
         number = self._number(start.trial, start.role)
-        found = super().answer(trial, start, request)
-        if found is not None:
-            return found
+        recorded = super().answer(trial, start, request)
+        if recorded is not None:
+            return recorded
         place = self.place(trial)
         calls = self.recordings.of_trial(-1 if place is None else place)
         same = [call for call in calls if call.role == start.role]
@@ -105,9 +105,9 @@ class Regrade(Replay):
         self, trial: LiveTrial, name: str, arguments: bytes, key: str, nth: int
     ) -> ToolRecord | None:
         number = self._number(trial.planned.index, f"tool {name}")
-        found = super().tool(trial, name, arguments, key, nth)
-        if found is not None:
-            return found
+        recorded = super().tool(trial, name, arguments, key, nth)
+        if recorded is not None:
+            return recorded
         place = self.place(trial)
         calls = [
             c for c in self.recordings.tools_of(-1 if place is None else place) if c.name == name
@@ -116,9 +116,9 @@ class Regrade(Replay):
 
     def record(self, others: Sequence[Replay] = ()) -> dict[str, Any]:
         del others
-        kept = replay_record([self.recordings.header], asks=False)
-        kept["replay"]["regrades"] = True
-        return kept
+        record = replay_record([self.recordings.header], asks=False)
+        record["replay"]["regrades"] = True
+        return record
 
     def _number(self, trial: int, what: str) -> int:
         """How many calls of a kind the trial has made before."""

@@ -44,18 +44,18 @@ class Replayed(Record, frozen=True):
 
 def replayed(meta: RunMeta) -> Replayed | None:
     """What a run replays; None for nothing."""
-    kept = meta.settings.get("replay")
-    if not is_mapping(kept):
+    record = meta.settings.get("replay")
+    if not is_mapping(record):
         return None
-    said = kept
+    values = record
     return Replayed(
-        run=str(said.get("run") or ""),
-        file=str(said.get("file") or ""),
-        cassette=bool(said.get("cassette")),
-        recorded_at=float(said.get("recorded_at") or 0.0),
-        asks=bool(said.get("asks")),
-        regrades=bool(said.get("regrades")),
-        more=len(said.get("more") or ()),
+        run=str(values.get("run") or ""),
+        file=str(values.get("file") or ""),
+        cassette=bool(values.get("cassette")),
+        recorded_at=float(values.get("recorded_at") or 0.0),
+        asks=bool(values.get("asks")),
+        regrades=bool(values.get("regrades")),
+        more=len(values.get("more") or ()),
     )
 
 

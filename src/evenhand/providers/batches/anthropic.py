@@ -121,18 +121,18 @@ def _result(line: bytes) -> BatchResult | None:
         row = _decoder.decode(line)
     except msgspec.MsgspecError:
         return None
-    said = row.result
-    if said.type == "succeeded" and bytes(said.message) != b"null":
-        return BatchResult(row.custom_id, bytes(said.message))
-    if said.type == "errored" and bytes(said.error) != b"null":
-        body = bytes(said.error)
+    result = row.result
+    if result.type == "succeeded" and bytes(result.message) != b"null":
+        return BatchResult(row.custom_id, bytes(result.message))
+    if result.type == "errored" and bytes(result.error) != b"null":
+        body = bytes(result.error)
         try:
             error = mapping(msgspec.json.decode(body))
         except msgspec.MsgspecError:
             error = {}
         kind = mapping(error.get("error")).get("type") or error.get("type")
         return BatchResult(row.custom_id, error=line_fault(_STATUS.get(str(kind), 500), body))
-    what = f"a line of the batch was not answered: {said.type or 'no reason given'}"
+    what = f"a line of the batch was not answered: {result.type or 'no reason given'}"
     return BatchResult(row.custom_id, error=Overloaded(what))
 
 

@@ -78,8 +78,8 @@ class GoogleBatches:
         if not look.results:
             return ()
         batch = mapping(decode(await self._control.text(look.vendor_id)))
-        found = (_result(mapping(row)) for row in _responses(batch))
-        return [result for result in found if result is not None]
+        results = (_result(mapping(row)) for row in _responses(batch))
+        return [result for result in results if result is not None]
 
     async def cancel(self, vendor_id: str) -> None:
         await self._control.post(f"{vendor_id}:cancel", b"{}")

@@ -40,13 +40,13 @@ class MistralBatches:
         boundary = secrets.token_hex(16)
         form = form_of(boundary, f"evenhand-{name}.jsonl", b"".join(lines))
         file = await self._control.post("files", form, f"multipart/form-data; boundary={boundary}")
-        asked = {
+        settings = {
             "input_files": [file.get("id")],
             "endpoint": self._endpoint,
             "model": self._model,
             "metadata": {TAG: name},
         }
-        return _look(await self._control.post_once("batch/jobs", encode(asked)))
+        return _look(await self._control.post_once("batch/jobs", encode(settings)))
 
     async def find(
         self, name: str, requests: int, since: float, known: frozenset[str]
@@ -74,7 +74,9 @@ class MistralBatches:
         results: list[BatchResult] = []
         for file in look.results:
             data = await self._control.text(f"files/{file}/content")
-            results += [found for line in lines_of(data) if (found := result_of(line)) is not None]
+            results += [
+                result for line in lines_of(data) if (result := result_of(line)) is not None
+            ]
         return results
 
     async def cancel(self, vendor_id: str) -> None:

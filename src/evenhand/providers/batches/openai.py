@@ -63,13 +63,13 @@ class OpenAIBatches:
         boundary = secrets.token_hex(16)
         form = form_of(boundary, f"evenhand-{name}.jsonl", b"".join(lines))
         file = await self._control.post("files", form, f"multipart/form-data; boundary={boundary}")
-        asked = {
+        settings = {
             "input_file_id": file.get("id"),
             "endpoint": self._endpoint,
             "completion_window": "24h",
             "metadata": {TAG: name},
         }
-        return _look(await self._control.post_once("batches", encode(asked)))
+        return _look(await self._control.post_once("batches", encode(settings)))
 
     async def find(
         self, name: str, requests: int, since: float, known: frozenset[str]
@@ -126,8 +126,10 @@ def result_of(line: bytes) -> BatchResult | None:
     if row.response is None:
         code = row.error.code if row.error else ""
         message = row.error.message if row.error else ""
-        said = f"a line of the batch was not answered: {code or 'no reason given'} {message or ''}"
-        return BatchResult(row.custom_id, error=Overloaded(said.strip()))
+        problem = (
+            f"a line of the batch was not answered: {code or 'no reason given'} {message or ''}"
+        )
+        return BatchResult(row.custom_id, error=Overloaded(problem.strip()))
     status, body = row.response.status_code, bytes(row.response.body)
     if status in (200, 201) and body != b"null":
         return BatchResult(row.custom_id, body)

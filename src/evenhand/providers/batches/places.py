@@ -85,12 +85,12 @@ def place_of(provider: Provider, request: Request) -> tuple[BatchPlace, bytes] |
     config says that batches are to be had there), and answers that come in pieces.
     """
     if isinstance(provider, ChatProvider):
-        wanted = provider.config.get("batch")
+        setting = provider.config.get("batch")
         payload = request.payload
         body = payload.body if isinstance(payload, WithSchema) else payload
         headers = provider.batch_headers
-        found = _found(provider.url, provider.id.partition(":")[0], anywhere=wanted is True)
-        if wanted is False or provider.needs_key or not isinstance(body, bytes):
+        place = _found(provider.url, provider.id.partition(":")[0], anywhere=setting is True)
+        if setting is False or provider.needs_key or not isinstance(body, bytes):
             return None
         model = provider.model
     elif isinstance(provider, AppCall):
@@ -100,12 +100,12 @@ def place_of(provider: Provider, request: Request) -> tuple[BatchPlace, bytes] |
             return None
         body, model = provider.sent, provider.model
         headers = {k: v for k, v in provider.headers.items() if _steers(k)}
-        found = _found(provider.url)
+        place = _found(provider.url)
     else:
         return None
-    if found is None:
+    if place is None:
         return None
-    vendor, address, endpoint = found
+    vendor, address, endpoint = place
     if b"\n" in body:  # a request is a line
         body = encode(decode(body), ordered=False)
     return BatchPlace(vendor, address, provider.account, model, endpoint, headers), body

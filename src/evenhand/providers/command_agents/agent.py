@@ -31,6 +31,7 @@ from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.record import Record
 from evenhand.providers.chat import seconds
 from evenhand.providers.command_agents.folder import (
+    TurnFolder,
     fresh_folder,
     template_digest,
     what_is_left,
@@ -45,7 +46,6 @@ from evenhand.providers.command_agents.transcript import (
     fields,
     items,
 )
-from evenhand.providers.command_agents.turn_folder import TurnFolder
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
@@ -243,21 +243,21 @@ class CommandAgent:
         Args:
             session: The session that it goes on with, of Claude Code and Codex; empty for a new one.
         """
-        program, *given = self._words
+        program, *arguments = self._words
         known = self._known()
         if known is None:
-            return [self._program(program), *given]
+            return [self._program(program), *arguments]
         words = [program]
-        if known.verb and known.verb not in given:
+        if known.verb and known.verb not in arguments:
             words.append(known.verb)
         elif known.verb:
-            words.append(given.pop(given.index(known.verb)))
+            words.append(arguments.pop(arguments.index(known.verb)))
         for option in known.options:
-            if not set(given) & _same_option(option[0]):
+            if not set(arguments) & _same_option(option[0]):
                 words += option
-        if self.model and "--model" not in given:
+        if self.model and "--model" not in arguments:
             words += ["--model", self.model]
-        return [*words, *given, *([known.resuming, session] if session else ())]
+        return [*words, *arguments, *([known.resuming, session] if session else ())]
 
     def _keeps_sessions(self) -> bool:
         known = self._known()
@@ -338,14 +338,14 @@ class CommandAgent:
         except OSError as error:
             raise InfrastructureError(f"{self.id}: its folder cannot be made: {error}") from error
         self._check(ran)
-        told = {
+        report = {
             "exit_code": ran.code,
             "format": self._format(),
             "left": asdict(left),
             "lines": ran.lines,
             "sandbox": self._said(sandbox.why if sandbox else "none"),
         }
-        return Answer(encode({"agent": told}, ordered=False), took)
+        return Answer(encode({"agent": report}, ordered=False), took)
 
     @contextmanager
     def _folder(self, template: Path | None) -> Generator[tuple[Path, str]]:
@@ -355,15 +355,15 @@ class CommandAgent:
             with fresh_folder(template) as own:
                 yield own, ""
             return
-        kept = turns.kept(self.id, lambda: TurnFolder(self.id, template))
-        own = kept.begin()
-        yield own, kept.session if self._keeps_sessions() else ""
-        kept.ran(own)
+        folder = turns.kept(self.id, lambda: TurnFolder(self.id, template))
+        own = folder.begin()
+        yield own, folder.session if self._keeps_sessions() else ""
+        folder.ran(own)
 
-    def _given(self, said: _Said, session: str) -> str:
+    def _given(self, prompt: _Said, session: str) -> str:
         """What is written to its standard input."""
         in_words = turns_here() is not None and self._known() is not None
-        return said.last if session or (in_words and said.only) else said.text
+        return prompt.last if session or (in_words and prompt.only) else prompt.text
 
     def _said(self, why: str) -> str:
         """How it was run, in words."""
@@ -418,17 +418,17 @@ class CommandAgent:
         Raises:
             InfrastructureError: It did.
         """
-        _, told = read_transcript(ran.lines, self._format())
-        problem = told.failed
-        if ran.code and not told.ended:
+        _, transcript = read_transcript(ran.lines, self._format())
+        problem = transcript.failed
+        if ran.code and not transcript.ended:
             signal = (
                 f"was ended by signal {-ran.code}"
                 if ran.code < 0
                 else f"ended with code {ran.code}"
             )
-            said = problem or ran.errors[-500:]
-            problem = f"{signal}: {said}" if said else signal
-        if not problem and told.output is None:
+            why = problem or ran.errors[-500:]
+            problem = f"{signal}: {why}" if why else signal
+        if not problem and transcript.output is None:
             problem = "printed no answer" + (f": {ran.errors[-500:]}" if ran.errors else "")
         if problem:
             raise InfrastructureError(
@@ -453,21 +453,21 @@ def agent_reply(body: bytes) -> Reply | None:
         value = decode(body)
     except ValueError:
         return None
-    told = fields(fields(value).get("agent"))
-    if "lines" not in told:
+    report = fields(fields(value).get("agent"))
+    if "lines" not in report:
         return None
     lines: list[Line] = [
-        (float(line[0]), str(line[1])) for line in items(told["lines"]) if len(items(line)) == 2
+        (float(line[0]), str(line[1])) for line in items(report["lines"]) if len(items(line)) == 2
     ]
-    wanted = told.get("format")
-    format_, transcript = read_transcript(lines, wanted if wanted in FORMATS else "auto")
+    form = report.get("format")
+    format_, transcript = read_transcript(lines, form if form in FORMATS else "auto")
     output = transcript.output
     text = output if isinstance(output, str) else encode(output, ordered=False).decode()
-    left = fields(told.get("left"))
+    left = fields(report.get("left"))
     metadata: dict[str, Any] = {
         "files": left.get("files") or {},
         **{name: left[name] for name in ("deleted", "omitted") if left.get(name)},
-        "sandbox": told.get("sandbox"),
+        "sandbox": report.get("sandbox"),
         "format": format_,
         **({"session": transcript.session} if transcript.session else {}),
     }
@@ -494,23 +494,23 @@ def make(wanted: Wanted) -> CommandAgent:
         UsageError: The config says what it cannot.
     """
     config = wanted.config
-    given: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, value in config.items():
         if name in _BESIDE or value is None:
             continue
         if name not in _SETTINGS:
             near = did_you_mean(name, _SETTINGS, f"There are: {', '.join(_SETTINGS)}, maxCost.")
             raise wanted.refused(f"has no setting '{name}'", near)
-        given[_SETTINGS[name]] = value
-    if "timeout_s" in given:
-        given["timeout_s"] = seconds(config, wanted.id, "timeoutMs")
+        settings[_SETTINGS[name]] = value
+    if "timeout_s" in settings:
+        settings["timeout_s"] = seconds(config, wanted.id, "timeoutMs")
     for name in ("pass_env", "writable"):
-        if name in given and not isinstance(given[name], list):
-            raise wanted.refused(f"has {name} {given[name]!r}, not a list")
+        if name in settings and not isinstance(settings[name], list):
+            raise wanted.refused(f"has {name} {settings[name]!r}, not a list")
     command = wanted.rest.strip()
     return CommandAgent(
         command,
-        **given,
+        **settings,
         label=wanted.label,
         max_cost_usd=call_bound(config),
         base=wanted.base,

@@ -79,12 +79,12 @@ class _Reading:
             )
         place = self._messages[id_]
         step = self.steps[place]
-        said = "".join(
+        text = "".join(
             str(block.get("text") or "")
             for block in map(fields, items(message.get("content")))
             if block.get("type") == "text"
         )
-        both = f"{step.result or ''}{said}" or None
+        both = f"{step.result or ''}{text}" or None
         usage = _usage(fields(message.get("usage")))
         self.steps[place] = replace(
             step,

@@ -93,25 +93,25 @@ def _step(item: Mapping[str, Any]) -> Step | None:
         return Step("tool", "apply_patch", {"changes": items(item.get("changes"))}, status=status)
     if kind == "mcp_tool_call":
         result = fields(item.get("result"))
-        said = str(fields(item.get("error")).get("message") or "")
+        problem = str(fields(item.get("error")).get("message") or "")
         return Step(
             "tool",
             str(item.get("tool") or ""),
             item.get("arguments"),
             result.get("structured_content") or result.get("content"),
-            "error" if said else status,
-            said,
+            "error" if problem else status,
+            problem,
         )
     if kind == "web_search":
         return Step("tool", "web_search", {"query": item.get("query")}, status=status)
     if kind == "collab_tool_call":
-        asked = {"prompt": item.get("prompt"), "receivers": item.get("receiver_thread_ids")}
-        return Step("tool", str(item.get("tool") or ""), asked, status=status)
+        arguments = {"prompt": item.get("prompt"), "receivers": item.get("receiver_thread_ids")}
+        return Step("tool", str(item.get("tool") or ""), arguments, status=status)
     return None
 
 
 def _status(item: Mapping[str, Any]) -> StepStatus:
-    said = item.get("status")
-    if said == "completed":
+    status = item.get("status")
+    if status == "completed":
         return "ok"
-    return "error" if said in ("failed", "declined") else "unknown"
+    return "error" if status in ("failed", "declined") else "unknown"

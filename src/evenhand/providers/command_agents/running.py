@@ -36,7 +36,7 @@ class Ran(Record, frozen=True):
 
 async def run_program(
     command: Sequence[str],
-    said: str,
+    prompt: str,
     *,
     name: str,
     folder: Path,
@@ -47,7 +47,7 @@ async def run_program(
 
     Args:
         command: The program and its arguments.
-        said: What it is given on its standard input.
+        prompt: What it is given on its standard input.
         name: What to call it in messages.
         folder: Where it is run.
         env: All of its environment.
@@ -73,7 +73,7 @@ async def run_program(
     printed, errors = _Lines(), bytearray()
     tasks: list[asyncio.Task[Any]] = [
         asyncio.create_task(process.wait()),
-        asyncio.create_task(_tell(process, said)),
+        asyncio.create_task(_tell(process, prompt)),
         asyncio.create_task(printed.read(process)),
         asyncio.create_task(_tail(process, errors)),
     ]
@@ -107,22 +107,22 @@ def _end(process: asyncio.subprocess.Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-async def _tell(process: asyncio.subprocess.Process, said: str) -> None:
+async def _tell(process: asyncio.subprocess.Process, prompt: str) -> None:
     stream = process.stdin
     assert stream is not None  # noqa: S101 (it was asked for)
     with contextlib.suppress(OSError):  # it need not listen
-        stream.write(said.encode("utf-8", "replace"))
+        stream.write(prompt.encode("utf-8", "replace"))
         await stream.drain()
     with contextlib.suppress(OSError):
         stream.close()
 
 
-async def _tail(process: asyncio.subprocess.Process, kept: bytearray) -> None:
+async def _tail(process: asyncio.subprocess.Process, tail: bytearray) -> None:
     stream = process.stderr
     assert stream is not None  # noqa: S101 (it was asked for)
     while chunk := await stream.read(_CHUNK):
-        kept += chunk
-        del kept[:-2000]
+        tail += chunk
+        del tail[:-2000]
 
 
 class _Lines:

@@ -87,6 +87,6 @@ def sandbox_here() -> Sandbox:
     except (OSError, subprocess.TimeoutExpired) as error:
         return Sandbox("", f"bwrap does not work here: {error}")
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip()[-200:]
-        return Sandbox("", f"bwrap does not work here: {said or f'code {done.returncode}'}")
+        problem = done.stderr.decode("utf-8", "replace").strip()[-200:]
+        return Sandbox("", f"bwrap does not work here: {problem or f'code {done.returncode}'}")
     return Sandbox(program)

@@ -48,15 +48,15 @@ class Transcript(Record, frozen=True):
 
 def objects(lines: Iterable[Line]) -> list[tuple[float, Mapping[str, Any]]]:
     """The lines that are JSON objects."""
-    found: list[tuple[float, Mapping[str, Any]]] = []
+    rows: list[tuple[float, Mapping[str, Any]]] = []
     for at, line in lines:
         if line.lstrip()[:1] == "{":
             try:
                 value = decode(line.encode("utf-8", "replace"))
             except (ValueError, RecursionError):
                 continue
-            found.append((at, fields(value)))
-    return found
+            rows.append((at, fields(value)))
+    return rows
 
 
 def fields(value: object) -> Mapping[str, Any]:

@@ -132,9 +132,13 @@ class FarJournal:
     Args:
         line: To the driver.
         open_: The trials that are to be settled.
+
+    Attributes:
+        resumed: Always, as a trial may come with what was answered to it before.
     """
 
     def __init__(self, line: DriverLine, open_: Open) -> None:
+        self.resumed = True
         self._line = line
         self._open = open_
         self._known: dict[tuple[int, str, int], CallEnd] = {}

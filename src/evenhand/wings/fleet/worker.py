@@ -27,6 +27,7 @@ from evenhand.engine.code import CodeHost
 from evenhand.engine.process import own_process
 from evenhand.engine.retry import RetryPolicy
 from evenhand.engine.runner import Runner
+from evenhand.engine.session import Session
 from evenhand.engine.surroundings import run_surrounded
 from evenhand.engine.tasks import run_to_end
 from evenhand.engine.trial import LiveTrial
@@ -234,12 +235,11 @@ class Worker:
             limits=limits,
             budget=budget,
             host=host,
-            replaying=True,
             delay_s=plan.options.delay_s,
         )
         desk.line = line
-        runner = FarRunner(
-            plan,
+        session = Session(
+            plan=plan,
             journal=journal,
             desk=desk,
             limits=limits,
@@ -247,8 +247,8 @@ class Worker:
             host=host,
             concurrency=order.seats,
             note=note,
-            source=incoming,
         )
+        runner = FarRunner(session, source=incoming)
         runner.line, runner.open = line, open_
 
         def take(messages: list[Message]) -> None:
@@ -269,7 +269,7 @@ class Worker:
             early, self._early = self._early, []
         take(early)
         try:
-            await run_surrounded(runner, plan, host, (crumbs,), note)
+            await run_surrounded(runner, session, (crumbs,))
         finally:
             await sleep(0)  # lets the last batch go
 

@@ -19,8 +19,7 @@ from evenhand.core.run import TrialResult
 from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.engine import door
 from evenhand.engine.door import Settings
-from evenhand.providers.command_agents.folder import Left
-from evenhand.providers.command_agents.turn_folder import put_back
+from evenhand.providers.command_agents.folder import Left, put_back
 from evenhand.store.recordings import Recordings, RunSource
 from evenhand.store.runfile import RunFile
 

@@ -18,7 +18,7 @@ from evenhand.doors.promptfoo.overrides import Chosen, Overrides
 from evenhand.engine.code import CodeHost
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.providers.chat import ChatProvider
-from evenhand.providers.paused import Paused
+from evenhand.providers.wrapped import Paused
 
 
 def models(folder: Path, config: Mapping[str, object], **env: str) -> tuple[FolderModels, Findings]:
