@@ -7,8 +7,9 @@ import random
 from pathlib import Path
 from typing import Any
 
-from evenhand.stats.interval import CONFIDENCE, mean_of_sums, wilson
 from evenhand.stats.paired import FEWEST, Differences
+
+from evenhand.stats.interval import CONFIDENCE, mean_of_sums, wilson
 from evenhand.stats.sequential import share_sequence
 from evenhand.stats.student import t_quantile
 

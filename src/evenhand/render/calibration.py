@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from evenhand.analysis.summaries.means import hundredths
+from evenhand.analysis.summaries.rates import hundredths
 from evenhand.analysis.trust.calibrated import JudgedRate, judged_rates
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
 from evenhand.analysis.trust.canaries import canaries_of

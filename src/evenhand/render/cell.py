@@ -11,11 +11,10 @@ from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.errors import UsageError
 from evenhand.core.names import nearest
 from evenhand.core.run import CallRecord, TrialResult
-from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import clip, folded, money, number, safe, seconds, short_id, tokens
 from evenhand.render.call_rows import text_lines
 from evenhand.render.outcome import label_lines, outcome_lines, titled, wrapped
-from evenhand.render.screen import UNBOUND
 from evenhand.render.step_lines import step_lines
 from evenhand.render.trial_steps import steps_of
 from evenhand.store.labels.label import standing

@@ -24,6 +24,7 @@ from evenhand.analysis.comparison.variants import (
 )
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.wording.ink import UNBOUND
 from evenhand.core.wording.json_text import json_text
 from evenhand.core.wording.words import (
     clip,
@@ -35,7 +36,6 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
-from evenhand.render.screen import UNBOUND
 from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import OpenNumber
 

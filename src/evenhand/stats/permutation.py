@@ -17,7 +17,7 @@ SEED = 20_240_229
 EXACT_WORK = 150_000
 LARGE = 1_000
 _UNITS = 10**9
-_HALF = bytes(byte & 1 for byte in range(256))
+_HALF = bytes((0, 1)) * 128
 
 
 def sign_flip(differences: Sequence[float]) -> float:

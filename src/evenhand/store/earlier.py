@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
-from evenhand.core.hashed import HashedNumbers
+from evenhand.core.numbered import HashedNumbers
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, ToolRecord
 from evenhand.store.calls import BatchRecord
 from evenhand.store.opened import readable

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import cast
 
 import msgspec
+from msgspec import structs
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
 from evenhand.core.record import Record
 from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta
-from evenhand.store.remarks import remarks_in
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
 
 
@@ -57,7 +57,7 @@ class OpenRun(Record, frozen=True):
         except BaseException:
             db.close()
             raise
-        meta = replace(
+        meta = structs.replace(
             self.meta, title=f"{self.meta.title} · {why}", planned=planned, case_count=cases
         )
         by_outcome = by_outcome or self.by_outcome
@@ -101,13 +101,25 @@ def open_run(path: Path) -> OpenRun:
     except StoreError:
         db.close()
         raise
-    return OpenRun(path, db, replace(meta, title=remarks.title or meta.title), remarks)
+    return OpenRun(path, db, structs.replace(meta, title=remarks.title or meta.title), remarks)
 
 
 def has_table(db: sqlite3.Connection, name: str) -> bool:
     """Whether a file has this table: those of earlier versions lack some."""
     found = db.execute("select 1 from sqlite_master where name = ?", (name,))
     return found.fetchone() is not None
+
+
+def remarks_in(db: sqlite3.Connection) -> Remarks:
+    """What counts of the remarks in an open run file, of whichever version."""
+    if not has_table(db, "remark"):
+        return Remarks()
+    fields = {
+        field: decode(value)
+        for field, value in db.execute("select field, value from remark order by seq")
+    }
+    tags = tuple(cast("list[str]", fields.get("tags", [])))
+    return Remarks(str(fields.get("title", "")), tags, str(fields.get("note", "")))
 
 
 _TABLES_SINCE_5 = """
