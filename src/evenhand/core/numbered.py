@@ -50,13 +50,13 @@ class NumberedTexts(PackedTexts):
         """The number of this text; one that was not met before has the next."""
         if text == self._last[0] and self._last[1] >= 0:
             return self._last[1]
-        found = self.find(text)
-        if found < 0:
-            found = len(self)
+        number = self.find(text)
+        if number < 0:
+            number = len(self)
             self.add(text)
-            self._by_hash.add(hash(text), found)
-        self._last = text, found
-        return found
+            self._by_hash.add(hash(text), number)
+        self._last = text, number
+        return number
 
     def find(self, text: str) -> int:
         """The number of this text; −1 where it was not met."""

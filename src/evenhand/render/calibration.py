@@ -110,9 +110,9 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     for miss in corrected_misses(run) if undecided else ():
         of_scores = miss.corrected is not miss.rate.corrected
         number = mean_words(miss.corrected) if of_scores else rate(miss.corrected)
-        wanted = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
+        bound = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
         lines += folded(
-            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {wanted}",
+            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {bound}",
             width,
             "    ",
             "      ",

@@ -77,12 +77,12 @@ def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
     if not column and len(every) == 1:
         return [0]
     for exactly in (True, False):
-        for wanted in (
+        for chosen in (
             [i for i, (name, _) in every if (name == column if exactly else column in name)],
             [i for i, (_, v) in every if exactly and column in (v.prompt, v.model)],
         ):
-            if column and wanted:
-                return wanted
+            if column and chosen:
+                return chosen
     number = column.removeprefix("#")
     return (
         [int(number) - 1]
@@ -179,6 +179,6 @@ def _text(value: object) -> str:
 
 
 def _columns(grid: Grid) -> str:
-    shown = ", ".join(clip(name, 40) for name in grid.names[:COLUMNS_SHOWN])
+    names = ", ".join(clip(name, 40) for name in grid.names[:COLUMNS_SHOWN])
     left = len(grid.names) - COLUMNS_SHOWN
-    return f"Its variants: {shown}" + (f" and {left} more" if left > 0 else "")
+    return f"Its variants: {names}" + (f" and {left} more" if left > 0 else "")

@@ -253,8 +253,8 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
         columns = grid.names if grid else column_names(meta.variants)
         for text in requirement_lines(run, columns):
             lines += folded(text, width, "  ")
-    told = (_replay_line(run), usage_line(run) if grid else "")
-    lines += [line for text in filter(None, told) for line in folded(text, width, "  ")]
+    sentences = (_replay_line(run), usage_line(run) if grid else "")
+    lines += [line for text in filter(None, sentences) for line in folded(text, width, "  ")]
     for text in warnings(run):
         lines += [ink(line, "yellow") for line in folded(text, width, "  ! ", "  ")]
     if meta.status not in ("finished", "running") and meta.message:

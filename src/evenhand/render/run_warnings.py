@@ -117,9 +117,9 @@ def _unprotected(run: RunFile) -> list[str]:
         if not names:
             break
     return [
-        f"{safe(name)} ran without a sandbox: bwrap {safe(said.removeprefix(NO_SANDBOX))}"
-        for name, said in why.items()
-        if said.startswith(NO_SANDBOX)
+        f"{safe(name)} ran without a sandbox: bwrap {safe(reason.removeprefix(NO_SANDBOX))}"
+        for name, reason in why.items()
+        if reason.startswith(NO_SANDBOX)
     ]
 
 

@@ -61,8 +61,8 @@ class CaseGroups:
                     cluster = cluster_in(grouping.key, one.vars, one.metadata)
                     content = one.copy_key if copies else ""
                     grouping.add(written_case(one.case), cluster, content)
-        made = {key: grouping.groups() for key, grouping in sets.items()}
-        return [made[v.eval, v.cluster] for v in variants]
+        groups = {key: grouping.groups() for key, grouping in sets.items()}
+        return [groups[v.eval, v.cluster] for v in variants]
 
     def _may_have_copies(self) -> bool:
         """Whether two parts have one digest at their ends, where `CasePart` has it, as far as a look at them says."""

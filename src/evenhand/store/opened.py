@@ -48,8 +48,8 @@ class OpenRun(Record, frozen=True):
         """The trials at these places, through a connection of their own; see `RunFile.only`."""
         if self.narrowed:
             with readable(self.path):
-                seen = {place for (place,) in self.db.execute("select idx from latest")}
-            places = [place for place in places if place in seen]
+                settled = {place for (place,) in self.db.execute("select idx from latest")}
+            places = [place for place in places if place in settled]
         db = _checked(self.path)
         try:
             with readable(self.path):
@@ -66,8 +66,8 @@ class OpenRun(Record, frozen=True):
     @property
     def retaken(self) -> bool:
         """Whether some trial has been settled more than once."""
-        found = self.db.execute("select 1 from trial where take > 0 limit 1").fetchone()
-        return found is not None
+        row = self.db.execute("select 1 from trial where take > 0 limit 1").fetchone()
+        return row is not None
 
     def table(self) -> str:
         """What to count trials in: the table itself is read twice as fast as the view, and says the same as a rule."""
@@ -106,8 +106,8 @@ def open_run(path: Path) -> OpenRun:
 
 def has_table(db: sqlite3.Connection, name: str) -> bool:
     """Whether a file has this table: those of earlier versions lack some."""
-    found = db.execute("select 1 from sqlite_master where name = ?", (name,))
-    return found.fetchone() is not None
+    rows = db.execute("select 1 from sqlite_master where name = ?", (name,))
+    return rows.fetchone() is not None
 
 
 def remarks_in(db: sqlite3.Connection) -> Remarks:

@@ -15,20 +15,20 @@ from evenhand.store.locks import Lock, lock_of
 from evenhand.store.opened import remarks_in
 
 
-def remark(path: Path, said: Mapping[str, object]) -> Remarks:
+def remark(path: Path, fields: Mapping[str, object]) -> Remarks:
     """Says something of a run: title, tags, note; all of it or nothing. What counts from now on.
 
     Args:
         path: The run file, of whichever version, also while it is being written.
-        said: By field.
+        fields: By field.
 
     Raises:
         UsageError: One of them is not what can be said.
         StoreError: The file cannot be written.
     """
-    kept = [checked(field, value) for field, value in said.items()]
+    rows = [checked(field, value) for field, value in fields.items()]
     with added_to(path, "remarks") as db:
-        for field, value in kept:
+        for field, value in rows:
             db.execute(
                 "insert into remark (at, field, value) values (?, ?, ?)",
                 (time.time(), field, encode(value)),
