@@ -63,9 +63,8 @@ from evenhand.store.cache import Cache
 from evenhand.store.calls import BatchRecord
 from evenhand.store.cassette_making import cassette_of
 from evenhand.store.labels.label import NewLabel
-from evenhand.store.labels.stored_draws import add_draw, add_metric_labels
+from evenhand.store.labels.stored_draws import add_draw, add_metric_labels, add_pair_labels
 from evenhand.store.labels.stored_labels import append_labels
-from evenhand.store.labels.stored_pairs import add_pair_labels
 from evenhand.store.merging import merge
 from evenhand.store.runfile import RunFile
 from evenhand.testing import example

@@ -103,7 +103,7 @@ def test_one_module_knows_what_a_terminal_takes():
     """What asks for text without colours, or says that a line can't be rewritten, is read in one place."""
     asking = re.compile(r"\"(?:NO_COLOR|TERM)\"")
     places = [str(p.relative_to(PACKAGE)) for p in MODULES if asking.search(p.read_text("utf-8"))]
-    assert places == ["render/screen.py"]
+    assert places == ["core/wording/ink.py"]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))

@@ -8,7 +8,7 @@ import { FEWEST, meanOfSums, type Clusters } from "./interval";
 export type Mean = Interval & { readonly scaled?: boolean };
 
 /**
- * The mean over cases, each of which counts once, with its interval: `mean_of` of `analysis/summaries/means.py`. On a known scale a trial
+ * The mean over cases, each of which counts once, with its interval: `mean_of` of `analysis/summaries/rates.py`. On a known scale a trial
  * in error may have had anything on it; otherwise anything that a case has, and the interval is Student's, which says nothing
  * of fewer than FEWEST cases and of such as are all alike.
  *

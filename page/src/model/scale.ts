@@ -24,7 +24,7 @@ export function declaredIn(column: Variant | undefined, { name, metric }: Measur
 }
 
 /**
- * What values can be, of which these are the lowest and the highest: `known_scale` of `analysis/summaries/means.py`. Values from 0 to 1
+ * What values can be, of which these are the lowest and the highest: `known_scale` of `analysis/summaries/rates.py`. Values from 0 to 1
  * are taken to be on that scale, and values some of which lie there and the others on the declared one to be on both.
  */
 export function knownScale(declared: Scale | undefined, [least, most]: Scale): Scale | undefined {

@@ -74,9 +74,9 @@ def compare(
                 write(part)
             write("\n")
         else:
+            from evenhand.core.wording.ink import width_of
             from evenhand.core.wording.words import folded
             from evenhand.render.comparison import lines
-            from evenhand.render.screen import width_of
 
             width = width_of(sys.stdout)
             head = folded(f"{comparison.first} → {comparison.second}", width, "", "  ")

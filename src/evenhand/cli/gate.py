@@ -504,10 +504,9 @@ def _look_at_plan(gating: _Gating, plan: Plan) -> None:
 
 def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 0) -> int:
     """Prints a gate; with what it exits."""
-    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.ink import Ink, takes_colors, width_of
     from evenhand.core.wording.words import put
     from evenhand.render.gate import document, lines
-    from evenhand.render.screen import takes_colors, width_of
 
     code = code_for_gate(gate, signal, undecided or "")
     with printing():

@@ -37,11 +37,10 @@ def history(path: str | None, last: int, as_json: bool) -> int:
     """
     from evenhand.analysis.history.history import history as read_history
     from evenhand.core.errors import UsageError
-    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.ink import Ink, takes_colors, width_of
     from evenhand.core.wording.json_text import json_text, writer
     from evenhand.core.wording.words import put, safe
     from evenhand.render.history_text import document, lines
-    from evenhand.render.screen import takes_colors, width_of
     from evenhand.store.catalogue import files
 
     elsewhere = runs_elsewhere(path)

@@ -207,7 +207,7 @@ def _print(
     runs: Sequence[ImportedFile], datasets: Sequence[ImportedDataset], recordings: Recordings
 ) -> None:
     from evenhand.cli.show import print_run
-    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.ink import Ink, takes_colors
     from evenhand.core.wording.words import put
     from evenhand.doors.importers.import_report import (
         dataset_lines,
@@ -215,7 +215,6 @@ def _print(
         note_lines,
         run_lines,
     )
-    from evenhand.render.screen import takes_colors
     from evenhand.store.catalogue import called, files, newest_first
     from evenhand.store.runfile import RunFile
 

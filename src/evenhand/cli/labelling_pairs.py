@@ -25,8 +25,7 @@ from evenhand.core.record import Record
 from evenhand.core.wording.words import count, safe
 from evenhand.render.ranking_calibration import labels_line
 from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, unordered
-from evenhand.store.labels.stored_draws import set_rule
-from evenhand.store.labels.stored_pairs import add_pair_labels, standing_pair_labels
+from evenhand.store.labels.stored_draws import add_pair_labels, set_rule, standing_pair_labels
 from evenhand.store.runfile import RunFile
 
 FIRST_DRAW = 60

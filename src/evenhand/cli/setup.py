@@ -109,11 +109,10 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     from evenhand.cli.streams import printing
     from evenhand.core.errors import UsageError
     from evenhand.core.wing import part
-    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.ink import Ink, takes_colors
     from evenhand.core.wording.words import put
     from evenhand.doors.importers.import_report import note_lines
     from evenhand.doors.importers.registry import example_of
-    from evenhand.render.screen import takes_colors
 
     named = words and not words[-1].is_file() and (len(words) > 1 or words[-1].is_dir())
     files, folder = (words[:-1], words[-1]) if named else (words, Path())

@@ -103,8 +103,8 @@ def show(
     With CELL, e.g. `better:3`, show one trial in full: prompt, output, every outcome, every call. A CELL without RUN is
     one of the latest run. With --where, only matching trials are listed and counted.
     """
+    from evenhand.core.wording.ink import takes_colors, width_of
     from evenhand.render.console import cells_json, list_lines, listed_json, show_trial
-    from evenhand.render.screen import takes_colors, width_of
     from evenhand.store.catalogue import find, homes, runs
     from evenhand.store.runfile import RunFile
 
@@ -248,9 +248,8 @@ def _list_trials(run_file: RunFile, out: TextIO) -> None:
     """Prints a line for each trial."""
     from evenhand.analysis.filters.where import cell_rows
     from evenhand.analysis.summaries.grid import Grid
-    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.ink import Ink, takes_colors, width_of
     from evenhand.core.wording.words import put
-    from evenhand.render.screen import takes_colors, width_of
 
     rows = cell_rows(run_file, Grid(run_file), width_of(out), Ink(takes_colors(out)))
     with printing():
@@ -260,10 +259,9 @@ def _list_trials(run_file: RunFile, out: TextIO) -> None:
 def _print_trials(run_file: RunFile, out: TextIO, *, calls: bool = False) -> None:
     """Prints each trial whole, one after the other; `calls`: with what was asked and answered."""
     from evenhand.analysis.trust.every_label import every_label
-    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.ink import Ink, takes_colors, width_of
     from evenhand.core.wording.words import put
     from evenhand.render.cell import call_lines
-    from evenhand.render.screen import takes_colors, width_of
     from evenhand.store.labels.label import standing
 
     meta, labels = run_file.meta, standing(every_label(run_file))
@@ -284,8 +282,7 @@ def verbose_for(
     labels: Mapping[int, Sequence[Label]] | None = None,
 ) -> Verbose:
     """What puts a run's trials, and what people say of them, into words for this stream."""
-    from evenhand.core.wording.ink import Ink
-    from evenhand.render.screen import takes_colors, width_of
+    from evenhand.core.wording.ink import Ink, takes_colors, width_of
     from evenhand.render.verbose import Verbose
 
     return Verbose(variants, repeats, width_of(out), Ink(takes_colors(out)), labels)
@@ -306,8 +303,8 @@ def print_run(
 
             write_document(run_file, sys.stdout, calls=calls)
             return
+        from evenhand.core.wording.ink import takes_colors
         from evenhand.render.console import show as print_it
-        from evenhand.render.screen import takes_colors
 
         print_it(
             run_file,

@@ -132,8 +132,8 @@ def say_wrapped(text: str, indent: str = "") -> None:
         text: One line, or several.
         indent: Before each line that a wrapped one goes on in; a short one where that would leave no room.
     """
+    from evenhand.core.wording.ink import width_of
     from evenhand.core.wording.words import folded, without_commands
-    from evenhand.render.screen import width_of
 
     width = width_of(sys.stdout)
     if len(indent) > width // 2:

@@ -29,9 +29,8 @@ from evenhand.cli.streams import tell
 from evenhand.cli.watched import Target, Watched
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import MutableRecord
-from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.ink import Ink, is_dumb, is_plain
 from evenhand.languages.documents.watching import Looked, changed
-from evenhand.render.screen import is_dumb, is_plain
 
 POLL_S = 0.3
 """Between two looks; what was saved is run once nothing more was saved from one look to the next."""

@@ -204,7 +204,7 @@ def misgiven_arguments(
     own = len(parameters) < len(signature.parameters)
     named = [p.name for p in parameters if p.kind not in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
     places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    given = len(args) - own
+    positional = len(args) - own
     hint = f"It takes: {', '.join(named)}." if named else "It takes no arguments by name."
     unknown = [word for word in kwargs if word not in named]
     if unknown:
@@ -212,14 +212,14 @@ def misgiven_arguments(
         meant = {word: meant_by(word, free) for word in unknown}
         lines = (takes_no(name, word, one) for word, one in meant.items())
         return "\n".join(lines), "" if all(meant.values()) else hint
-    if given > len(places):
+    if positional > len(places):
         most = f"{len(places)} argument{'s' * (len(places) != 1)}" if places else "no argument"
         example = "".join(f"{one}, " for one in places)
         by_name = next((one for one in named if one not in (*places, *kwargs)), "")
         if by_name:
             hint = f"Write {name}({example}{by_name}=…). {hint}"
-        return f"{name} takes {most} without a name, and got {given}", hint
-    twice = [one for one in places[:given] if one in kwargs]
+        return f"{name} takes {most} without a name, and got {positional}", hint
+    twice = [one for one in places[:positional] if one in kwargs]
     if twice:
         return f"{name} is given `{twice[0]}` twice: by place, and by name", hint
     missing = [
@@ -228,7 +228,7 @@ def misgiven_arguments(
         if p.default is p.empty
         and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         and p.name not in kwargs
-        and p.name not in places[:given]
+        and p.name not in places[:positional]
     ]
     return f"{name} needs {' and '.join(f'`{one}`' for one in missing)}", hint
 

@@ -59,8 +59,8 @@ def copy_key_of(case: Case, test: Mapping[str, Any]) -> str:
     """
     if case.input is None and not case.vars:
         return ""
-    said = {name: value for name, value in test.items() if name != "description"}
-    parts = [case.input, case.vars, case.expected, case.context, case.tags, case.metadata, said]
+    options = {name: value for name, value in test.items() if name != "description"}
+    parts = [case.input, case.vars, case.expected, case.context, case.tags, case.metadata, options]
     try:
         return digest(encode(parts))[:20]
     except (TypeError, ValueError):

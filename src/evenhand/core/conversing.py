@@ -35,9 +35,9 @@ class Turns:
     def kept(self, name: str, make: Callable[[], K]) -> K:
         """What was kept under this name; made by the first turn that wants it, and told the last answer."""
         if name not in self._kept:
-            made = self._kept[name] = make()
+            value = self._kept[name] = make()
             if self._last is not None:
-                made.answered(self._last)
+                value.answered(self._last)
         return cast("K", self._kept[name])
 
     @contextmanager
@@ -57,8 +57,8 @@ class Turns:
 
     def close(self) -> None:
         """Lets go of what was kept."""
-        kept, self._kept = self._kept, {}
-        for one in kept.values():
+        values, self._kept = self._kept, {}
+        for one in values.values():
             one.close()
 
 

@@ -97,11 +97,11 @@ def definition_of(scorer: object) -> Definition:
         return _defined(scorer)
     if known is not None:
         return known
-    made = _defined(scorer)
+    definition = _defined(scorer)
     if len(_known) >= _REMEMBERED:
         _known.clear()
-    _known[key] = made
-    return made
+    _known[key] = definition
+    return definition
 
 
 _known: dict[object, Definition] = {}
@@ -113,9 +113,9 @@ def written_definition(scorer: object, *, but: str = "") -> Definition:
     Args:
         but: An argument that the file doesn't say.
     """
-    made = definition_of(scorer)
-    settings = {name: value for name, value in made.settings.items() if name != but}
-    return Definition(made.kind, settings, exact=True)
+    definition = definition_of(scorer)
+    settings = {name: value for name, value in definition.settings.items() if name != but}
+    return Definition(definition.kind, settings, exact=True)
 
 
 def brief(value: object) -> str:
@@ -212,5 +212,5 @@ def _described(value: object) -> str:
         return repr(cast("object", value))
     if callable(value) and not hasattr(value, "score"):
         return code_digest(value)
-    asked = definition_of(value)
-    return f"{asked.kind}{sorted(asked.settings.items())}"
+    definition = definition_of(value)
+    return f"{definition.kind}{sorted(definition.settings.items())}"

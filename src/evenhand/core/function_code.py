@@ -84,30 +84,30 @@ def values_of(target: object) -> list[str]:
 def class_digest(kind: type) -> str:
     """A digest of what a class does, without what it inherits; empty for one without code or constants."""
     parts: list[str] = []
-    seen: set[CodeType] = set()
+    known: set[CodeType] = set()
     for name, member in sorted(vars(kind).items()):
         if name.startswith("__") and name != "__init__":
             continue
         plain = getattr(member, "__func__", member)
         if isinstance(plain, FunctionType):
-            parts += [name, *_code_parts(plain, seen)]
+            parts += [name, *_code_parts(plain, known)]
         elif _is_constant(plain):
             parts += [name, repr(plain)]
     return f"{_PYTHON}:{digest(*parts)[:LETTERS]}" if parts else ""
 
 
-def _code_parts(function: FunctionType, seen: set[CodeType]) -> Iterator[str]:
+def _code_parts(function: FunctionType, known: set[CodeType]) -> Iterator[str]:
     """What a function is made of: its code, and what it names in its own module."""
     code = function.__code__
-    if code in seen:
+    if code in known:
         return
-    seen.add(code)
+    known.add(code)
     yield from _of_code(code, function.__doc__)
     for name in sorted(_names_in(code)):
         value = function.__globals__.get(name)
         if isinstance(value, FunctionType) and value.__module__ == function.__module__:
             yield name
-            yield from _code_parts(value, seen)
+            yield from _code_parts(value, known)
         elif name.isupper() and _is_constant(value):
             yield f"{name}={value!r}"
 

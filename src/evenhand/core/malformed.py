@@ -84,7 +84,7 @@ def shape_fault(error: Exception) -> str:
     match = _EXPECTED.match(what)
     if match is None:
         return f"{named} is of another kind" if where else "it is of another kind"
-    wanted = " or ".join(_KINDS.get(kind, kind) for kind in match[1].split(" | "))
+    expected = " or ".join(_KINDS.get(kind, kind) for kind in match[1].split(" | "))
     if match[2] is None:
         return f"{named} can't have this value"
-    return f"{named} is {_KINDS.get(match[2], match[2])}, not {wanted}"
+    return f"{named} is {_KINDS.get(match[2], match[2])}, not {expected}"

@@ -8,8 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 
-from evenhand.core.hashed import HashedNumbers
-
+_FEWEST = 64
 _WRITTEN = "utf-8", "surrogatepass"
 
 
@@ -51,13 +50,13 @@ class NumberedTexts(PackedTexts):
         """The number of this text; one that was not met before has the next."""
         if text == self._last[0] and self._last[1] >= 0:
             return self._last[1]
-        found = self.find(text)
-        if found < 0:
-            found = len(self)
+        number = self.find(text)
+        if number < 0:
+            number = len(self)
             self.add(text)
-            self._by_hash.add(hash(text), found)
-        self._last = text, found
-        return found
+            self._by_hash.add(hash(text), number)
+        self._last = text, number
+        return number
 
     def find(self, text: str) -> int:
         """The number of this text; −1 where it was not met."""
@@ -65,3 +64,63 @@ class NumberedTexts(PackedTexts):
             if self[number] == text:
                 return number
         return -1
+
+
+class HashedNumbers:
+    """Numbers from 0 up, by the hash of what each stands for: a table with open addressing.
+
+    What has another text may have the same hash: who asks looks at the texts of the numbers that come back.
+    """
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._hashes = array("q", bytes(8 * _FEWEST))
+        self._numbers = array("I", bytes(4 * _FEWEST))
+        """Each one more than the number; 0 where the slot is free."""
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, hashed: int, number: int) -> None:
+        """Puts a number under a hash, beside those that it has."""
+        if 3 * self._size >= 2 * len(self._numbers):
+            self._grow()
+        self._put(hashed, number + 1)
+        self._size += 1
+
+    def put(self, hashed: int, number: int) -> None:
+        """Puts a number under a hash, in place of the one that it has."""
+        numbers = self._numbers
+        mask = len(numbers) - 1
+        slot = hashed & mask
+        while numbers[slot]:
+            if self._hashes[slot] == hashed:
+                numbers[slot] = number + 1
+                return
+            slot = (slot + 1) & mask
+        self.add(hashed, number)
+
+    def of(self, hashed: int) -> Iterator[int]:
+        """The numbers under a hash, in any order."""
+        hashes, numbers = self._hashes, self._numbers
+        mask = len(numbers) - 1
+        slot = hashed & mask
+        while numbers[slot]:
+            if hashes[slot] == hashed:
+                yield numbers[slot] - 1
+            slot = (slot + 1) & mask
+
+    def _put(self, hashed: int, number: int) -> None:
+        mask = len(self._numbers) - 1
+        slot = hashed & mask
+        while self._numbers[slot]:
+            slot = (slot + 1) & mask
+        self._hashes[slot], self._numbers[slot] = hashed, number
+
+    def _grow(self) -> None:
+        hashes, numbers = self._hashes, self._numbers
+        self._hashes = array("q", bytes(16 * len(hashes)))
+        self._numbers = array("I", bytes(8 * len(numbers)))
+        for hashed, number in zip(hashes, numbers, strict=True):
+            if number:
+                self._put(hashed, number)

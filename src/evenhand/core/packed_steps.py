@@ -66,8 +66,8 @@ def _unpacked(data: bytes) -> bytes:
 
 def _text(step: Step) -> bytes:
     """A step as JSON, without what is empty. What has no form in JSON is told in Python's words."""
-    said = {name: v for name, v in _fields(step).items() if v != _EMPTY.get(name, ...)}
-    return encode({**said, "kind": step.kind, "name": step.name}, ordered=False)
+    values = {name: v for name, v in _fields(step).items() if v != _EMPTY.get(name, ...)}
+    return encode({**values, "kind": step.kind, "name": step.name}, ordered=False)
 
 
 def _fields(step: Step) -> dict[str, Any]:

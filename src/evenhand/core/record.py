@@ -54,8 +54,8 @@ def _dataclass_fields(kind: type[Record | MutableRecord]) -> dict[str, Field[Any
         else:
             stated = field(default=default)
         written.append((name, hints[name], stated))
-    made = make_dataclass(kind.__name__, written, init=False, repr=False, eq=False)
-    return made.__dataclass_fields__
+    twin = make_dataclass(kind.__name__, written, init=False, repr=False, eq=False)
+    return twin.__dataclass_fields__
 
 
 class MutableRecord(msgspec.Struct):

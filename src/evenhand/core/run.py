@@ -94,10 +94,12 @@ class RunMeta(Record, frozen=True):
     @property
     def can_resume(self) -> bool:
         """Whether its file says what it was made from; of a gate's, what that goes by, too."""
-        kept = self.settings
-        if kept.get("gate") and not isinstance(kept["gate"], Mapping):  # of an earlier version
+        settings = self.settings
+        if settings.get("gate") and not isinstance(
+            settings["gate"], Mapping
+        ):  # of an earlier version
             return False
-        return "asked" in kept or isinstance(kept.get("skill"), Mapping)
+        return "asked" in settings or isinstance(settings.get("skill"), Mapping)
 
     @property
     def plan_size(self) -> int:

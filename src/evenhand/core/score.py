@@ -22,6 +22,11 @@ SHARES: Scale = (0.0, 1.0)
 OFF_SCALE = "the judge gave "
 """How a warning begins of a score that is on another scale than its threshold, as 60 of 100 with one of 0.7."""
 
+TRIGGER_PRECISION = "trigger precision"
+TRIGGER_RECALL = "trigger recall"
+TRIGGER_MEASURES = "trigger "
+"""What the names of both measures of trigger tests begin with."""
+
 State = Literal["pass", "fail", "error", "not_applicable"]
 """What became of an expectation or a trial. An error is never a score, and what did not apply is never 0."""
 

@@ -77,7 +77,7 @@ class Selector:
             values: Its input and variables.
         """
         only = self._selection.only
-        if not all(says(metadata, key, wanted) for key, wanted in self._metadata):
+        if not all(says(metadata, key, expected) for key, expected in self._metadata):
             return False
         if only is not None and only.isdisjoint(ids()):
             return False
@@ -162,11 +162,11 @@ def condition_of(text: str) -> tuple[str, str]:
     return key, value
 
 
-def says(metadata: Mapping[str, Any], key: str, wanted: str) -> bool:
+def says(metadata: Mapping[str, Any], key: str, expected: str) -> bool:
     """Whether metadata says so: part of a text is enough, and one item of a list. What is true is `true`."""
     value = metadata.get(key)
     if value is None:
         return False
     items = cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else [value]
     texts = (str(item).lower() if isinstance(item, bool) else str(item) for item in items)
-    return any(wanted in text for text in texts)
+    return any(expected in text for text in texts)

@@ -64,7 +64,7 @@ class Sharded(Record, frozen=True):
     @staticmethod
     def of(settings: Mapping[str, Any]) -> Sharded | None:
         """What the settings of a run say; None for a run that is whole."""
-        kept = settings.get("shard")
-        if not isinstance(kept, Mapping):
+        value = settings.get("shard")
+        if not isinstance(value, Mapping):
             return None
-        return Sharded(Shard.of(str(kept["shard"])), int(kept["trials"]), int(kept["cases"]))
+        return Sharded(Shard.of(str(value["shard"])), int(value["trials"]), int(value["cases"]))

@@ -93,8 +93,8 @@ class StepLog:
 
     def within(self) -> int | None:
         """The place of the step that the calling code is in; None for none of this trial's."""
-        found = _inside.get()
-        place = found[1] if found is not None and found[0] is self else None
+        outer = _inside.get()
+        place = outer[1] if outer is not None and outer[0] is self else None
         if not elsewhere:
             return place
         places = [] if place is None else [place]
@@ -161,8 +161,8 @@ class StepLog:
         try:
             reply = await asking
         except BaseException as error:
-            said = error.message if isinstance(error, EvenhandError) else "given up"
-            self.end(place, status="error", error=said)
+            message = error.message if isinstance(error, EvenhandError) else "given up"
+            self.end(place, status="error", error=message)
             raise
         finally:
             _inside.reset(token)

@@ -86,12 +86,12 @@ def kind_asked(request: bytes) -> StepKind:
 
 def told(reply: Reply) -> Any:
     """What a model answered in words; None where it only asked for tools, or measured."""
-    said = reply.output if reply.output is not None else reply.text
+    output = reply.output if reply.output is not None else reply.text
     if not reply.tool_calls:
-        return said
-    if not isinstance(said, str):
+        return output
+    if not isinstance(output, str):
         return None  # the calls themselves
-    parts = said.split("\n\n")
+    parts = output.split("\n\n")
     while parts and _is_json(parts[-1]):  # Anthropic's calls stand behind what it says
         parts.pop()
     return "\n\n".join(parts) or None
@@ -113,10 +113,10 @@ def steps_from(notes: Sequence[StepNote]) -> list[Step]:
     waiting: dict[str, int] = {}  # by a call's id, the step that has no result yet
 
     def write_out() -> None:
-        for asked in pending:
-            if asked.call.id:
-                waiting[asked.call.id] = len(steps)
-            steps.append(asked.step)
+        for request in pending:
+            if request.call.id:
+                waiting[request.call.id] = len(steps)
+            steps.append(request.step)
         pending.clear()
 
     for note in notes:
@@ -131,10 +131,10 @@ def steps_from(notes: Sequence[StepNote]) -> list[Step]:
         started = None if step.started_s is None else step.started_s - origin
         step = replace(step, parent=parent, started_s=started)
         if step.kind == "tool":
-            asked = _fitting(step, pending)
-            if asked is not None:
-                pending.remove(asked)
-                step = replace(step, call=step.call or asked.call.id)
+            request = _fitting(step, pending)
+            if request is not None:
+                pending.remove(request)
+                step = replace(step, call=step.call or request.call.id)
                 if step.call and step.result is None and step.status == "unknown":
                     waiting[step.call] = len(steps)
         places.append(len(steps))
@@ -184,10 +184,10 @@ def _fitting(step: Step, pending: Sequence[_Asked]) -> _Asked | None:
         return next((one for one in pending if one.call.id == step.call), None)
     name = step.name.rpartition(".")[2]
     same = [one for one in pending if one.call.name in (step.name, name)]
-    given = step.arguments if is_object(step.arguments) else {}
+    arguments = step.arguments if is_object(step.arguments) else {}
     for one in same:
-        wanted = one.call.arguments or {}
-        if all(key in given and given[key] == value for key, value in wanted.items()):
+        expected = one.call.arguments or {}
+        if all(key in arguments and arguments[key] == value for key, value in expected.items()):
             return one
     return next(iter(same), None)
 

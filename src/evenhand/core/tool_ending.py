@@ -12,6 +12,6 @@ def ended(record: ToolRecord) -> dict[str, Any]:
     """The fields of the step: its result and that it went well, or that it failed and why."""
     if not record.error:
         return {"result": decode(record.result), "status": "ok"}
-    said = cast("dict[str, Any]", decode(record.error))
-    words = " ".join(map(str, cast("list[Any]", said.get("args") or [])))
-    return {"status": "error", "error": f"{said.get('type')}: {words}".rstrip(": ")}
+    fields = cast("dict[str, Any]", decode(record.error))
+    words = " ".join(map(str, cast("list[Any]", fields.get("args") or [])))
+    return {"status": "error", "error": f"{fields.get('type')}: {words}".rstrip(": ")}

@@ -55,12 +55,12 @@ def identities(variants: Sequence[Variant]) -> list[str]:
 
     Where several are alike, those after the first have their number behind it. Empty for no variants.
     """
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     texts: list[str] = []
     for one in variants:
         text = identity(one)
-        seen[text] += 1
-        texts.append(text if seen[text] == 1 else f"{text} #{seen[text]}")
+        counts[text] += 1
+        texts.append(text if counts[text] == 1 else f"{text} #{counts[text]}")
     return texts
 
 

@@ -284,19 +284,19 @@ def part(kind: Kind, name: str) -> Part | None:
 @functools.cache
 def _ours(kind: Kind) -> Mapping[str, Part]:
     package = f"evenhand {__version__}"
-    found = (_of(wing, package, kind, ours=True) for wing in our_wings())
-    return dict(itertools.chain.from_iterable(found))
+    tables = (_of(wing, package, kind, ours=True) for wing in our_wings())
+    return dict(itertools.chain.from_iterable(tables))
 
 
 @functools.lru_cache(maxsize=32)
 def _parts(kind: Kind, path: tuple[str, ...]) -> Mapping[str, Part]:
     """Looked up once for a search path: a package that is installed meanwhile is seen by the next process."""
     del path
-    found = dict(_ours(kind))
+    parts = dict(_ours(kind))
     for package, wing in installed_wings():
         for name, one in _of(wing, package, kind, ours=False):
-            found.setdefault(name, one)
-    return found
+            parts.setdefault(name, one)
+    return parts
 
 
 def _of(wing: Wing, package: str, kind: Kind, *, ours: bool) -> Iterator[tuple[str, Part]]:

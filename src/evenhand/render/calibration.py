@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from evenhand.analysis.summaries.means import hundredths
+from evenhand.analysis.summaries.rates import hundredths
 from evenhand.analysis.trust.calibrated import JudgedRate, judged_rates
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
 from evenhand.analysis.trust.canaries import canaries_of
@@ -110,9 +110,9 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     for miss in corrected_misses(run) if undecided else ():
         of_scores = miss.corrected is not miss.rate.corrected
         number = mean_words(miss.corrected) if of_scores else rate(miss.corrected)
-        wanted = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
+        bound = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
         lines += folded(
-            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {wanted}",
+            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {bound}",
             width,
             "    ",
             "      ",

@@ -11,11 +11,10 @@ from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.errors import UsageError
 from evenhand.core.names import nearest
 from evenhand.core.run import CallRecord, TrialResult
-from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import clip, folded, money, number, safe, seconds, short_id, tokens
 from evenhand.render.call_rows import text_lines
 from evenhand.render.outcome import label_lines, outcome_lines, titled, wrapped
-from evenhand.render.screen import UNBOUND
 from evenhand.render.step_lines import step_lines
 from evenhand.render.trial_steps import steps_of
 from evenhand.store.labels.label import standing
@@ -78,12 +77,12 @@ def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
     if not column and len(every) == 1:
         return [0]
     for exactly in (True, False):
-        for wanted in (
+        for chosen in (
             [i for i, (name, _) in every if (name == column if exactly else column in name)],
             [i for i, (_, v) in every if exactly and column in (v.prompt, v.model)],
         ):
-            if column and wanted:
-                return wanted
+            if column and chosen:
+                return chosen
     number = column.removeprefix("#")
     return (
         [int(number) - 1]
@@ -180,6 +179,6 @@ def _text(value: object) -> str:
 
 
 def _columns(grid: Grid) -> str:
-    shown = ", ".join(clip(name, 40) for name in grid.names[:COLUMNS_SHOWN])
+    names = ", ".join(clip(name, 40) for name in grid.names[:COLUMNS_SHOWN])
     left = len(grid.names) - COLUMNS_SHOWN
-    return f"Its variants: {shown}" + (f" and {left} more" if left > 0 else "")
+    return f"Its variants: {names}" + (f" and {left} more" if left > 0 else "")

@@ -72,9 +72,9 @@ class Comparison(ComparedRuns, Framed):
 
     def of(self, metric: str) -> Comparison:
         """The comparison, had this metric alone been asked for: p-values are corrected for its columns only."""
-        kept = [result for result in self.results if result.metric == metric]
+        results = [result for result in self.results if result.metric == metric]
         judged = tuple(each for each in self.judged if each.metric == metric)
-        return replace(self, results=tuple(with_verdicts(kept, self.margin)), judged=judged)
+        return replace(self, results=tuple(with_verdicts(results, self.margin)), judged=judged)
 
     def document(self) -> dict[str, Any]:
         """The comparison as a JSON-ready dict, `evenhand.compare/1`: what `evenhand compare --json` prints."""
@@ -116,7 +116,7 @@ def compare(
         UsageError: Something that is named is not there, or the two have no case in common.
         StoreError: A run cannot be read.
     """
-    wanted = [metric] if isinstance(metric, str) else list(dict.fromkeys(metric))
+    chosen = [metric] if isinstance(metric, str) else list(dict.fromkeys(metric))
     less = {lower} if isinstance(lower, str) else set(lower)
     if margin is not None and not (math.isfinite(margin) and margin >= 0):
         raise UsageError(
@@ -132,9 +132,9 @@ def compare(
         variants = first.run.meta.variants, second.run.meta.variants
         reach = reach_note(first.run.meta, second.run.meta)
         ids = CaseIds()
-        mine = read(first.run, {i for i, _ in pairs}, wanted, cluster, ids)
+        mine = read(first.run, {i for i, _ in pairs}, chosen, cluster, ids)
         renamed = same_input(first.run, second.run)
-        theirs = read(second.run, {j for _, j in pairs}, wanted, cluster, ids, renamed)
+        theirs = read(second.run, {j for _, j in pairs}, chosen, cluster, ids, renamed)
         names = column_names(first.run.meta.variants), column_names(second.run.meta.variants)
         columns_of = [(names[0][i], names[1][j]) for i, j in pairs]
         before = JudgedRun(first.run)
@@ -142,24 +142,24 @@ def compare(
         judged = [
             each
             for each in judged_differences(before, after, pairs, columns_of)
-            if not wanted or each.metric in wanted
+            if not chosen or each.metric in chosen
         ]
         notes = [*_unfinished(first, second), *_unfinished(second, first)]
         notes += filter(None, (replay_note(side.run.meta) for side in (first, second)))
     _check_cases(first, second, [(mine[i], theirs[j]) for i, j in pairs])
-    _check_names([*mine.values(), *theirs.values()], wanted, less, cluster)
+    _check_names([*mine.values(), *theirs.values()], chosen, less, cluster)
     notes += [f"has no counterpart: {name}" for name in alone]
     notes += filter(None, (reach, *_unrecorded(first, second, mine.values(), theirs.values())))
     if renamed:
         common = {n for i, j in pairs for n in mine[i].cases if n in theirs[j].cases}
-        told = {ids[n] for n in common}
-        notes += pairing_notes(sum(name in told for name in renamed.values()), len(common))
+        shared = {ids[n] for n in common}
+        notes += pairing_notes(sum(name in shared for name in renamed.values()), len(common))
     named = first.column is not None and second.column is not None
     notes += list(_copies([mine[i] for i, _ in pairs]))
-    made: list[Compared] = []
+    comparisons: list[Compared] = []
     for i, j in pairs:
         columns = names[0][i], names[1][j]
-        both, note = _metrics(mine[i], theirs[j], wanted)
+        both, note = _metrics(mine[i], theirs[j], chosen)
         other = other_evals(variants[0][i], variants[1][j])
         likeness = Likeness(
             mine[i],
@@ -172,7 +172,7 @@ def compare(
         notes += [f"{columns[1]}: {text}" if len(pairs) > 1 else text for text in note]
         for name in both:
             several = len(pairs) > 1
-            made.append(
+            comparisons.append(
                 paired(
                     name,
                     columns,
@@ -184,24 +184,24 @@ def compare(
                 )
             )
             del mine[i].metrics[name], theirs[j].metrics[name]  # of large runs, much memory
-    if not made:
-        what = ", ".join(wanted) or "anything"
+    if not comparisons:
+        what = ", ".join(chosen) or "anything"
         raise UsageError(
             f"no two variants of {first.beside(second)} and {second.beside(first)} measure {what}",
             hint="Both have to measure it: a metric of one run alone cannot be compared.",
         )
-    for result in made:
+    for result in comparisons:
         if margin is not None and result.data.rates and margin > 1:
             raise UsageError(
                 f"the margin is {margin:g}, and {result.metric} is a rate between 0 and 1",
                 hint=f"{margin:g} points are {margin / 100:g}.",
             )
     # What judges say of other cases, or were asked otherwise, is no difference of the two.
-    apart = {(one.metric, one.columns) for one in made if one.withheld or one.unlike}
+    apart = {(one.metric, one.columns) for one in comparisons if one.withheld or one.unlike}
     return Comparison(
         first=first.beside(second),
         second=second.beside(first),
-        results=tuple(with_verdicts(made, margin)),
+        results=tuple(with_verdicts(comparisons, margin)),
         margin=margin,
         cluster=cluster or _cluster_of(first, second, pairs),
         notes=tuple(notes),
@@ -258,8 +258,8 @@ def _check_cases(first: Side, second: Side, pairs: Iterable[tuple[Seen, Seen]]) 
     for a, b in pairs:
         if a.cases.meets(b.cases):
             return
-        for few, seen in ((mine, a), (theirs, b)):
-            few.update(dict.fromkeys(seen.cases.ids[n] for n in islice(seen.cases, 3)))
+        for few, sides in ((mine, a), (theirs, b)):
+            few.update(dict.fromkeys(sides.cases.ids[n] for n in islice(sides.cases, 3)))
     names = first.beside(second), second.beside(first)
     examples = [
         f"{name} has {', '.join(repr(safe(case)) for case in list(cases)[:3]) or 'none'}"
@@ -272,17 +272,17 @@ def _check_cases(first: Side, second: Side, pairs: Iterable[tuple[Seen, Seen]]) 
 
 
 def _check_names(
-    seen: Sequence[Seen], wanted: Sequence[str], less: Iterable[str], cluster: str
+    sides: Sequence[Seen], metrics: Sequence[str], less: Iterable[str], cluster: str
 ) -> None:
     """That what is named is there, all that is not told at once."""
-    known = dict.fromkeys((*BUILT_IN, *(name for one in seen for name in one.labels)))
+    known = dict.fromkeys((*BUILT_IN, *(name for one in sides for name in one.labels)))
     wrong = [
         f"there is no metric {name!r}{_nearest(name, list(known))}"
-        for name in dict.fromkeys((*wanted, *less))
+        for name in dict.fromkeys((*metrics, *less))
         if name not in known
     ]
-    if cluster and not any(one.clustered for one in seen):
-        keys = sorted({key for one in seen for key in one.keys})
+    if cluster and not any(one.clustered for one in sides):
+        keys = sorted({key for one in sides for key in one.keys})
         none = "\n  They have neither: give each row of the dataset a column that says what it belongs to."
         near = _nearest(cluster, keys) if keys else none
         wrong.append(f"no case has a variable or metadata called {cluster!r}{near}")
@@ -290,9 +290,9 @@ def _check_names(
         raise UsageError("\n".join(wrong))
 
 
-def _copies(seen: Sequence[Seen]) -> Iterator[str]:
+def _copies(sides: Sequence[Seen]) -> Iterator[str]:
     """That cases are copies of others, of the column that has most of them."""
-    copies = max((one.copies for one in seen), default=0)
+    copies = max((one.copies for one in sides), default=0)
     if copies:
         yield copies_note(copies)
 
@@ -306,7 +306,7 @@ def _unrecorded(
     first: Side, second: Side, mine: Iterable[Seen], theirs: Iterable[Seen]
 ) -> Iterator[str]:
     """That a run does not say what was asked in it, as those of earlier versions."""
-    sides = [[one.tests for one in seen] for seen in (mine, theirs)]
+    sides = [[one.tests for one in columns] for columns in (mine, theirs)]
     for side, other, (tests, others) in (
         (first, second, sides),
         (second, first, (sides[1], sides[0])),
@@ -336,16 +336,16 @@ def _unfinished(side: Side, other: Side) -> Iterator[str]:
         yield warning
 
 
-def _metrics(mine: Seen, theirs: Seen, wanted: Sequence[str]) -> tuple[list[str], list[str]]:
+def _metrics(mine: Seen, theirs: Seen, chosen: Sequence[str]) -> tuple[list[str], list[str]]:
     """What both columns measure, and what is to be said of the rest."""
     both = [
         name
-        for name in wanted or mine.metrics
+        for name in chosen or mine.metrics
         if name in mine.metrics.keys() & theirs.metrics.keys()
     ]
     notes: list[str] = []
-    for seen, other, which in ((mine, theirs, "first"), (theirs, mine, "second")):
-        lone = [safe(name) for name in seen.metrics if name not in other.metrics]
+    for side, other, which in ((mine, theirs, "first"), (theirs, mine, "second")):
+        lone = [safe(name) for name in side.metrics if name not in other.metrics]
         if lone:
             notes.append(f"measured in the {which} alone: {', '.join(lone[:LISTED])}")
     return both, notes

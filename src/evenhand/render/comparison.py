@@ -24,6 +24,7 @@ from evenhand.analysis.comparison.variants import (
 )
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.wording.ink import UNBOUND
 from evenhand.core.wording.json_text import json_text
 from evenhand.core.wording.words import (
     clip,
@@ -35,7 +36,6 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
-from evenhand.render.screen import UNBOUND
 from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import OpenNumber
 
@@ -87,8 +87,8 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     text += [f"! undecided, as {why}" for why in shared]
     text += [*_judged_lines(comparison, pairs), *comparison.notes]
     if few:
-        told = "".join(f"{each}; " for each in few) if len(comparison.results) > 1 else ""
-        text.append(f"{told}`evenhand power` says how many cases show a difference")
+        prefix = "".join(f"{each}; " for each in few) if len(comparison.results) > 1 else ""
+        text.append(f"{prefix}`evenhand power` says how many cases show a difference")
     return text
 
 
@@ -103,9 +103,9 @@ def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]
         yield "judged metrics"
     for each in comparison.judged:
         yield f"  {each.line(pairs.get(each.columns, ''))}"
-        shown = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
+        verdicts = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
         one = each.corrected
-        if one is not None and one.low <= 0 <= one.high and shown & {"better", "worse"}:
+        if one is not None and one.low <= 0 <= one.high and verdicts & {"better", "worse"}:
             yield "  ! the judge's verdicts show a difference, and people's labels don't yet"
 
 

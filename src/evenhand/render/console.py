@@ -14,7 +14,7 @@ from evenhand.analysis.summaries.rates import share_in
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.errors import StoreError
 from evenhand.core.run import SHORT_ID, Totals
-from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.ink import NARROWEST, UNBOUND, Ink, width_of
 from evenhand.core.wording.words import (
     clip,
     count,
@@ -33,7 +33,6 @@ from evenhand.core.wording.words import (
 )
 from evenhand.render.heading import heading_of
 from evenhand.render.outcome import CUT
-from evenhand.render.screen import NARROWEST, UNBOUND, width_of
 from evenhand.stats.tallies import Share, Tally, rate_of_trials
 from evenhand.store.catalogue import SUFFIX, ListedRun, called, names
 from evenhand.store.labels.label import standing
@@ -74,26 +73,47 @@ def show(
         lines += [*(ink(line, "bold") for line in folded(text, width, "", "  ")), ""]
     grid: Grid | None = None
     if table and totals.trials:
-        from evenhand.analysis.summaries.classification import classification_lines  # noqa: PLC0415 (only for the table)
-        from evenhand.analysis.summaries.slices import slice_lines  # noqa: PLC0415 (imported on use)
+        from evenhand.analysis.summaries.marks import marked  # noqa: PLC0415 (imported on use)
         from evenhand.render.console_table import table_lines  # noqa: PLC0415 (imported on use)
-        from evenhand.render.failures import failure_lines  # noqa: PLC0415 (imported on use)
         from evenhand.render.findings import findings  # noqa: PLC0415 (imported on use)
 
         grid = Grid(run, short_names(meta.variants, width))
-        sentences = [line for text in findings(run, grid) for line in folded(text, width, "  ")]
+        places = marked(run)
+        sentences = [
+            line for text in findings(run, grid, places) for line in folded(text, width, "  ")
+        ]
         for block in (
             table_lines(run, grid, width, ink),
             _judged_lines(run, grid.names, width),
-            slice_lines(run, grid.names, width),
-            classification_lines(run, grid.names, width),
-            failure_lines(run, grid, width, ink),
+            _tag_lines(run, grid.names, width) if places.tagged else (),
+            _label_lines(run, grid.names, width) if any(grid.evals) else (),
+            _failure_lines(run, grid, width, ink),
             sentences,
         ):
             if block:
                 lines += [*block, ""]
     lines += _summary(run, totals, grid, width, ink)
     put(out, "\n".join(lines) + "\n")
+
+
+def _tag_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
+    from evenhand.analysis.summaries.slices import slice_lines  # noqa: PLC0415 (imported on use)
+
+    return slice_lines(run, names, width)
+
+
+def _label_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
+    from evenhand.analysis.summaries.classification import classification_lines  # noqa: PLC0415 (imported on use)
+
+    return classification_lines(run, names, width)
+
+
+def _failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
+    if not (any(grid.failed) or any(grid.errors)):
+        return []
+    from evenhand.render.failures import failure_lines  # noqa: PLC0415 (imported on use)
+
+    return failure_lines(run, grid, width, ink)
 
 
 def _judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
@@ -202,8 +222,7 @@ def listed_json(runs: Iterable[ListedRun]) -> Iterator[str]:
 
 
 def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: Ink) -> list[str]:
-    from evenhand.analysis.summaries.usage import usage_line  # noqa: PLC0415 (not for a heading)
-    from evenhand.render.run_warnings import warnings  # noqa: PLC0415 (not for a heading)
+    from evenhand.render.run_warnings import usage_line, warnings  # noqa: PLC0415 (not for a heading)
 
     meta = run.meta
     word = verdict_of(run, totals)
@@ -234,8 +253,8 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
         columns = grid.names if grid else column_names(meta.variants)
         for text in requirement_lines(run, columns):
             lines += folded(text, width, "  ")
-    told = (_replay_line(run), usage_line(run) if grid else "")
-    lines += [line for text in filter(None, told) for line in folded(text, width, "  ")]
+    sentences = (_replay_line(run), usage_line(run) if grid else "")
+    lines += [line for text in filter(None, sentences) for line in folded(text, width, "  ")]
     for text in warnings(run):
         lines += [ink(line, "yellow") for line in folded(text, width, "  ! ", "  ")]
     if meta.status not in ("finished", "running") and meta.message:

@@ -6,8 +6,15 @@ from collections.abc import Sequence
 
 from evenhand.analysis.summaries.column_names import column_head
 from evenhand.analysis.summaries.grid import Grid
-from evenhand.analysis.summaries.means import mean_cell, mean_of
-from evenhand.analysis.summaries.rates import latencies, mean_in, rate_texts, rates, scores
+from evenhand.analysis.summaries.rates import (
+    latencies,
+    mean_cell,
+    mean_in,
+    mean_of,
+    rate_texts,
+    rates,
+    scores,
+)
 from evenhand.core.record import Record
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import columns, money, padded, rounded, seconds

@@ -11,10 +11,10 @@ from typing import Any, TextIO
 
 from evenhand.analysis.summaries.classification import classification_rows
 from evenhand.analysis.summaries.marks import marked
-from evenhand.analysis.summaries.means import Mean
 from evenhand.analysis.summaries.metrics import described, summary_rows
 from evenhand.analysis.summaries.preferences import Preferences, preferences
 from evenhand.analysis.summaries.rates import (
+    Mean,
     Rate,
     Repeats,
     latencies,

@@ -30,23 +30,23 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     totals = grid.totals
     whole = [i for i, t in enumerate(totals) if t.failed > A_FEW and t.failed == t.trials]
     lines: list[str] = []
-    left = shown = 0
+    left = printed = 0
     alike = _alike(run, grid, whole)
-    told: set[str] = set()
+    reasons: set[str] = set()
     for variant, places in enumerate(grid.failed):
         if variant in whole:
             continue
         groups: dict[str, list[TrialResult]] = {}
         for trial in _trials(run, places):
             groups.setdefault(_why(trial), []).append(trial)
-        known = sum(len(groups.pop(why)) for why in told & groups.keys())
-        most = SHOWN - shown if len(grid.failed) == 1 else min(PER_COLUMN, SHOWN - shown)
+        known = sum(len(groups.pop(why)) for why in reasons & groups.keys())
+        most = SHOWN - printed if len(grid.failed) == 1 else min(PER_COLUMN, SHOWN - printed)
         listed = list(groups.items())[:most]
         for why, trials in listed:
             where = _where(grid, alike.get(why, trials), width)
             lines += _entry_lines("fail", where, why, width, ink)
-        told |= {why for why, _ in listed if why in alike}
-        shown += len(listed)
+        reasons |= {why for why, _ in listed if why in alike}
+        printed += len(listed)
         left += totals[variant].failed - sum(len(trials) for _, trials in listed) - known
     for variant in whole[:SHOWN]:
         for trial in _trials(run, grid.failed[variant][:1]):
@@ -86,15 +86,15 @@ def _where(grid: Grid, trials: Sequence[TrialResult], width: int) -> str:
         column = f"{len(labels)} variants · "
     start = f"{column}{'cases' if len(names) > 1 else 'case'} "
     room = width - columns(start) - 10
-    shown: list[str] = []
+    listed: list[str] = []
     for number_, name in reversed(names.items()):
         text = f"{number_} “{name}”" if name and name != f"Row #{number_}" else str(number_)
-        many = len(shown) == NUMBERS or sum(map(columns, shown)) + columns(text) > NAMES
-        if many or columns(", ".join([*shown, text])) > room:
+        many = len(listed) == NUMBERS or sum(map(columns, listed)) + columns(text) > NAMES
+        if many or columns(", ".join([*listed, text])) > room:
             break
-        shown.append(text)
-    more = ", …" if len(names) > len(shown) else ""
-    return f"{start}{', '.join(shown) or next(reversed(names))}{more}"
+        listed.append(text)
+    more = ", …" if len(names) > len(listed) else ""
+    return f"{start}{', '.join(listed) or next(reversed(names))}{more}"
 
 
 def _errors(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:

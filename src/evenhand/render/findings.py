@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from evenhand.analysis.summaries.cluster_hint import FEWEST_CASES, cluster_hint
+from evenhand.analysis.summaries.clusters import clusters_among, copies_note
 from evenhand.analysis.summaries.column_names import in_ranges
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.marks import UNSURE, Marked, marked
-from evenhand.analysis.summaries.preferences import preferences
 from evenhand.analysis.summaries.rates import Repeats, repeats
-from evenhand.analysis.summaries.skill_discovery import trigger_rates
 from evenhand.core.score import SHARES
 from evenhand.core.wording.words import clip, columns, count, interval, padded, percents, safe
-from evenhand.render.cluster_lines import cluster_lines
 from evenhand.render.outcome import unsure
 from evenhand.stats.paired_difference import LEVEL
 from evenhand.stats.standouts import dispersion_p
 from evenhand.stats.tallies import Share
 from evenhand.store.counted import CaseTally
+from evenhand.store.groups import copies_among
 from evenhand.store.runfile import RunFile
 
 NAMED = 3
@@ -47,10 +47,15 @@ def findings(
     where = where or marked(run)
     if run.by_outcome:
         return _unsure(run, grid, where)
-    triggers = trigger_rates(run, where.triggers)
-    lines = [grid.told(one.variant, str(one)) for one in triggers]
-    preferred = preferences(run, where.judged)
-    lines += [grid.told(one.variant, str(one)) for one in preferred]
+    lines: list[str] = []
+    if where.triggers:
+        from evenhand.analysis.summaries.skill_discovery import trigger_rates  # noqa: PLC0415 (imported on use)
+
+        lines += [grid.told(one.variant, str(one)) for one in trigger_rates(run, where.triggers)]
+    if where.judged:
+        from evenhand.analysis.summaries.preferences import preferences  # noqa: PLC0415 (imported on use)
+
+        lines += [grid.told(one.variant, str(one)) for one in preferences(run, where.judged)]
     one_each = ranked is not None
     if ranked is None:
         ranked = _rankings(run, grid, where)
@@ -177,6 +182,30 @@ def _unsure(run: RunFile, grid: Grid, where: Marked) -> list[str]:
     trial = run.trial(first)
     place = f"{grid.place(trial)}, trial {first}" if trial else f"trial {first}"
     return [f"{count(number, 'judgement')} of low confidence, the first at {place}"]
+
+
+def cluster_lines(run: RunFile) -> Iterator[str]:
+    """The clusters that the run's sets name, copies, and a hint where neither is said."""
+    groups = run.groups()
+    columns_cases = [list(run.sums().of_column(variant.index)) for variant in run.meta.variants]
+    lines: dict[str, None] = {}
+    for variant, cases, of_column in zip(run.meta.variants, columns_cases, groups, strict=True):
+        if variant.cluster and cases:
+            key = clip(safe(variant.cluster), NAME)
+            number = clusters_among(cases, of_column)
+            lines[
+                f"{count(len(cases), 'case')} in {count(number, 'cluster')} by {key}: each cluster counts once in "
+                "rates, intervals and comparisons"
+            ] = None
+    yield from lines
+    copies = max((copies_among(each.values()) for each in run.groups(copies=True)), default=0)
+    if copies:
+        yield copies_note(copies)
+    # The hint reads every trial. So few cases cannot give one.
+    if any(len(cases) >= FEWEST_CASES for cases in columns_cases):
+        hint = cluster_hint(run)
+        if hint:
+            yield hint
 
 
 def low_confidence(run: RunFile, places: Sequence[int] | None = None) -> tuple[int, int | None]:

@@ -11,7 +11,7 @@ from evenhand.analysis.comparison.variants import could_turn
 from evenhand.analysis.gates.gate_document import SCHEMA
 from evenhand.analysis.gates.gate_results import Gate, GateResult, GateVerdict, Stopping
 from evenhand.analysis.summaries.column_names import SHORT
-from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import columns, count, folded, money, safe
 from evenhand.render.comparison import (
     UNSCALED,
@@ -22,7 +22,6 @@ from evenhand.render.comparison import (
     one_way,
     sized,
 )
-from evenhand.render.screen import UNBOUND
 from evenhand.stats.paired_difference import FEWEST
 
 CHANGES = 100

@@ -10,7 +10,7 @@ from evenhand.analysis.history.history import History, HistoryColumn, HistoryRun
 from evenhand.analysis.summaries.rates import share_row
 from evenhand.analysis.trust.canaries import CanaryReport
 from evenhand.core.record import Record
-from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import (
     columns,
     count,
@@ -25,7 +25,6 @@ from evenhand.core.wording.words import (
     short_id,
 )
 from evenhand.render.drift import canary_sentences
-from evenhand.render.screen import UNBOUND
 from evenhand.stats.tallies import Share
 
 SCHEMA = "evenhand.history/1"

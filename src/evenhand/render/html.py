@@ -12,7 +12,6 @@ from evenhand.analysis.summaries.classification import classification_lines
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.rates import HEADS, rate_cells
 from evenhand.analysis.summaries.slices import slice_lines
-from evenhand.analysis.summaries.usage import usage_line
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import count, money, passed_of, safe, seconds, short_id, tokens
@@ -21,7 +20,7 @@ from evenhand.render.failures import failure_lines
 from evenhand.render.findings import findings
 from evenhand.render.heading import heading_of
 from evenhand.render.requirements import requirement_lines
-from evenhand.render.run_warnings import warnings
+from evenhand.render.run_warnings import usage_line, warnings
 from evenhand.store.runfile import RunFile
 
 WIDTH = 110

@@ -12,7 +12,6 @@ from typing import TextIO
 
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.rates import HEADS, rate_cells
-from evenhand.analysis.summaries.usage import usage_line
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.run import Totals
 from evenhand.core.wording.ink import Ink
@@ -30,7 +29,7 @@ from evenhand.render.calibration import judged_or_damaged
 from evenhand.render.failures import failure_lines
 from evenhand.render.findings import findings
 from evenhand.render.requirements import requirement_lines
-from evenhand.render.run_warnings import warnings
+from evenhand.render.run_warnings import usage_line, warnings
 from evenhand.render.verbose import Verbose
 from evenhand.store.labels.label import standing
 from evenhand.store.runfile import RunFile

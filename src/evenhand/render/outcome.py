@@ -43,14 +43,16 @@ def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") ->
     if outcome.hint:
         lines += wrapped(outcome.hint, width, inner, KEPT_LINES)
     lines += _components(outcome, width, ink, inner)
-    kept = outcome.metadata
+    metadata = outcome.metadata
     for name in ("warning", "suspect"):
-        if kept.get(name):
-            notice = ("worth a look: " if name == "suspect" else "") + text_of(kept[name])
+        if metadata.get(name):
+            notice = ("worth a look: " if name == "suspect" else "") + text_of(metadata[name])
             lines += [
                 ink(line, "yellow") for line in wrapped(f"! {notice}", width, inner, KEPT_LINES)
             ]
-    judged = " · ".join(f"{name} {text_of(kept[name])}" for name in _OF_JUDGES if name in kept)
+    judged = " · ".join(
+        f"{name} {text_of(metadata[name])}" for name in _OF_JUDGES if name in metadata
+    )
     if judged:
         lines += [ink(line, "dim") for line in wrapped(judged, width, inner, KEPT_LINES)]
     for name, value in _kept(outcome):

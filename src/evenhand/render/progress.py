@@ -7,8 +7,8 @@ import time
 from typing import TextIO
 
 from evenhand.core.run import ProgressSnapshot
+from evenhand.core.wording.ink import is_dumb, is_plain
 from evenhand.core.wording.words import clip, columns, count, money, put_quietly, safe, seconds
-from evenhand.render.screen import is_dumb, is_plain
 
 LOG_EVERY_S = 10.0
 LOG_EVERY_SHARE = 0.1

@@ -75,15 +75,15 @@ def why(one: Held) -> str:
 
 
 def _line(one: Held, names: Sequence[str]) -> str:
-    what, wanted = safe(one.requirement.metric) or "passed", bound_words(one.requirement)
+    what, bound = safe(one.requirement.metric) or "passed", bound_words(one.requirement)
     if one.variant is None:
-        return f"{_MARKS[one.state]} {what}, wanted {wanted}: {why(one)}"
+        return f"{_MARKS[one.state]} {what}, wanted {bound}: {why(one)}"
     name = f"{names[one.variant]}: " if len(names) > 1 else ""
     reach = interval_words(one)
     value = f"{value_words(one)} [{reach}]" if reach else value_words(one)
     because = why(one)
     join = ": " if one.state == "open" else "; "
-    text = f"{_MARKS[one.state]} {name}{what} {value}, wanted {wanted}"
+    text = f"{_MARKS[one.state]} {name}{what} {value}, wanted {bound}"
     return f"{text}{join}{because}" if because else text
 
 

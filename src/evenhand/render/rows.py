@@ -124,12 +124,12 @@ def _place(trial: TrialResult, variants: Sequence[Variant]) -> Row:
 
 
 def _outcome(outcome: Outcome) -> Row:
-    kept = dict(outcome.metadata)
-    confidence = kept.get("confidence")
+    metadata = dict(outcome.metadata)
+    confidence = metadata.get("confidence")
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         confidence = None  # a user's own word for it stays with the metadata
     else:
-        del kept["confidence"]
+        del metadata["confidence"]
     row: Row = {
         "name": outcome.name,
         "outcome": outcome.outcome,
@@ -141,12 +141,12 @@ def _outcome(outcome: Outcome) -> Row:
         "metric": outcome.metric or None,
         "reason": outcome.reason or None,
         "error": outcome.error or None,
-        "judge": _text(kept.pop("judge", None)),
-        "judge_prompt": _text(kept.pop("prompt", None)),
+        "judge": _text(metadata.pop("judge", None)),
+        "judge_prompt": _text(metadata.pop("prompt", None)),
         "confidence": confidence,
         "low_confidence": unsure(outcome),
     }
-    return row | {f"meta:{name}": value for name, value in kept.items()}
+    return row | {f"meta:{name}": value for name, value in metadata.items()}
 
 
 def _alike(rows: list[Row]) -> list[Row]:

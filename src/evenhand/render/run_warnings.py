@@ -1,14 +1,16 @@
-"""What to know of a run before its rates are believed: how trials were chosen, answers without text, and the like."""
+"""What a summary says beside the rates: what models were asked, and what to know before rates are believed."""
 
 from __future__ import annotations
 
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.score import OFF_SCALE
 from evenhand.core.sight import REFUSED
-from evenhand.core.wording.words import count, near, safe
+from evenhand.core.wording.words import count, money, near, safe, tokens
+from evenhand.store.counted import ModelUsage, added
 from evenhand.store.runfile import RunFile
 
 CHOSEN = "trials were chosen by what came of them: rates say nothing of the others"
+_ROLES = {"setup": "set-up", "simulator": "simulated user"}
 NAMED = 8
 """So many calls that were not recorded are named."""
 NO_SANDBOX = "no sandbox: bwrap "
@@ -28,6 +30,35 @@ def warnings(run: RunFile) -> list[str]:
         *_unprotected(run),
         *_off_scale(run),
     ]
+
+
+def usage_line(run: RunFile) -> str:
+    """What models were asked, role by role; empty where there is one role only, of which the summary says all."""
+    roles: dict[str, ModelUsage] = {}
+    for used in run.usage():
+        before = roles.get(used.role)
+        roles[used.role] = added(before, used) if before else used
+    if len(roles) < 2:
+        return ""
+    parts = [f"{_ROLES.get(role, role)}: {_used(used)}" for role, used in roles.items()]
+    totals = run.totals()
+    # Neither what a model answered for nothing, nor what an earlier session received, was asked for by another trial.
+    again = min(
+        totals.calls - sum(used.calls for used in roles.values()),
+        totals.cached - sum(used.cached for used in roles.values()),
+    )
+    if again > 0:
+        parts.append(f"{again:,} answered by earlier calls of the run")
+    return " · ".join(parts)
+
+
+def _used(used: ModelUsage) -> str:
+    replayed = f" ({used.cached:,} replayed)" if used.cached else ""
+    parts = [count(used.calls, "call") + replayed]
+    if used.tokens_in or used.tokens_out:
+        parts.append(tokens(used.tokens_in, used.tokens_out))
+    parts.append("cost not known" if used.cost_usd is None else money(used.cost_usd))
+    return ", ".join(parts)
 
 
 def _unrecorded(run: RunFile) -> list[str]:
@@ -86,9 +117,9 @@ def _unprotected(run: RunFile) -> list[str]:
         if not names:
             break
     return [
-        f"{safe(name)} ran without a sandbox: bwrap {safe(said.removeprefix(NO_SANDBOX))}"
-        for name, said in why.items()
-        if said.startswith(NO_SANDBOX)
+        f"{safe(name)} ran without a sandbox: bwrap {safe(reason.removeprefix(NO_SANDBOX))}"
+        for name, reason in why.items()
+        if reason.startswith(NO_SANDBOX)
     ]
 
 

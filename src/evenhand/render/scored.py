@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.analysis.summaries.frames import Framed, Kinds, Table
-from evenhand.analysis.summaries.means import hundredths
+from evenhand.analysis.summaries.rates import hundredths
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.wording.words import clip, count, money, safe, tokens

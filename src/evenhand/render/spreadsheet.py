@@ -21,9 +21,9 @@ def write_csv(run: RunFile, out: TextIO) -> int:
         names.update(dict.fromkeys(trial.vars))
         metrics.update(dict.fromkeys(trial.named_scores))
     labels = standing(every_label(run))
-    given = {label.name: None for each in labels.values() for label in each}
-    trials_own = FIELDS if given.keys() & set(FIELDS) else ()
-    fields = dict.fromkeys([*trials_own, *(name for name in given if "@" in name)])
+    columns = {label.name: None for each in labels.values() for label in each}
+    trials_own = FIELDS if columns.keys() & set(FIELDS) else ()
+    fields = dict.fromkeys([*trials_own, *(name for name in columns if "@" in name)])
     table = csv.writer(
         out
     )  # RFC 4180: lines end in \r\n, so that a lone one of either inside a cell is quoted

@@ -96,10 +96,10 @@ def _words(share: Share) -> str:
 
 
 def _listed(names: Sequence[str], join: str) -> str:
-    shown = list(names[:MOST_NAMED])
+    listed = list(names[:MOST_NAMED])
     if len(names) > MOST_NAMED:
-        shown.append(f"{len(names) - MOST_NAMED} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {join} {shown[-1]}"
+        listed.append(f"{len(names) - MOST_NAMED} more")
+    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} {join} {listed[-1]}"
 
 
 def standing_rows(run: RunFile, places: Sequence[int] | None = None) -> list[dict[str, Any]]:

@@ -41,13 +41,13 @@ def step_lines(steps: Sequence[Step], trial: TrialResult, width: int, ink: Ink) 
 
 def blaming(outcomes: Sequence[Outcome]) -> Mapping[int, list[str]]:
     """The expectations that failed, by the places of the steps that they name."""
-    found: dict[int, list[str]] = {}
+    blame: dict[int, list[str]] = {}
     for outcome in outcomes:
         named: Any = outcome.metadata.get("steps") if outcome.outcome == "fail" else None
         for place in named if is_array(named) else ():
             if isinstance(place, int) and not isinstance(place, bool):
-                found.setdefault(place, []).append(outcome.name)
-    return found
+                blame.setdefault(place, []).append(outcome.name)
+    return blame
 
 
 def _lines(steps: Sequence[Step], place: int, width: int, ink: Ink) -> list[str]:
@@ -58,12 +58,12 @@ def _lines(steps: Sequence[Step], place: int, width: int, ink: Ink) -> list[str]
     what = f"{step.kind} {safe(step.name)}{_given(step)}"
     facts = " · ".join(_facts(step))
     line = clip(f"{head}{what}", width - len(facts) - 3)
-    said = safe(step.error) if failed and step.error else _short(step.result)
+    ending = safe(step.error) if failed and step.error else _short(step.result)
     lines = [f"{ink(line, 'red') if failed else line}   {ink(facts, 'dim')}".rstrip()]
-    if said:
+    if ending:
         mark = "✗" if failed else "→"
         lines.append(
-            ink(clip(f"{' ' * len(head)}{mark} {said}", width), "red" if failed else "dim")
+            ink(clip(f"{' ' * len(head)}{mark} {ending}", width), "red" if failed else "dim")
         )
     return lines
 

@@ -52,8 +52,8 @@ def bounded_steps(run: RunFile, trial: TrialResult, stepped: Container[int]) -> 
     if trial.index not in stepped:
         return {}
     steps = steps_of(run, trial)
-    said: dict[str, Any] = {"steps": [_cut(step_row(step)) for step in steps[:STEPS]]}
-    return {**said, "more_steps": len(steps) - STEPS} if len(steps) > STEPS else said
+    rows: dict[str, Any] = {"steps": [_cut(step_row(step)) for step in steps[:STEPS]]}
+    return {**rows, "more_steps": len(steps) - STEPS} if len(steps) > STEPS else rows
 
 
 def _cut(row: dict[str, Any]) -> dict[str, Any]:

@@ -29,10 +29,10 @@ def steps_of(run: RunFile, trial: TrialResult) -> list[Step]:
         for call in _telling(run.calls_of(trial))
     }
     tools = {record_of("tool", one.key, one.nth): one for one in run.tools(trial.index)}
-    kept = run.kept_steps(trial.index)
-    if kept is None:
-        kept = list(_unordered(calls, tools))
-    return steps_from([_whole(step, calls, tools) for step in kept])
+    stored = run.kept_steps(trial.index)
+    if stored is None:
+        stored = list(_unordered(calls, tools))
+    return steps_from([_whole(step, calls, tools) for step in stored])
 
 
 def _telling(calls: Iterable[CallRecord]) -> Iterator[CallRecord]:

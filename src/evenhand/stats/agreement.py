@@ -70,8 +70,8 @@ def ac1(pairs: Sequence[tuple[float, float]]) -> float | None:
         return 1.0
     shares = [n / (2 * len(pairs)) for n in counts.values()]
     chance = math.fsum(share * (1 - share) for share in shares) / (len(shares) - 1)
-    seen = sum(a == b for a, b in pairs) / len(pairs)
-    return (seen - chance) / (1 - chance)
+    observed = sum(a == b for a, b in pairs) / len(pairs)
+    return (observed - chance) / (1 - chance)
 
 
 def alpha(items: Sequence[Sequence[float]], level: Level = "nominal") -> float | None:
@@ -94,7 +94,7 @@ def alpha(items: Sequence[Sequence[float]], level: Level = "nominal") -> float |
     if len(counts) < 2:
         return None
     distance = _distance(level, counts)
-    seen = math.fsum(
+    observed = math.fsum(
         distance(a, b) / (len(item) - 1)
         for item in rated
         for i, a in enumerate(item)
@@ -104,7 +104,7 @@ def alpha(items: Sequence[Sequence[float]], level: Level = "nominal") -> float |
     by_chance = math.fsum(
         n * m * distance(a, b) for a, n in counts.items() for b, m in counts.items()
     ) / (counts.total() - 1)
-    return 1 - seen / by_chance
+    return 1 - observed / by_chance
 
 
 def _distance(level: Level, counts: Counter[float]) -> Callable[[float, float], float]:

@@ -187,22 +187,22 @@ def _tables(
     comparisons: Iterable[Comparison],
 ) -> tuple[dict[str, dict[Cell, float]], tuple[int, ...]]:
     """Each cluster's comparisons, counted, with columns numbered from 0; and the columns."""
-    kept = [one for one in comparisons if _usable(one)]
-    groups = connected(kept)
+    usable = [one for one in comparisons if _usable(one)]
+    groups = connected(usable)
     if not groups:
         raise NotEstimable("nothing was compared")
     if len(groups) > 1:
         raise NotEstimable(f"the columns fall into {len(groups)} groups that were never compared")
-    if all(one.answer == "tie" for one in kept):
+    if all(one.answer == "tie" for one in usable):
         raise NotEstimable("every comparison was a tie")
     columns = groups[0]
-    if _place_follows(kept):
+    if _place_follows(usable):
         raise NotEstimable(
             "each pair was shown in one order only, so strength and place can't be told apart"
         )
     number = {column: i for i, column in enumerate(columns)}
     tables: dict[str, dict[Cell, float]] = defaultdict(dict)
-    for one in sorted(kept):
+    for one in sorted(usable):
         cell = number[one.first], number[one.second], one.answer
         tables[one.cluster][cell] = tables[one.cluster].get(cell, 0.0) + one.weight
     return tables, columns

@@ -24,11 +24,11 @@ class Half:
     """How one of several differs from what there is, on one half of the cases. More is better.
 
     Attributes:
-        seen: The differences where it came to a result.
+        differences: The differences where it came to a result.
         at_worst: The same with its errors counted against it.
     """
 
-    seen: Differences
+    differences: Differences
     at_worst: Differences
 
     @property
@@ -39,7 +39,7 @@ class Half:
 
 def corrected(halves: Sequence[Half]) -> list[float]:
     """The p-values of several comparisons, corrected for their number; none for none."""
-    return holm([half.seen.p() for half in halves])
+    return holm([half.differences.p() for half in halves])
 
 
 def winner(choosing: Sequence[Half]) -> int | None:
@@ -61,7 +61,7 @@ def confirmed(confirming: Half, p: float, p_at_worst: float) -> bool:
         p_at_worst: The same with its errors counted against it.
     """
     words: list[Word] = [
-        verdict(confirming.seen, p),
+        verdict(confirming.differences, p),
         verdict(confirming.at_worst, p_at_worst),
     ]
     return words == ["better", "better"]

@@ -298,7 +298,7 @@ def _quantile(below: Callable[[float], float], share: float, start: float, sprea
         start: A guess.
         spread: About the standard deviation, for the first step.
     """
-    wanted = _NORMAL.inv_cdf(share)
+    quantile = _NORMAL.inv_cdf(share)
     low, high = 0.0, 1.0
     point, last, at_last, rise = start, start, 0.0, 1 / spread
     for turn in range(100):
@@ -310,7 +310,7 @@ def _quantile(below: Callable[[float], float], share: float, start: float, sprea
         if turn:
             rise = (place - at_last) / (point - last)
         last, at_last = point, place
-        point = point + (wanted - place) / rise if rise > 0 else low
+        point = point + (quantile - place) / rise if rise > 0 else low
         if turn % 4 == 3 or not low < point < high:
             point = (low + high) / 2
     return point

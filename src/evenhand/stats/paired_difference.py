@@ -207,8 +207,8 @@ class Differences:
         low, high = self.interval(1 - level)
         if math.isinf(low):
             return None
-        shown = z_of(1 - level)
-        smallest = (high - low) / 2 * (shown + NormalDist().inv_cdf(POWER)) / shown
+        significant = z_of(1 - level)
+        smallest = (high - low) / 2 * (significant + NormalDist().inv_cdf(POWER)) / significant
         largest = 1.0 if self.rates else self.scale[1] if self.scale else 0.0
         return smallest if smallest <= largest else None
 
@@ -232,11 +232,13 @@ class Differences:
         mean, units = self.mean or 0.0, self.units
         groups = len(units)
         as_yes_or_no = math.fsum(map(abs, units)) - groups * mean**2
-        seen = math.fsum((unit - mean) ** 2 for unit in units)
-        if groups < 2 or seen <= 0 or as_yes_or_no <= 0:
+        squares = math.fsum((unit - mean) ** 2 for unit in units)
+        if groups < 2 or squares <= 0 or as_yes_or_no <= 0:
             return 1.0  # nothing tells cases from one another
-        seen *= groups / (groups - 1) * (t_quantile(confidence, groups - 1) / z_of(confidence)) ** 2
-        return min(self.repeats, max(1.0, as_yes_or_no / seen))
+        squares *= (
+            groups / (groups - 1) * (t_quantile(confidence, groups - 1) / z_of(confidence)) ** 2
+        )
+        return min(self.repeats, max(1.0, as_yes_or_no / squares))
 
 
 class Rule(Protocol):
@@ -280,15 +282,15 @@ def verdict(
     if differences.unscaled:
         return "non-inferior" if _mostly_within(differences, margin, level) else "undecided"
     low, high = differences.interval(1 - level)
-    shown = p <= level and (low > 0 or high < 0)
+    significant = p <= level and (low > 0 or high < 0)
     if margin is None:
-        if shown:
+        if significant:
             return "better" if low > 0 else "worse"
         return "no detectable difference" if differences.can_show(level / of) else "undecided"
     if differences.interval(1 - 2 * level / of)[1] < -margin:
         return "worse"
     if differences.interval(1 - 2 * level)[0] > -margin:
-        return "better" if shown and low > 0 else "non-inferior"
+        return "better" if significant and low > 0 else "non-inferior"
     return "undecided"
 
 

@@ -116,31 +116,33 @@ def paired_scores(strata: Sequence[ScoredStratum]) -> PairedScores | None:
     )
 
 
-def weight_of_judge(found: PairedScores, others: tuple[float, int] | None = None) -> float:
+def weight_of_judge(scores: PairedScores, others: tuple[float, int] | None = None) -> float:
     """How much the judge's scores count in the mean, λ, from 0 to 1.
 
     Args:
-        found: What the labels say.
+        scores: What the labels say.
         others: Of items none of which is labelled, the variance of the judge's scores, and how many they are; None for
             the mean of the items that were drawn from.
     """
     if others is None:
-        return _best(found, found.labels)[0]
-    below = found.drawn.judge + others[0] / others[1]
-    return min(1.0, max(0.0, found.drawn.together / below)) if below > 0 else 0.0
+        return _best(scores, scores.labels)[0]
+    below = scores.drawn.judge + others[0] / others[1]
+    return min(1.0, max(0.0, scores.drawn.together / below)) if below > 0 else 0.0
 
 
-def half_width_of_mean(found: PairedScores, labels: int) -> float:
+def half_width_of_mean(scores: PairedScores, labels: int) -> float:
     """About how far the mean can be off with so many labels, drawn in the same proportions; in the scores' own unit."""
-    return z_of() * math.sqrt(_best(found, labels)[1])
+    return z_of() * math.sqrt(_best(scores, labels)[1])
 
 
-def _best(found: PairedScores, labels: int) -> tuple[float, float]:
+def _best(scores: PairedScores, labels: int) -> tuple[float, float]:
     """λ for so many labels, and the variance of the mean."""
-    times = found.labels / labels
-    left = Spread(*(times * one - part for one, part in zip(found.drawn, found.known, strict=True)))
+    times = scores.labels / labels
+    left = Spread(
+        *(times * one - part for one, part in zip(scores.drawn, scores.known, strict=True))
+    )
     weight = min(1.0, max(0.0, left.together / left.judge)) if left.judge > 1e-15 else 0.0
-    return weight, left.of_difference(weight) + found.people_spread
+    return weight, left.of_difference(weight) + scores.people_spread
 
 
 def _cells(strata: Sequence[ScoredStratum]) -> list[ScoredStratum]:

@@ -17,7 +17,7 @@ SEED = 20_240_229
 EXACT_WORK = 150_000
 LARGE = 1_000
 _UNITS = 10**9
-_HALF = bytes(byte & 1 for byte in range(256))
+_HALF = bytes((0, 1)) * 128
 
 
 def sign_flip(differences: Sequence[float]) -> float:
@@ -51,8 +51,8 @@ def sign_flip(differences: Sequence[float]) -> float:
         return mcnemar(ahead, len(sizes) - ahead)
     units = array("q", (round(size / largest * _UNITS) for size in sizes))
     # Shares such as 1/3 are rounded: sums that are within that of what was seen are as far out.
-    seen = abs(sum(round(d / largest * _UNITS) for d in differences)) - len(units)
-    exact = _exact(units, seen)
+    observed = abs(sum(round(d / largest * _UNITS) for d in differences)) - len(units)
+    exact = _exact(units, observed)
     if exact is not None:
         return exact
     if len(sizes) > LARGE:
@@ -60,7 +60,7 @@ def sign_flip(differences: Sequence[float]) -> float:
     random, hits, whole = Random(SEED), 0, sum(units)  # noqa: S311 (a permutation test)
     for _ in range(DRAWS):
         positive = sum(compress(units, random.randbytes(len(units)).translate(_HALF)))
-        hits += abs(2 * positive - whole) >= seen
+        hits += abs(2 * positive - whole) >= observed
     return (1 + hits) / (1 + DRAWS)
 
 
@@ -79,7 +79,7 @@ def t_test(differences: Sequence[float]) -> float:
     return t_tail(mean / math.sqrt(squares / (n - 1) / n), n - 1)
 
 
-def _exact(units: Sequence[int], seen: int) -> float | None:
+def _exact(units: Sequence[int], observed: int) -> float | None:
     """The share of all signs whose sum is as far out as what was seen; None where there are too many sums to count."""
     sums = {units[0]: 1}  # the first sign is fixed: turning all of them changes no size
     work = 0
@@ -92,4 +92,6 @@ def _exact(units: Sequence[int], seen: int) -> float | None:
             longer[total + unit] += ways
             longer[total - unit] += ways
         sums = longer
-    return sum(ways for total, ways in sums.items() if abs(total) >= seen) / 2 ** (len(units) - 1)
+    return sum(ways for total, ways in sums.items() if abs(total) >= observed) / 2 ** (
+        len(units) - 1
+    )

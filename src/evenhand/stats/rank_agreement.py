@@ -27,13 +27,13 @@ def quadratic_kappa(
     >>> round(quadratic_kappa([(1, 1), (2, 2), (3, 2), (4, 5)]), 4)
     0.8571
     """
-    kept = [1.0] * len(pairs) if weights is None else list(weights)
-    total = math.fsum(kept)
+    masses = [1.0] * len(pairs) if weights is None else list(weights)
+    total = math.fsum(masses)
     if not total:
         return None
 
     def mean(values: Sequence[float]) -> float:
-        return math.fsum(w * value for w, value in zip(kept, values, strict=True)) / total
+        return math.fsum(w * value for w, value in zip(masses, values, strict=True)) / total
 
     first, second = mean([a for a, _ in pairs]), mean([b for _, b in pairs])
     by_chance = (
@@ -61,12 +61,12 @@ def weighted_tau_b(
     >>> weighted_tau_b([(1, 1), (2, 2), (3, 3)])
     1.0
     """
-    kept = [1.0] * len(pairs) if weights is None else list(weights)
+    masses = [1.0] * len(pairs) if weights is None else list(weights)
     agreeing = first_only = second_only = 0.0
     for i, (a, b) in enumerate(pairs):
-        for (c, d), weight in zip(pairs[:i], kept, strict=False):
+        for (c, d), weight in zip(pairs[:i], masses, strict=False):
             left, right = (a > c) - (a < c), (b > d) - (b < d)
-            both = weight * kept[i]
+            both = weight * masses[i]
             agreeing += both * left * right
             first_only += both * (left != 0)
             second_only += both * (right != 0)

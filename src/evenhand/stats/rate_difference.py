@@ -113,8 +113,8 @@ def mcnemar_mid(only_first: int, only_second: int) -> float:
     differing = only_first + only_second
     if only_first == only_second:
         return 1.0
-    seen = math.comb(differing, min(only_first, only_second)) / 2**differing
-    return mcnemar(only_first, only_second) - seen
+    observed = math.comb(differing, min(only_first, only_second)) / 2**differing
+    return mcnemar(only_first, only_second) - observed
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -72,17 +72,17 @@ def of_tries(tallies: Sequence[Tally], k: int, confidence: float = CONFIDENCE) -
     Returns:
         None where no case has so many repeats.
     """
-    kept = [tally for tally in tallies if tally.n >= k]
-    if not kept:
+    enough = [tally for tally in tallies if tally.n >= k]
+    if not enough:
         return None
-    broken = any(tally.errors for tally in kept)
+    broken = any(tally.errors for tally in enough)
 
     def share(estimate: Callable[[int, int, int], float]) -> Share:
-        least = [estimate(tally.n, tally.passed, k) for tally in kept]
-        most = [estimate(tally.n, tally.passed + tally.errors, k) for tally in kept]
+        least = [estimate(tally.n, tally.passed, k) for tally in enough]
+        most = [estimate(tally.n, tally.passed + tally.errors, k) for tally in enough]
         return share_of(least, most if broken else None, confidence)
 
-    return OfTries(k, len(kept), share(pass_at), share(pass_hat))
+    return OfTries(k, len(enough), share(pass_at), share(pass_hat))
 
 
 def _check(n: int, passed: int, k: int) -> None:

@@ -84,20 +84,20 @@ def acceptable(
     accepted = [sum(certainty >= t for certainty in everything) for t in thresholds]
     begins = _beginnings(accepted)
     level = 0.0
-    found: Acceptance | None = None
+    best: Acceptance | None = None
     for place, threshold in enumerate(thresholds):
         level += delta * begins.count(place) / len(begins)
         if not level:
             continue
         verdicts = [agrees for certainty, agrees in labelled if certainty >= threshold]
         wrong = verdicts.count(False)
-        shown = _capital(verdicts, accepted[place], risk) >= 1 / level
+        proven = _capital(verdicts, accepted[place], risk) >= 1 / level
         # What was shown once still holds; but nobody accepts what the labels contradict by now.
-        if shown and wrong <= risk * len(verdicts):
-            found = Acceptance(threshold, len(verdicts), wrong, accepted[place])
+        if proven and wrong <= risk * len(verdicts):
+            best = Acceptance(threshold, len(verdicts), wrong, accepted[place])
         else:
             level = 0.0
-    return found
+    return best
 
 
 def _beginnings(accepted: Sequence[int]) -> list[int]:
@@ -162,11 +162,11 @@ def _labels(risk: float, errors: float, delta: float) -> int:
     n = 1
     while True:
         wrong = math.floor(n * errors + 0.5)
-        made = (
+        labels = (
             math.exp((n - wrong) * math.log1p(stake * odds) + wrong * math.log1p(-stake))
             for stake in STAKES
         )
-        if sum(made) / len(STAKES) >= len(_BEGINNINGS) / delta:
+        if sum(labels) / len(STAKES) >= len(_BEGINNINGS) / delta:
             return n
         n += max(1, n // 50)
 

@@ -36,9 +36,9 @@ def group_p(group: Sequence[float], others: Sequence[float]) -> float:
     if min(every) >= mean:
         return 1.0  # all are alike
     marked = sum(share >= mean for share in every)
-    seen = sum(share >= mean for share in group)
+    observed = sum(share >= mean for share in group)
     likely = chances(marked, len(every), len(group))
-    return min(1.0, math.fsum(c for c in likely.values() if c <= likely[seen] * _SAME))
+    return min(1.0, math.fsum(c for c in likely.values() if c <= likely[observed] * _SAME))
 
 
 def dispersion_p(tries: Sequence[tuple[int, int]]) -> float:

@@ -91,7 +91,7 @@ def common_odds_ratio(
     tail = (1 - confidence) / 2
     return OddsRatio(
         sums.most_likely(),
-        0.0 if sums.seen == 0 else _odds(lambda log: sums.above(log) - tail),
+        0.0 if sums.observed == 0 else _odds(lambda log: sums.above(log) - tail),
         math.inf if sums.at_the_top else _odds(lambda log: tail - sums.below(log)),
         min(1.0, 2 * min(sums.above(0.0), sums.below(0.0))),
         sums.least_p(),
@@ -104,31 +104,31 @@ class _Sums:
 
     Attributes:
         logs: The logarithms.
-        seen: The place of the sum that was seen.
+        observed: The place of the sum that was seen.
     """
 
     logs: Sequence[float]
-    seen: int
+    observed: int
 
     @classmethod
     def of(cls, strata: Sequence[Stratum]) -> _Sums | None:
         """How likely each sum over these tables is; None where there is only one sum."""
         # Around the odds that were seen nothing that counts is too small for a float.
         log = _rough(strata)
-        chances, seen = [1.0], 0
+        chances, observed = [1.0], 0
         for stratum in strata:
             least, each = _chances(stratum, log)
-            seen += stratum.first - least
+            observed += stratum.first - least
             chances = _together(chances, each)
         if len(chances) < 2:
             return None
         return cls(
-            [math.log(c) - i * log if c > 0 else -math.inf for i, c in enumerate(chances)], seen
+            [math.log(c) - i * log if c > 0 else -math.inf for i, c in enumerate(chances)], observed
         )
 
     @property
     def at_the_top(self) -> bool:
-        return self.seen == len(self.logs) - 1
+        return self.observed == len(self.logs) - 1
 
     def shares(self, log: float) -> list[float]:
         """The probability of each sum at these odds."""
@@ -141,21 +141,21 @@ class _Sums:
     def above(self, log: float) -> float:
         """The probability of a larger sum than was seen, and of half of those as large."""
         shares = self.shares(log)
-        return math.fsum(shares[self.seen + 1 :]) + shares[self.seen] / 2
+        return math.fsum(shares[self.observed + 1 :]) + shares[self.observed] / 2
 
     def below(self, log: float) -> float:
         """The probability of a smaller sum than was seen, and of half of those as large."""
         shares = self.shares(log)
-        return math.fsum(shares[: self.seen]) + shares[self.seen] / 2
+        return math.fsum(shares[: self.observed]) + shares[self.observed] / 2
 
     def most_likely(self) -> float:
         """The odds at which the mean sum is the one that was seen."""
-        if self.seen == 0:
+        if self.observed == 0:
             return 0.0
         if self.at_the_top:
             return math.inf
         return _odds(
-            lambda log: math.fsum(i * s for i, s in enumerate(self.shares(log))) - self.seen
+            lambda log: math.fsum(i * s for i, s in enumerate(self.shares(log))) - self.observed
         )
 
     def least_p(self) -> float:

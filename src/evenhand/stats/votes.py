@@ -87,8 +87,8 @@ def fitted_weights(votes: Sequence[Sequence[float]], passes: Sequence[bool]) -> 
             moved[i] * q * moved[j] for i, row in enumerate(precision) for j, q in enumerate(row)
         )
         odds = [math.fsum(t * x for t, x in zip(theta, row)) for row in rows]  # noqa: B905 (of one length)
-        seen = math.fsum(_log_logistic(o if ok else -o) for o, ok in zip(odds, passes))  # noqa: B905 (of one length)
-        return seen - prior / 2
+        observed = math.fsum(_log_logistic(o if ok else -o) for o, ok in zip(odds, passes))  # noqa: B905 (of one length)
+        return observed - prior / 2
 
     for _ in range(_STEPS):
         chances = [_logistic(math.fsum(t * x for t, x in zip(theta, row))) for row in rows]  # noqa: B905 (of one length)

@@ -174,24 +174,24 @@ def weighted(
     turned = [(1 - mean, variance) for mean, variance in moments]
     spread = math.fsum(size**2 * each[1] for size, each in zip(sizes, moments, strict=True))
     people = [shares.both_pass + shares.missed, shares.excused + shares.both_fail]
-    seen = [
+    observed = [
         sum(s.both_pass + s.missed for s in strata),
         sum(s.excused + s.both_fail for s in strata),
     ]
     return Weighted(
         shares,
-        _of_side(shares.both_pass / people[0], seen[0], sizes, moments, effects.tpr, confidence)
-        if seen[0]
+        _of_side(shares.both_pass / people[0], observed[0], sizes, moments, effects.tpr, confidence)
+        if observed[0]
         else None,
         _of_side(
             shares.both_fail / people[1],
-            seen[1],
+            observed[1],
             sizes[::-1],
             turned[::-1],
             effects.tnr,
             confidence,
         )
-        if seen[1]
+        if observed[1]
         else None,
         _uniform(moments, strata),
         _uniform(wider, strata),
@@ -230,16 +230,16 @@ def corrected_by_strata(
     return estimate
 
 
-def half_width_by_strata(found: Weighted, labels: int, items: int) -> float:
+def half_width_by_strata(estimate: Weighted, labels: int, items: int) -> float:
     """About how far the corrected rate can be off with so many labels, drawn in the same proportions; from 0 to 1."""
-    sizes = found.shares.both_pass + found.shares.excused
-    people = (found.shares.both_pass, found.shares.missed)
+    sizes = estimate.shares.both_pass + estimate.shares.excused
+    people = (estimate.shares.both_pass, estimate.shares.missed)
     means = [
         part / size if size else 0.5 for part, size in zip(people, (sizes, 1 - sizes), strict=True)
     ]
     rate = people[0] + people[1]
     between = sizes * means[0] ** 2 + (1 - sizes) * means[1] ** 2 - rate**2
-    return z_of() * math.sqrt(found.within / labels + max(0.0, between) / (items + 1))
+    return z_of() * math.sqrt(estimate.within / labels + max(0.0, between) / (items + 1))
 
 
 def weighted_share(

@@ -201,7 +201,7 @@ class JournaledCalls:
 
     def replies(self, trial: int, first: int = 0) -> list[tuple[str, int, CallEnd]]:
         """The last answers to a trial's requests, as (key, nth, answer), of calls whose ids are `first` or above."""
-        found: dict[tuple[str, int], CallEnd] = {}
+        replies: dict[tuple[str, int], CallEnd] = {}
         with readable(self._run.path):
             for row in self._run.db.execute(
                 f"select {CALL_COLUMNS} from {CALLS} where call.trial = ? and call.id >= ?"  # noqa: S608 (fixed text)
@@ -210,8 +210,8 @@ class JournaledCalls:
             ):
                 record = call_record(row)
                 if record.end is not None:
-                    found[record.start.key, record.start.nth] = record.end
-        return [(key, nth, end) for (key, nth), end in found.items()]
+                    replies[record.start.key, record.start.nth] = record.end
+        return [(key, nth, end) for (key, nth), end in replies.items()]
 
     def last_call(self) -> int:
         """The highest id of a call; 0 where there is none."""
@@ -269,9 +269,9 @@ class JournaledCalls:
 
     def usage(self) -> list[ModelUsage]:
         """What each model was asked in each role: subjects in the order of the plan, then judges by name."""
-        found: dict[tuple[CallRole, str], ModelUsage] = {}
+        usage: dict[tuple[CallRole, str], ModelUsage] = {}
         with readable(self._run.path):
-            for role, asked, answered, *numbers, unpriced, cost in self._run.db.execute(
+            for role, model, answered, *numbers, unpriced, cost in self._run.db.execute(
                 """
                 select role, provider, model, count(*), sum(origin != 'provider'), total(tokens_in), total(tokens_out),
                        sum(origin = 'provider' and cost_usd is null),
@@ -284,7 +284,7 @@ class JournaledCalls:
                 calls, cached, tokens_in, tokens_out = map(int, numbers)
                 more = ModelUsage(
                     role=role,
-                    model=asked,
+                    model=model,
                     answered=(answered,) if answered else (),
                     calls=calls,
                     cached=cached,
@@ -292,9 +292,9 @@ class JournaledCalls:
                     tokens_out=tokens_out,
                     cost_usd=None if unpriced else cost,
                 )
-                before = found.get((role, asked))
-                found[role, asked] = added(before, more) if before else more
-        return list(found.values())
+                before = usage.get((role, model))
+                usage[role, model] = added(before, more) if before else more
+        return list(usage.values())
 
     def empty_answers(self) -> tuple[int, int]:
         """How many of the subjects' answers have no text, and how many of those were cut off before their first word.

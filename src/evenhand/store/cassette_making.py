@@ -62,13 +62,13 @@ def cassette_of(
         if result.variant in names
     }
     scripted = is_scripted(meta)
-    asked, used = _final(run, places), _final_tools(run, places)
+    requests, used = _final(run, places), _final_tools(run, places)
     # What is hidden for its name in one place may be repeated in another, under no name.
     hidden = Secrets()
-    hidden.learn(secret for value in _recorded(asked, used) for secret in named_secrets(value))
+    hidden.learn(secret for value in _recorded(requests, used) for secret in named_secrets(value))
     calls = [
         _call(record, key, places[record.start.trial], hidden, scripted=scripted)
-        for key, record in asked
+        for key, record in requests
     ]
     tools = [_tool(record, places[record.trial], hidden) for record in used]
     if not calls and not tools:
@@ -113,12 +113,12 @@ def write_cassette(data: bytes, path: Path) -> None:
 
 def _names(variants: Sequence[Variant]) -> Iterator[str]:
     """What people call the variants, without secrets, and each something else."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for one in variants:
         parts = (one.eval, one.prompt[:60], one.model, *(str(v)[:40] for v in one.axes.values()))
         name = scrubbed_text(" · ".join(filter(None, map(str, parts))))
-        seen[name] += 1
-        yield name if seen[name] == 1 else f"{name} #{seen[name]}"
+        counts[name] += 1
+        yield name if counts[name] == 1 else f"{name} #{counts[name]}"
 
 
 def _place(row: CassetteCall | CassetteTool) -> Place:
@@ -187,7 +187,7 @@ def _call(
 def _tool(record: ToolRecord, place: Place, hidden: Secrets) -> CassetteTool:
     arguments = cast("dict[str, Any]", decode(record.arguments))
     clean = cast("dict[str, Any]", hidden.inside(scrubbed(arguments)))
-    said = {"error": hidden.inside(scrubbed(decode(record.error)))} if record.error else {}
+    outcome = {"error": hidden.inside(scrubbed(decode(record.error)))} if record.error else {}
     value = {} if record.error else {"result": hidden.inside(scrubbed(decode(record.result)))}
     return CassetteTool(
         *place,
@@ -197,7 +197,7 @@ def _tool(record: ToolRecord, place: Place, hidden: Secrets) -> CassetteTool:
         arguments=clean,
         scrubbed=clean != arguments,
         **value,
-        **said,
+        **outcome,
     )
 
 
@@ -235,8 +235,8 @@ def _stream(text: str) -> str:
 
 def _sharing(calls: Sequence[CassetteCall]) -> tuple[list[CassettePart], list[CassetteCall]]:
     """The long texts that several requests have, and the calls with references to them."""
-    seen = Counter(text for call in calls for text in _texts(call.request))
-    shared = {text: digest(text) for text, times in seen.items() if times > 1}
+    counts = Counter(text for call in calls for text in _texts(call.request))
+    shared = {text: digest(text) for text, times in counts.items() if times > 1}
     parts = [CassettePart(name, text) for text, name in shared.items()]
     parts.sort(key=lambda part: part.id)
     if not parts:

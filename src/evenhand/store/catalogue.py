@@ -95,14 +95,14 @@ def newest_first(files: Iterable[Path]) -> list[Path]:
 
 def runs(home: Path) -> list[ListedRun]:
     """All runs, newest first; files that cannot be read are listed as such."""
-    found: list[ListedRun] = []
+    listed: list[ListedRun] = []
     for path in paths(home):
         try:
             with RunFile.open(path) as run:
-                found.append(ListedRun(path, run.meta, run.alive))
+                listed.append(ListedRun(path, run.meta, run.alive))
         except StoreError as error:
-            found.append(ListedRun(path, None, problem=error.message))
-    return found
+            listed.append(ListedRun(path, None, problem=error.message))
+    return listed
 
 
 def killed_run(home: Path, fingerprint: str, shard: Shard | None) -> Path | None:
@@ -133,12 +133,12 @@ def homes(start: Path) -> list[Path]:
     if os.environ.get("EVENHAND_HOME"):
         return [home_for(None)]
     start = start.absolute()
-    found = [folder / HOME for folder in (start, *start.parents)]
+    folders = [folder / HOME for folder in (start, *start.parents)]
     level = [start]
     for _ in range(DEPTH):
         level = [child for folder in level for child in _folders(folder)]
-        found += [folder / HOME for folder in level]
-    return [home for home in found if os.path.isdir(run_folder(home))]  # noqa: PTH112 (says no, and does not raise, where one may not look)
+        folders += [folder / HOME for folder in level]
+    return [home for home in folders if os.path.isdir(run_folder(home))]  # noqa: PTH112 (says no, and does not raise, where one may not look)
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -176,11 +176,11 @@ def names(known: Iterable[Path]) -> dict[Path, str]:
     """
     order = sorted(known, key=_by_id)
     ids = ["", *map(_by_id, order), ""]
-    found: dict[Path, str] = {}
+    by_path: dict[Path, str] = {}
     for path, *beside in zip(order, ids, ids[2:], strict=False):
         alike = max(len(os.path.commonprefix([path.stem, other])) for other in beside)  # noqa: RUF071 (of ids)
-        found[path] = "" if path.stem in beside else path.stem[: max(SHORT_ID, alike + 1)]
-    return found
+        by_path[path] = "" if path.stem in beside else path.stem[: max(SHORT_ID, alike + 1)]
+    return by_path
 
 
 def called(start: Path, path: Path, least: int = SHORT_ID) -> str:
@@ -272,8 +272,8 @@ def _latest(known: Sequence[Path]) -> Path:
 def _ambiguous(ref: str, meant: Sequence[Path]) -> UsageError:
     """More than one run, to be told apart by more of the id; or by the file, where two have the same."""
     ids = {path.stem for path in meant}
-    told = names(meant)
-    each = ", ".join(path.stem if told[path] else str(path) for path in meant[:5])
+    by_path = names(meant)
+    each = ", ".join(path.stem if by_path[path] else str(path) for path in meant[:5])
     if len(ids) == 1:
         return UsageError(
             f"'{ref}' is the id of {len(meant)} files", hint=f"Name one by its file: {each}"

@@ -97,18 +97,18 @@ class Counts:
 
         Reads every output.
         """
-        found: dict[int, dict[str, tuple[int, int]]] = {}
+        sums: dict[int, dict[str, tuple[int, int]]] = {}
         with readable(self._run.path):
             for row in self._run.db.execute(
                 f"{WHOLE.format(table=self._run.table())} order by t.idx"
             ):
                 text = read_output(whole(row))
                 if isinstance(text.output, str):
-                    cases = found.setdefault(text.variant, {})
+                    cases = sums.setdefault(text.variant, {})
                     words, n = cases.get(text.case, (0, 0))
                     cases[text.case] = words + _word_count(text.output), n + 1
         return [
-            [(words, n, 0) for words, n in found.get(variant.index, {}).values()]
+            [(words, n, 0) for words, n in sums.get(variant.index, {}).values()]
             for variant in self._run.meta.variants
         ]
 
@@ -173,15 +173,15 @@ class Counts:
 
     def unasked(self) -> list[int]:
         """For each variant, in the order of `meta.variants`: of how many trials nothing was expected."""
-        found = [0] * len(self._run.meta.variants)
+        numbers = [0] * len(self._run.meta.variants)
         with readable(self._run.path):
             for row in self._run.db.execute(
                 f"{WHOLE.format(table=self._run.table())}"
                 " where t.outcome in ('pass', 'not_applicable') and t.score is null"
             ):
                 trial = read_result(whole(row))
-                found[trial.variant] += not trial.outcomes
-        return found
+                numbers[trial.variant] += not trial.outcomes
+        return numbers
 
     def refused(self) -> list[int]:
         """For each variant, in the order of `meta.variants`: how many trials' answers are marked as refused."""

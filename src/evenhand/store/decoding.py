@@ -153,11 +153,11 @@ def _with_sound_answer(value: _Value) -> _Value:
     """Without what no reply says: earlier versions kept whatever another program's results had there."""
     answer = value.get("answer")
     if isinstance(answer, dict):
-        kept = cast("_Value", answer)
+        fields = cast("_Value", answer)
         value["answer"] = {
-            name: said
-            for name, said in kept.items()
-            if name in _ANSWER and isinstance(said, _ANSWER[name])
+            name: item
+            for name, item in fields.items()
+            if name in _ANSWER and isinstance(item, _ANSWER[name])
         }
     return value
 

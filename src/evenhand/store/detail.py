@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import UNSET, Struct, UnsetType
 
 from evenhand.core.run import NO_DETAILS, AnswerDetails, Judged, TrialError, TrialResult
 from evenhand.core.score import Outcome, Scale, State, Verdict
-from evenhand.core.secrets import Secrets
+
+if TYPE_CHECKING:
+    from evenhand.core.secrets import Secrets
 
 REMEMBERED_PARTS = 4096
 """Cases are settled near each other in time, so few parts have to be remembered to keep each of them once."""

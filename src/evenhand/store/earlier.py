@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
-from evenhand.core.hashed import HashedNumbers
+from evenhand.core.numbered import HashedNumbers
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, ToolRecord
 from evenhand.store.calls import BatchRecord
 from evenhand.store.opened import readable
@@ -186,8 +186,8 @@ class EarlierSessions:
         Raises:
             StoreError: It cannot be read.
         """
-        found = (self.recorded(trial, key, nth) for trial in trials)
-        return next((end for end in found if end is not None), None)
+        answers = (self.recorded(trial, key, nth) for trial in trials)
+        return next((end for end in answers if end is not None), None)
 
     def answered(self, key: str, draw: str) -> CallEnd | None:
         """The reply to this draw of the request, for whichever trial.
@@ -247,7 +247,7 @@ class EarlierSessions:
 
 def _answers(run: RunFile) -> HashedNumbers:
     """The calls that were answered, by request and draw: of each the newest."""
-    found = HashedNumbers()
+    numbers = HashedNumbers()
     for number, key, draw in run.answers():
-        found.put(hash((key, draw)), number)
-    return found
+        numbers.put(hash((key, draw)), number)
+    return numbers

@@ -21,8 +21,8 @@ _EMPTY = b"{}"
 
 def write_result(result: TrialResult) -> bytes:
     """The result as JSON, whole, as it is read back."""
-    kept, written = keep(result)
-    return put_together(numbers_of(kept), written)
+    sound, written = keep(result)
+    return put_together(numbers_of(sound), written)
 
 
 def keep(result: TrialResult) -> tuple[TrialResult, WrittenResult]:

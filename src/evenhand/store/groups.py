@@ -6,9 +6,12 @@ The first trial of each case is looked at, and the texts are not kept: a large r
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any
 
-from evenhand.core.cluster import cluster_in, number_of, shared
+from evenhand.core.encoding import encode
 from evenhand.core.variant import Variant
 from evenhand.store.decoding import read_grouped
 from evenhand.store.detail import WHOLE, whole
@@ -58,8 +61,8 @@ class CaseGroups:
                     cluster = cluster_in(grouping.key, one.vars, one.metadata)
                     content = one.copy_key if copies else ""
                     grouping.add(written_case(one.case), cluster, content)
-        made = {key: grouping.groups() for key, grouping in sets.items()}
-        return [made[v.eval, v.cluster] for v in variants]
+        groups = {key: grouping.groups() for key, grouping in sets.items()}
+        return [groups[v.eval, v.cluster] for v in variants]
 
     def _may_have_copies(self) -> bool:
         """Whether two parts have one digest at their ends, where `CasePart` has it, as far as a look at them says."""
@@ -104,3 +107,47 @@ class Groupings:
             return {}
         cases = zip(self._places, self._numbers, strict=True)
         return {case: number for case, number in cases if number in several}
+
+
+def cluster_in(key: str, variables: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+    """What a case belongs to, as canonical JSON; empty where it does not say.
+
+    Args:
+        key: The variable, or key of the metadata, that says it; empty for none.
+        variables: The case's.
+        metadata: The case's.
+    """
+    if not key:
+        return ""
+    value = variables.get(key, metadata.get(key))
+    return "" if value is None else encode(value).decode("utf-8", "replace")
+
+
+def number_of(cluster: str, content: str) -> int:
+    """A number that cases have in common which belong together; 0 for a case that nothing is known of.
+
+    Args:
+        cluster: What it belongs to. Its copies belong to the same.
+        content: A digest of what it says, by which copies are known that belong to nothing.
+    """
+    if not cluster and not content:
+        return 0
+    text = (cluster or content).encode("utf-8", "replace")
+    number = int.from_bytes(blake2b(text, digest_size=8).digest()) | 1
+    return number if not cluster else number - 1 or 2
+
+
+def shared(numbers: Sequence[int]) -> frozenset[int]:
+    """The numbers that several cases have. Sorted and not counted: a large run has a million different ones."""
+    order = sorted(numbers)
+    return frozenset(one for one, other in pairwise(order) if one == other and one)
+
+
+def copies_among(numbers: Iterable[int]) -> int:
+    """How many cases are copies of one before them: their numbers are odd, those of what a variable says are even.
+
+    Args:
+        numbers: Of each case that does not stand alone.
+    """
+    copies = [number for number in numbers if number % 2]
+    return len(copies) - len(set(copies))

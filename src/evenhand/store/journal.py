@@ -111,12 +111,12 @@ class Journal:
         known.learn_environment(os.environ)
         lock: Lock | None = None
         db: sqlite3.Connection | None = None
-        made = False
+        complete = False
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = Lock(lock_of(path), f"run {meta.id}")
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            made = True
+            complete = True
             db = _connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             db.execute(
@@ -127,7 +127,7 @@ class Journal:
             remedy = _remedy(error, path)
             if db is not None:
                 db.close()
-            if made:
+            if complete:
                 _forget(path)  # half a file would be the latest run
             if lock is not None:
                 lock.release()
@@ -373,27 +373,27 @@ class Journal:
         Raises:
             StoreError: Nothing can be written any more.
         """
-        kept, written = keep(result)
+        sound, written = keep(result)
         clean = written.without(self._secrets)
         if clean is not written:
-            kept, written = read_result(put_together(numbers_of(kept), clean)), clean
-        self._note_scales(kept)
+            sound, written = read_result(put_together(numbers_of(sound), clean)), clean
+        self._note_scales(sound)
         of_case, of_test = map(self._part, written[:2])
         carried: Row = (of_case, of_test, written.detail)
-        take = self._earlier.takes.next(kept.index)
+        take = self._earlier.takes.next(sound.index)
         for first, steps in written_steps(result.steps, self._secrets):
-            self._writer.put(STEP, (kept.index, take, first, steps))
-        if self._earlier.takes.begins_above(kept.index):
-            self._writer.put(TRIAL, _trial_row(kept, 0) + carried)  # every trial has a take 0
-        row = _trial_row(kept, take) + carried
-        self._earlier.takes.stored(kept.index, take)
+            self._writer.put(STEP, (sound.index, take, first, steps))
+        if self._earlier.takes.begins_above(sound.index):
+            self._writer.put(TRIAL, _trial_row(sound, 0) + carried)  # every trial has a take 0
+        row = _trial_row(sound, take) + carried
+        self._earlier.takes.stored(sound.index, take)
         self._pending += 1
         if self._pending < BACKLOG and self._writer.failed is None:
             self._writer.put(TRIAL, row)
-            return kept
+            return sound
         await self._writer.durable(TRIAL, row)
         self._pending = 0
-        return kept
+        return sound
 
     def _part(self, part: bytes) -> int | None:
         """The id of this part in the run file, where it is written at the latest with whatever is written next."""

@@ -75,18 +75,18 @@ def measured(
     Returns:
         The sums by name and column, and the names that there are.
     """
-    wanted = tuple(dict.fromkeys(names))
+    columns = tuple(dict.fromkeys(names))
     sums: dict[tuple[str, int], MetricSums] = {}
     there: set[str] = set()
     for trial in measured_trials(run):
         numbers = _numbers(trial)
         there.update(numbers)
-        for name in wanted:
-            found = numbers.get(name)
-            if found is None:
+        for name in columns:
+            number = numbers.get(name)
+            if number is None:
                 value, scale, failed = _own(trial, name)
             else:
-                value, scale, failed = found
+                value, scale, failed = number
             column = sums.setdefault((name, trial.variant), MetricSums())
             if value is not None or failed:
                 column.add(trial.case, value, scale)
@@ -113,12 +113,12 @@ def _numbers(trial: MeasuredTrial) -> dict[str, _Number]:
         for name, value in one.named.items():
             if name not in names:
                 values.setdefault(name, []).append((value, None))
-    found: dict[str, _Number] = dict.fromkeys(errors, (None, None, True))
+    numbers: dict[str, _Number] = dict.fromkeys(errors, (None, None, True))
     for name, pairs in values.items():
         if name not in errors:
             mean = math.fsum(value for value, _ in pairs) / len(pairs)
-            found[name] = mean, next((scale for _, scale in pairs if scale), None), False
-    return found
+            numbers[name] = mean, next((scale for _, scale in pairs if scale), None), False
+    return numbers
 
 
 def _own(trial: MeasuredTrial, name: str) -> _Number:

@@ -109,9 +109,9 @@ def merge(files: Sequence[Path], to: Path, homes: Iterable[Path] = ()) -> Merged
             meta = _signed(_meta(metas, missing), metas, homes)
             db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
             # Nothing may be lost, and nothing may be there twice.
-            (found,) = db.execute("select count(*) from latest").fetchone()
-            if found != sum(taken):
-                raise StoreError(f"{to} would have {found:,} trials of {sum(taken):,}")
+            (number,) = db.execute("select count(*) from latest").fetchone()
+            if number != sum(taken):
+                raise StoreError(f"{to} would have {number:,} trials of {sum(taken):,}")
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{to} cannot be written: {error}") from error
     sources = map(MergedFrom, files, metas, settled, taken, drawn)
@@ -174,8 +174,8 @@ def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMe
 
 
 def _signed(meta: RunMeta, metas: Sequence[RunMeta], homes: Iterable[Path]) -> RunMeta:
-    made = (home for home in homes if all(is_signed(one, (home,)) for one in metas))
-    home = next(made, None)
+    makers = (home for home in homes if all(is_signed(one, (home,)) for one in metas))
+    home = next(makers, None)
     return replace(meta, signature="") if home is None else signed(meta, home)
 
 
@@ -184,8 +184,8 @@ def _missing_shards(metas: Sequence[RunMeta]) -> tuple[str, ...]:
     shards = [sharded.shard for meta in metas if (sharded := Sharded.of(meta.settings))]
     if len(shards) < len(metas) or len({shard.count for shard in shards}) != 1:
         return ()
-    given, count = {shard.number for shard in shards}, shards[0].count
-    return tuple(f"{number}/{count}" for number in range(1, count + 1) if number not in given)
+    numbers, count = {shard.number for shard in shards}, shards[0].count
+    return tuple(f"{number}/{count}" for number in range(1, count + 1) if number not in numbers)
 
 
 def _message(missing: Sequence[tuple[int, int]], shards: Sequence[str]) -> str:
@@ -281,7 +281,7 @@ def _copy(db: sqlite3.Connection, rank: int) -> None:
     shifts = {"of_case": parts, "of_test": parts, "call": calls}
     for table, columns in tables.items():
         where = ""
-        kept = columns
+        remaining = columns
         if table in OF_CALLS:
             key = OF_CALLS[table]
             shifted = {key: calls}
@@ -294,12 +294,12 @@ def _copy(db: sqlite3.Connection, rank: int) -> None:
         else:
             # What lies beside a result belongs to it; of a trial without one, it is all there is.
             shifted = shifts
-            kept = [name for name in columns if name not in ("id", "seq")]
+            remaining = [name for name in columns if name not in ("id", "seq")]
             place = next((name for name in ("idx", "trial") if name in columns), "")
             where = f"where {place} not in ({others})" if place else ""
-        values = [f"{name} + {shifted[name]}" if name in shifted else name for name in kept]
+        values = [f"{name} + {shifted[name]}" if name in shifted else name for name in remaining]
         db.execute(
-            f"insert into main.{table} ({', '.join(kept)})"  # noqa: S608 (names of our own tables)
+            f"insert into main.{table} ({', '.join(remaining)})"  # noqa: S608 (names of our own tables)
             f" select {', '.join(values)} from source.{table} {where}",
             (rank,) if where else (),
         )
@@ -316,8 +316,8 @@ def _tables(db: sqlite3.Connection) -> Iterator[tuple[str, list[str]]]:
     """The tables that the attached run has and this version knows, with their columns."""
     known = "select name from main.sqlite_master where type = 'table'"
     ours = {name for (name,) in db.execute(known)}
-    found = "select name from source.sqlite_master where type = 'table' order by name"
-    for (name,) in db.execute(found).fetchall():
+    query = "select name from source.sqlite_master where type = 'table' order by name"
+    for (name,) in db.execute(query).fetchall():
         if name in ours:
             rows = db.execute("select name from pragma_table_info(?, 'source')", (name,))
             yield name, [column for (column,) in rows]

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import cast
 
 import msgspec
+from msgspec import structs
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
 from evenhand.core.record import Record
 from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta
-from evenhand.store.remarks import remarks_in
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
 
 
@@ -48,8 +48,8 @@ class OpenRun(Record, frozen=True):
         """The trials at these places, through a connection of their own; see `RunFile.only`."""
         if self.narrowed:
             with readable(self.path):
-                seen = {place for (place,) in self.db.execute("select idx from latest")}
-            places = [place for place in places if place in seen]
+                settled = {place for (place,) in self.db.execute("select idx from latest")}
+            places = [place for place in places if place in settled]
         db = _checked(self.path)
         try:
             with readable(self.path):
@@ -57,7 +57,7 @@ class OpenRun(Record, frozen=True):
         except BaseException:
             db.close()
             raise
-        meta = replace(
+        meta = structs.replace(
             self.meta, title=f"{self.meta.title} · {why}", planned=planned, case_count=cases
         )
         by_outcome = by_outcome or self.by_outcome
@@ -66,8 +66,8 @@ class OpenRun(Record, frozen=True):
     @property
     def retaken(self) -> bool:
         """Whether some trial has been settled more than once."""
-        found = self.db.execute("select 1 from trial where take > 0 limit 1").fetchone()
-        return found is not None
+        row = self.db.execute("select 1 from trial where take > 0 limit 1").fetchone()
+        return row is not None
 
     def table(self) -> str:
         """What to count trials in: the table itself is read twice as fast as the view, and says the same as a rule."""
@@ -101,13 +101,25 @@ def open_run(path: Path) -> OpenRun:
     except StoreError:
         db.close()
         raise
-    return OpenRun(path, db, replace(meta, title=remarks.title or meta.title), remarks)
+    return OpenRun(path, db, structs.replace(meta, title=remarks.title or meta.title), remarks)
 
 
 def has_table(db: sqlite3.Connection, name: str) -> bool:
     """Whether a file has this table: those of earlier versions lack some."""
-    found = db.execute("select 1 from sqlite_master where name = ?", (name,))
-    return found.fetchone() is not None
+    rows = db.execute("select 1 from sqlite_master where name = ?", (name,))
+    return rows.fetchone() is not None
+
+
+def remarks_in(db: sqlite3.Connection) -> Remarks:
+    """What counts of the remarks in an open run file, of whichever version."""
+    if not has_table(db, "remark"):
+        return Remarks()
+    fields = {
+        field: decode(value)
+        for field, value in db.execute("select field, value from remark order by seq")
+    }
+    tags = tuple(cast("list[str]", fields.get("tags", [])))
+    return Remarks(str(fields.get("title", "")), tags, str(fields.get("note", "")))
 
 
 _TABLES_SINCE_5 = """

@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.remark import Remarks, checked
 from evenhand.store.adding import added_to
 from evenhand.store.locks import Lock, lock_of
+from evenhand.store.opened import remarks_in
 
 
-def remarks_in(db: sqlite3.Connection) -> Remarks:
-    """What counts of the remarks in an open run file, of whichever version."""
-    if not db.execute("select 1 from sqlite_master where name = 'remark'").fetchone():
-        return Remarks()
-    said = {
-        field: decode(value)
-        for field, value in db.execute("select field, value from remark order by seq")
-    }
-    tags = tuple(cast("list[str]", said.get("tags", [])))
-    return Remarks(str(said.get("title", "")), tags, str(said.get("note", "")))
-
-
-def remark(path: Path, said: Mapping[str, object]) -> Remarks:
+def remark(path: Path, fields: Mapping[str, object]) -> Remarks:
     """Says something of a run: title, tags, note; all of it or nothing. What counts from now on.
 
     Args:
         path: The run file, of whichever version, also while it is being written.
-        said: By field.
+        fields: By field.
 
     Raises:
         UsageError: One of them is not what can be said.
         StoreError: The file cannot be written.
     """
-    kept = [checked(field, value) for field, value in said.items()]
+    rows = [checked(field, value) for field, value in fields.items()]
     with added_to(path, "remarks") as db:
-        for field, value in kept:
+        for field, value in rows:
             db.execute(
                 "insert into remark (at, field, value) values (?, ?, ?)",
                 (time.time(), field, encode(value)),

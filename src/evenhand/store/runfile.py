@@ -7,7 +7,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from evenhand.core.packed_steps import read_steps
 from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta
 from evenhand.core.step import Step
@@ -15,7 +14,6 @@ from evenhand.store.calls import JournaledCalls, RunBatches
 from evenhand.store.counts import Counts
 from evenhand.store.groups import CaseGroups
 from evenhand.store.labels.stored_draws import LabelledDraws
-from evenhand.store.labels.stored_pairs import LabelledPairs
 from evenhand.store.locks import held, lock_of
 from evenhand.store.opened import OpenRun, open_run, readable
 from evenhand.store.settled import SettledTrials
@@ -24,8 +22,8 @@ from evenhand.store.settled import SettledTrials
 class RunFile:
     """One run, as far as it has come, or some of its trials (`only`). Any thread may read it.
 
-    It is made of an open file and seven that read it: `SettledTrials`, `Counts`, `CaseGroups`, `LabelledDraws`,
-    `LabelledPairs`, `RunBatches` and `JournaledCalls`, whose methods are its own.
+    It is made of an open file and six that read it: `SettledTrials`, `Counts`, `CaseGroups`, `LabelledDraws`,
+    `RunBatches` and `JournaledCalls`, whose methods are its own.
     """
 
     def __init__(self, opened: OpenRun) -> None:
@@ -53,14 +51,9 @@ class RunFile:
         self.groups = CaseGroups(opened).groups
 
         draws = LabelledDraws(opened)
-        self.draws, self.metric_labels, self.rules = (
-            draws.draws,
-            draws.metric_labels,
-            draws.rules,
-        )
-
-        pairs = LabelledPairs(opened)
-        self.pair_draws, self.pair_labels = pairs.pair_draws, pairs.pair_labels
+        self.draws, self.metric_labels = draws.draws, draws.metric_labels
+        self.pair_draws, self.pair_labels = draws.pair_draws, draws.pair_labels
+        self.rules = draws.rules
 
         batches = RunBatches(opened)
         self.batches, self.batched = batches.batches, batches.batched
@@ -117,6 +110,8 @@ class RunFile:
                 " (select max(take) from trial where idx = ?) order by first",
                 (index, index),
             ).fetchall()
+            from evenhand.core.packed_steps import read_steps  # noqa: PLC0415 (few runs have steps)
+
             steps: list[Step] = []
             for first, data in rows:
                 if first != len(steps) or not isinstance(data, bytes):

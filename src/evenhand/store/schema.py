@@ -352,12 +352,12 @@ def _bare(sql: str) -> str:
 @cache
 def _ours(migrations: tuple[str, ...]) -> frozenset[tuple[str, str, str]]:
     """What files consist of that these migrations make, of any version."""
-    made: set[tuple[str, str, str]] = set()
+    schema: set[tuple[str, str, str]] = set()
     with closing(sqlite3.connect(":memory:")) as db:
         for step in migrations:
             db.executescript(step)
-            made.update(_schema(db))
-    return frozenset(made)
+            schema.update(_schema(db))
+    return frozenset(schema)
 
 
 def check(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], what: str) -> int:
@@ -368,15 +368,15 @@ def check(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], what:
             a view would run what they wrote.
     """
     newest = len(migrations)
-    found = db.execute("pragma application_id").fetchone()[0]
+    application = db.execute("pragma application_id").fetchone()[0]
     version = db.execute("pragma user_version").fetchone()[0]
-    if found == file_id and version > newest:
+    if application == file_id and version > newest:
         raise StoreError(
             f"{what} was written by a newer Evenhand (format {version}; this one reads {newest})",
             hint="Upgrade Evenhand, in the way that you installed it.",
         )
     tables = db.execute("select count(*) from sqlite_master").fetchone()[0]
-    if found != file_id and (found or tables):
+    if application != file_id and (application or tables):
         raise StoreError(f"{what} is not one of Evenhand's files")
     foreign = sorted(set(_schema(db)) - _ours(tuple(migrations))) if tables else []
     if foreign:
@@ -385,4 +385,4 @@ def check(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], what:
             f"{what} has a {kind} {name[:_LONGEST_NAME]!r} that Evenhand did not make",
             hint="Somebody changed the file: don't use it. Other files are not affected.",
         )
-    return version if found == file_id else 0
+    return version if application == file_id else 0

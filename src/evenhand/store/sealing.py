@@ -20,8 +20,8 @@ def digest_of(run: RunFile) -> str:
     for call in run.calls():
         start, end = call.start, call.end
         answer = [end.model, end.error, end.origin, sha256(end.body).hexdigest()] if end else []
-        asked = [start.trial, start.key, start.nth, start.role, start.provider, start.draw]
-        hashed.update(encode([*asked, sha256(start.identity).hexdigest(), *answer]))
+        request = [start.trial, start.key, start.nth, start.role, start.provider, start.draw]
+        hashed.update(encode([*request, sha256(start.identity).hexdigest(), *answer]))
     for result in run.results():
         hashed.update(sha256(result).digest())
     return hashed.hexdigest()[:LENGTH]

@@ -96,14 +96,14 @@ class SettledTrials:
                 "select seq, at, author, idx, field, value, blind from label where seq > ? order by seq",
                 (after,),
             ):
-                said = cast("LabelValue", decode(value))
+                label_value = cast("LabelValue", decode(value))
                 yield Label(
                     seq=seq,
                     at=at,
                     author=read_text(author),
                     index=index,
                     field=field,
-                    value=said,
+                    value=label_value,
                     blind=bool(blind),
                 )
 
@@ -158,9 +158,9 @@ class SettledTrials:
         with readable(self._run.path):
             rows = self._run.db.execute(f"{PIECES.format(table=self._run.table())} order by t.idx")
             for index, *pieces in rows:
-                for found, sign in zip(places, signs, strict=True):
+                for hits, sign in zip(places, signs, strict=True):
                     if any(piece and sign in piece for piece in pieces):
-                        found.append(index)
+                        hits.append(index)
         return list(places)
 
     def _with(self, sign: bytes) -> Iterator[TrialResult]:

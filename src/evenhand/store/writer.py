@@ -299,10 +299,10 @@ class Writer:
 def _identity(path: Path) -> tuple[int, int] | None:
     """What tells a file from any other; None where there is none."""
     try:
-        found = os.stat(path)  # noqa: PTH116 (with each sync: three times as fast)
+        stat = os.stat(path)  # noqa: PTH116 (with each sync: three times as fast)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return stat.st_dev, stat.st_ino
 
 
 def _size(path: Path) -> int:

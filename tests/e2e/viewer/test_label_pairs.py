@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evenhand.analysis.trust.calibration import calibrate
-from evenhand.store.labels.stored_pairs import standing_pair_labels
+from evenhand.store.labels.stored_draws import standing_pair_labels
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 

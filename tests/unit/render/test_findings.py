@@ -13,7 +13,6 @@ from evenhand import EvalSet, Message, run
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.preferences import preferences
 from evenhand.analysis.summaries.skill_discovery import TriggerRates, trigger_rates
-from evenhand.analysis.summaries.usage import usage_line
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -22,7 +21,7 @@ from evenhand.render.console import show
 from evenhand.render.document import document
 from evenhand.render.findings import findings, low_confidence
 from evenhand.render.markdown import write_markdown
-from evenhand.render.run_warnings import warnings
+from evenhand.render.run_warnings import usage_line, warnings
 from evenhand.scorers.judge import MeetsRubric
 from evenhand.stats.interval import wilson
 from evenhand.store.runfile import RunFile

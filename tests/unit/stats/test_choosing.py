@@ -16,7 +16,7 @@ def half(differences: list[int], errors: int = 0) -> Half:
 
 def shown(one: Half) -> bool:
     """Whether it is confirmed by itself."""
-    return confirmed(one, one.seen.p(), one.at_worst.p())
+    return confirmed(one, one.differences.p(), one.at_worst.p())
 
 
 def tried(rng: random.Random, cases: int, rates: list[float]) -> bool:
@@ -56,7 +56,7 @@ def test_errors_count_against_the_one_that_made_them():
     clean, faulty = [1] * 10 + [0] * 20, half([1] * 10 + [0] * 20, errors=8)
     assert shown(half(clean))
     assert not shown(faulty)
-    assert faulty.seen.mean == half(clean).seen.mean
+    assert faulty.differences.mean == half(clean).differences.mean
     assert winner([faulty, half([1] * 3 + [0] * 27)]) == 1
 
 

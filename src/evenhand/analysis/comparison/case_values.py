@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from evenhand.analysis.comparison.case_ids import CaseIds
 from evenhand.analysis.comparison.case_tests import CaseTests
 from evenhand.analysis.summaries.metrics import described
-from evenhand.core.cluster import cluster_in, copies_among, number_of, shared
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Outcome, Scale
 from evenhand.core.wording.words import clip, safe
 from evenhand.stats.tallies import OpenNumber
+from evenhand.store.groups import cluster_in, copies_among, number_of, shared
 from evenhand.store.runfile import RunFile
 
 PASSED = "passed"

@@ -15,7 +15,7 @@ from evenhand.analysis.comparison.case_values import LOWER, PASSED, Measured, Se
 from evenhand.analysis.comparison.comparison_results import Compared
 from evenhand.analysis.comparison.likeness import Likeness
 from evenhand.analysis.comparison.scales import other_scale
-from evenhand.analysis.summaries.means import known_scale
+from evenhand.analysis.summaries.rates import known_scale
 from evenhand.core.score import SHARES, Scale
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE

@@ -18,7 +18,7 @@ from evenhand.analysis.comparison.comparison_sides import matched_variants
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.case_order import CaseOrder
 from evenhand.analysis.gates.gate_results import GateResult, GateVerdict, Stopping
-from evenhand.analysis.summaries.means import known_scale
+from evenhand.analysis.summaries.rates import known_scale
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import TrialResult

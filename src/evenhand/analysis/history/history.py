@@ -21,8 +21,7 @@ from evenhand.analysis.history.run_changes import (
     finished,
 )
 from evenhand.analysis.summaries.column_names import column_names, full_names
-from evenhand.analysis.summaries.means import Mean
-from evenhand.analysis.summaries.rates import latencies, rates
+from evenhand.analysis.summaries.rates import Mean, latencies, rates
 from evenhand.analysis.trust.canaries import (
     CanaryCheck,
     CanaryReport,

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from evenhand.analysis.summaries.means import OfCase
 from evenhand.core.wording.words import count
 from evenhand.stats.tallies import Share, Tally, rate_of, rate_over_clusters
 from evenhand.store.sums import CaseSum
 
 T = TypeVar("T")
+OfCase = tuple[float, float, float]
+"""The sum over a case's trials, how many have a value, and how many are in error; of a cluster, parts of trials."""
 Groups = Mapping[str, int]
 """By case what it belongs to, of those that do not stand alone; see `evenhand.store.groups`."""
 

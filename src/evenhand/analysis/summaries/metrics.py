@@ -10,7 +10,7 @@ from msgspec import field
 
 from evenhand.analysis.summaries.clusters import Groups, sums_in
 from evenhand.analysis.summaries.frames import Kinds
-from evenhand.analysis.summaries.means import known_scale, mean_of
+from evenhand.analysis.summaries.rates import known_scale, mean_of
 from evenhand.core.json_shapes import is_array
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult

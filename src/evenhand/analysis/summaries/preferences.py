@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from msgspec import field
 
 from evenhand.analysis.summaries.decisions import Decisions
+from evenhand.analysis.summaries.marks import PREFERENCE
 from evenhand.core.record import Record
 from evenhand.core.run import Outcome, TrialResult
 from evenhand.core.wording.words import count, safe
 from evenhand.store.runfile import RunFile
 
-SIGN = "consistent"
-"""A key of the metadata of every preference, and of little else."""
 _WINNERS = {"output": "won", "other": "lost", "tie": "tied"}
 
 
@@ -68,7 +67,7 @@ def preferences(run: RunFile, places: Sequence[int] | None = None) -> list[Prefe
         return []
     by_key: dict[tuple[int, str], Preferences] = {}
     stopped, groups = run.meta.status == "decided", run.groups()
-    for trial in run.measuring(SIGN) if places is None else run.at(places):
+    for trial in run.measuring(PREFERENCE) if places is None else run.at(places):
         for outcome in trial.outcomes:
             result = result_of(outcome)
             if result:
@@ -97,6 +96,6 @@ def _add_errors(by_key: dict[tuple[int, str], Preferences], trial: TrialResult) 
 def result_of(outcome: Outcome) -> str:
     """`won`, `lost` or `tied`; empty for an outcome that is no preference, or has no verdict."""
     metadata = outcome.metadata
-    if "orders" not in metadata or SIGN not in metadata or outcome.outcome == "error":
+    if "orders" not in metadata or PREFERENCE not in metadata or outcome.outcome == "error":
         return ""
     return _WINNERS.get(str(metadata.get("winner")), "")

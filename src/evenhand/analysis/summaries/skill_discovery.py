@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from msgspec import field
 
 from evenhand.analysis.summaries.decisions import Decisions
+from evenhand.analysis.summaries.marks import TRIGGERING
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
+from evenhand.core.score import TRIGGER_MEASURES, TRIGGER_PRECISION, TRIGGER_RECALL
 from evenhand.core.wording.words import count
-from evenhand.scorers.agents.trigger_metrics import MEASURES, PRECISION, RECALL
 from evenhand.store.runfile import RunFile
 
-TRIGGERING, SHOULD = "triggering", "should_match"
-"""The keys of a case's metadata that say that it is a trigger test, and whether its query should lead to the skill."""
+SHOULD = "should_match"
+"""The key of a case's metadata that says whether its query should lead to the skill."""
 
 
 class TriggerRates(Record, frozen=True):
@@ -73,9 +74,9 @@ def trigger_rates(run: RunFile, places: Sequence[int] | None = None) -> list[Tri
     for trial in _trials(run) if places is None else run.at(places):
         decided = False
         for outcome in trial.outcomes:
-            for name in outcome.named.keys() & {PRECISION, RECALL}:
+            for name in outcome.named.keys() & {TRIGGER_PRECISION, TRIGGER_RECALL}:
                 one = of(trial.variant)
-                decisions = one.precision if name == PRECISION else one.recall
+                decisions = one.precision if name == TRIGGER_PRECISION else one.recall
                 decisions.add(trial.case, bool(outcome.named[name]))
                 decided = True
         if trial.outcome == "error" and not decided and trial.metadata.get(TRIGGERING) is True:
@@ -86,6 +87,6 @@ def trigger_rates(run: RunFile, places: Sequence[int] | None = None) -> list[Tri
 
 def _trials(run: RunFile) -> Iterator[TrialResult]:
     """The trials of trigger tests, and maybe others."""
-    yield from run.measuring(MEASURES)
+    yield from run.measuring(TRIGGER_MEASURES)
     if run.totals().errors:
         yield from (trial for trial in run.measuring(TRIGGERING) if trial.outcome == "error")

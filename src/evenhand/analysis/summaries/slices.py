@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evenhand.analysis.summaries.clusters import Groups, clusters_among
+from evenhand.analysis.summaries.marks import TAGS
 from evenhand.analysis.summaries.rates import Rate, rate_texts, share_in, share_row
 from evenhand.analysis.summaries.standouts import Entry, p_of_extreme, worth_of_extremes
 from evenhand.core.json_shapes import is_array
@@ -26,8 +27,6 @@ FEWEST = 8
 """Columns of a terminal that a tag takes at most, and what is left of it where there is little room."""
 _HEAD = "by tag"
 _GAP = "  "
-_SIGN = b'"tags":'
-"""What stands in the JSON of a trial whose case has tags."""
 
 
 def slices(run: RunFile) -> dict[str, list[Rate]]:
@@ -55,7 +54,7 @@ def tested_slices(run: RunFile) -> dict[str, list[Slice]]:
     """The slices of a run by tag: a tag's cases in a column, held against the column's other cases."""
     if run.by_outcome or run.settled() > MOST_TRIALS:
         return {}
-    if not any(_SIGN in result for result in run.results()):
+    if not any(TAGS in result for result in run.results()):
         return {}  # and nothing is decoded
     columns: dict[int, dict[str, Tally]] = {}
     cases: dict[str, set[str]] = {}

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from evenhand.analysis.summaries.clusters import Groups, sums_in, together
-from evenhand.analysis.summaries.means import OfCase, known_scale, mean_of
-from evenhand.analysis.summaries.rates import share_of_cases
+from evenhand.analysis.summaries.clusters import Groups, OfCase, sums_in, together
+from evenhand.analysis.summaries.rates import known_scale, mean_of, share_of_cases
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.run import Totals

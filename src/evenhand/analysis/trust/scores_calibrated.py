@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, pvariance
 from typing import Any
 
-from evenhand.analysis.summaries.means import known_scale
+from evenhand.analysis.summaries.rates import known_scale
 from evenhand.analysis.trust.judgements.draw_test import drawn_within_strata
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.analysis.trust.judgements.raw_rates import raw_mean

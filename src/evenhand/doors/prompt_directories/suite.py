@@ -7,7 +7,8 @@ from functools import partial
 
 from msgspec import field
 
-from evenhand.analysis.summaries.skill_discovery import SHOULD, TRIGGERING
+from evenhand.analysis.summaries.marks import TRIGGERING
+from evenhand.analysis.summaries.skill_discovery import SHOULD
 from evenhand.core.case import Case, case_id
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.plan import Selection

@@ -98,9 +98,9 @@ class Findings:
     def error(self) -> ConfigError:
         """The problems as an error: the first fifty in the order of the files, and how many more there are."""
         problems = self.problems + self.broken_parts
-        shown = sorted(problems)[:SHOWN]
-        more = len(problems) - len(shown) + self._beyond
-        return ConfigError(shown, self.hints, more)
+        listed = sorted(problems)[:SHOWN]
+        more = len(problems) - len(listed) + self._beyond
+        return ConfigError(listed, self.hints, more)
 
 
 class Apart:

@@ -171,14 +171,14 @@ class Part:
         if not is_array(value):
             self._wrong(key, value, "list")
             return []
-        made: list[Part] = []
+        parts: list[Part] = []
         for i, item in enumerate(value):
             where = f"{self.where}.{key}[{i}]"
             if is_object(item):
-                made.append(Part(item, where, self.notes))
+                parts.append(Part(item, where, self.notes))
             else:
                 self.notes.left_out(where, f"is {shown(item)}, not an object")
-        return made
+        return parts
 
     def texts(self, key: str) -> list[str]:
         """A list of texts; empty where there is none."""
@@ -196,9 +196,11 @@ class Part:
         """All that is not under these keys, and is not null."""
         return {k: v for k, v in self.value.items() if k not in keys and v is not None}
 
-    def _wrong(self, key: str, value: object, wanted: str) -> None:
-        article = "" if wanted.startswith("true") else "a " if wanted[0] not in "aeiou" else "an "
-        self.notes.left_out(f"{self.where}.{key}", f"is {shown(value)}, not {article}{wanted}")
+    def _wrong(self, key: str, value: object, expected: str) -> None:
+        article = (
+            "" if expected.startswith("true") else "a " if expected[0] not in "aeiou" else "an "
+        )
+        self.notes.left_out(f"{self.where}.{key}", f"is {shown(value)}, not {article}{expected}")
 
 
 def shown(value: object) -> str:

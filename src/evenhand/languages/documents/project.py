@@ -143,8 +143,8 @@ def calibrated_for(folders: Iterable[Path]) -> str:
     Raises:
         ConfigError: All that is wrong with a project's table.
     """
-    said = {project_for(folder).calibrated for folder in set(folders)}
-    return next((word for word in CALIBRATED if word in said), "")
+    settings = {project_for(folder).calibrated for folder in set(folders)}
+    return next((word for word in CALIBRATED if word in settings), "")
 
 
 def _table(path: Path, text: str) -> Mapping[str, Any] | None:

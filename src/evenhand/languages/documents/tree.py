@@ -256,11 +256,11 @@ def _yaml_hint(text: str, mark: object) -> str:
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
     """How many values a node comes to with its aliases written out; raises where that is more than anybody means."""
-    seen = known.get(id(node))
-    if seen is not None:
-        if not seen:
+    counted = known.get(id(node))
+    if counted is not None:
+        if not counted:
             raise _TooMuch("an alias stands inside what it stands for")
-        return seen
+        return counted
     known[id(node)] = 0
     inside: list[yaml.Node] = []
     if not isinstance(node.value, str):
@@ -361,8 +361,8 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
     def pairs(items: list[tuple[str, object]]) -> dict[str, object]:
         fields = dict(items)
         if len(fields) != len(items):
-            seen: set[str] = set()
-            twice.extend(key for key, _ in items if key in seen or seen.add(key))
+            keys: set[str] = set()
+            twice.extend(key for key, _ in items if key in keys or keys.add(key))
         return fields
 
     try:

@@ -21,15 +21,15 @@ Looked = Mapping[str, tuple[int, int, int]]
 
 def look(roots: Iterable[Path]) -> Looked:
     """The files in these folders, and these files. Hidden ones, environments and build output are passed over."""
-    seen: dict[str, tuple[int, int, int]] = {}
+    files: dict[str, tuple[int, int, int]] = {}
     for root in dict.fromkeys(roots):
         for entry in _files(str(root)):
             with contextlib.suppress(OSError):  # it is gone in this very moment
                 about = os.stat(entry)  # noqa: PTH116 (thousands of them, many times a minute)
-                seen[entry] = (about.st_size, about.st_mtime_ns, about.st_ino)
-            if len(seen) >= MOST:
-                return seen
-    return seen
+                files[entry] = (about.st_size, about.st_mtime_ns, about.st_ino)
+            if len(files) >= MOST:
+                return files
+    return files
 
 
 def changed(before: Looked, now: Looked) -> list[str]:

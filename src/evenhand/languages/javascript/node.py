@@ -281,8 +281,8 @@ def _blame(worker: _NodeProcess, code: int, file: str | None) -> CodeError:
     if worker.stuck:
         return CodeError("it held Node up, which was ended", hint="Look for a loop without an end.")
     if worker.uncaught is not None:
-        said = code_error(
+        error = code_error(
             worker.uncaught["error"], worker.uncaught["stack"], Path(file) if file else None
         )
-        return CodeError(f"nobody caught {said.message}, which ended Node", hint=said.hint)
+        return CodeError(f"nobody caught {error.message}, which ended Node", hint=error.hint)
     return CodeError(f"it ended Node (exit code {code})", hint="Look for process.exit, or memory.")

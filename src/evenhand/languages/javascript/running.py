@@ -90,9 +90,9 @@ async def call(host: Host, script: JavaScriptCode, *args: object) -> Returned:
 def problems(script: JavaScriptCode) -> list[tuple[str, str]]:
     """What is wrong with a script, as far as can be seen without running it: (what, what to do)."""
     if script.path is None:
-        wanted = source.wants_node(script.text)
-        if wanted:
-            return [] if found_node() else [missing(script.name, f"uses {wanted}")]
+        why = source.wants_node(script.text)
+        if why:
+            return [] if found_node() else [missing(script.name, f"uses {why}")]
         return _not_javascript(script.name, script.text)
     path = script.path
     if not path.is_file():
@@ -138,8 +138,8 @@ def _reason_for_node(path: Path, code: str, export: str) -> str:
         return "is TypeScript"
     if export.startswith("config("):
         return "is a config in JavaScript"
-    wanted = source.wants_node(code)
-    return f"uses {wanted}" if wanted else ""
+    reason = source.wants_node(code)
+    return f"uses {reason}" if reason else ""
 
 
 @dataclass(slots=True, eq=False)
@@ -171,10 +171,10 @@ class JavaScript:
     async def call(self, host: Host, script: JavaScriptCode, args: tuple[object, ...]) -> Returned:
         """See `call` above."""
         if script.path is None:
-            wanted = self._wanted(script)
-            if wanted:
+            reason = self._wanted(script)
+            if reason:
                 message = {"code": script.text, "args": args}
-                return await self._in_node(host, script, message, f"uses {wanted}")
+                return await self._in_node(host, script, message, f"uses {reason}")
             arguments = as_json(args)
             return await host.call(
                 self._inline, script, arguments, name=script.name, limit_s=self._inline_s

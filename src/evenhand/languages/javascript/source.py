@@ -30,8 +30,10 @@ def made_by(export: str, settings: object = None) -> str:
     >>> made_by("make"), made_by("make", {"n": 2})
     ('config(make)', 'config(make,%7B%22n%22%3A2%7D)')
     """
-    given = "" if settings is None else "," + quote(as_json(settings), safe="").replace(".", "%2E")
-    return f"config({export}{given})"
+    argument = (
+        "" if settings is None else "," + quote(as_json(settings), safe="").replace(".", "%2E")
+    )
+    return f"config({export}{argument})"
 
 
 def without_settings(export: str) -> str:
@@ -72,10 +74,10 @@ def masked(code: str) -> str:
     """The code with what is in its comments, texts and patterns blanked out; every place stays where it was."""
 
     def blank(match: re.Match[str]) -> str:
-        kept, text = match["lead"] or "", match["text"]
+        lead, text = match["lead"] or "", match["text"]
         if text is not None:  # that there is a text can be seen
             return text[0] + re.sub(r"[^\n]", " ", text[1:-1]) + text[-1]
-        return kept + re.sub(r"[^\n]", " ", match.group()[len(kept) :])
+        return lead + re.sub(r"[^\n]", " ", match.group()[len(lead) :])
 
     return _TOKEN.sub(blank, code)
 
@@ -117,13 +119,13 @@ def module_text(code: str) -> str:
     code = code.removeprefix("\ufeff")
     if code.startswith("#!"):
         code = "//" + code
-    seen = masked(code)
+    mask = masked(code)
     parts: list[str] = []
     exported: list[str] = []
     at = 0
-    for match in _EXPORT.finditer(seen):
+    for match in _EXPORT.finditer(mask):
         parts.append(code[at : match.start()])
-        rest, at = seen[match.end() :], match.end()
+        rest, at = mask[match.end() :], match.end()
         if rest.startswith("default"):
             at += len("default")
             named = _DEFAULT_NAMED.match(rest[len("default") :].lstrip())

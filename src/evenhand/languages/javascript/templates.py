@@ -59,8 +59,8 @@ class Nunjucks:
         )
         setup = self._context.eval(files(room).joinpath("templates.js").read_text("utf-8"))
         kit = self._context.eval(files(room).joinpath("kit.js").read_text("utf-8"))
-        seen = json.dumps({**os.environ, **environment})
-        self._world: Any = setup(self._context.eval(exported), kit, seen)
+        visible = json.dumps({**os.environ, **environment})
+        self._world: Any = setup(self._context.eval(exported), kit, visible)
 
     def compiled(self, template: str) -> Callable[[Mapping[str, Any]], str]:
         """The template as a function of its variables.
@@ -100,10 +100,10 @@ class Nunjucks:
             raise CodeError(f"{path.name} does not exist", hint=hint) from None
         except OSError as error:
             raise CodeError(f"{path.name} cannot be read: {error.strerror}") from None
-        wanted = source.wants_node(code)
-        if wanted or path.suffix in source.TYPESCRIPT:
+        reason = source.wants_node(code)
+        if reason or path.suffix in source.TYPESCRIPT:
             raise CodeError(
-                f"{path.name} uses {wanted or 'TypeScript'}, which a filter cannot",
+                f"{path.name} uses {reason or 'TypeScript'}, which a filter cannot",
                 hint="A filter is plain JavaScript, without packages.",
             )
         with self._lock:

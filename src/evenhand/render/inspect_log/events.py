@@ -14,7 +14,7 @@ _SPOKEN = ("system", "user", "assistant")
 
 
 def events_of(
-    steps: Sequence[Step], began: float, answer: Mapping[str, Any] | None, asked: Sequence[Any]
+    steps: Sequence[Step], began: float, answer: Mapping[str, Any] | None, request: Sequence[Any]
 ) -> list[dict[str, Any]]:
     """The events of some steps, in their order; of an answer alone where there are none.
 
@@ -22,12 +22,12 @@ def events_of(
         steps: What the trial did.
         began: When the run began, in seconds since 1970: a trial does not say when it did.
         answer: Its output, as `ModelOutput` has it; None where nothing answered.
-        asked: The messages of its prompt.
+        request: The messages of its prompt.
     """
     if not any(one.kind == "model" for one in steps) and answer is not None:
         return [
             *_of_steps(steps, began),
-            _model(dict(answer), asked, str(answer["model"]), began, {}),
+            _model(dict(answer), request, str(answer["model"]), began, {}),
         ]
     return list(_of_steps(steps, began))
 
@@ -82,7 +82,7 @@ def _of_steps(steps: Sequence[Step], began: float) -> Iterator[dict[str, Any]]:
 
 def _model(
     output: dict[str, Any],
-    asked: Sequence[Any],
+    request: Sequence[Any],
     model: str,
     start: float,
     more: Mapping[str, Any],
@@ -93,7 +93,7 @@ def _model(
         **more,
         "event": "model",
         "model": model,
-        "input": list(asked),
+        "input": list(request),
         "tools": [],
         "tool_choice": "none",
         "config": {},
@@ -121,14 +121,14 @@ def _answer(step: Step) -> dict[str, Any]:
 
 def _messages(arguments: object) -> list[dict[str, Any]]:
     """What a model was asked, as messages that Inspect reads: those of tools as what a user says."""
-    asked = arguments if is_object(arguments) else {}
-    rows = asked.get("messages")
-    made: list[dict[str, Any]] = []
+    fields = arguments if is_object(arguments) else {}
+    rows = fields.get("messages")
+    messages: list[dict[str, Any]] = []
     for one in rows if is_array(rows) else []:
         row = one if is_object(one) else {"content": one}
-        said = message_of(row)
-        made.append(said or {"role": "user", "content": json.dumps(row, ensure_ascii=False)})
-    return made or ([{"role": "user", "content": text_of(arguments)}] if arguments else [])
+        message = message_of(row)
+        messages.append(message or {"role": "user", "content": json.dumps(row, ensure_ascii=False)})
+    return messages or ([{"role": "user", "content": text_of(arguments)}] if arguments else [])
 
 
 def message_of(row: Mapping[str, object]) -> dict[str, Any] | None:

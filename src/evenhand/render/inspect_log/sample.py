@@ -31,7 +31,7 @@ def sample_of(
         steps: What it did on its way.
     """
     model = variant.provider_id or variant.model
-    asked = _asked(trial)
+    request = _asked(trial)
     answer = _answer(trial, model)
     error = trial.error
     scores = scores_of(trial)
@@ -46,15 +46,15 @@ def sample_of(
     return {
         "id": trial.case,
         "epoch": trial.repeat + 1,
-        "input": text_of(trial.input) if trial.input is not None else _question(trial, asked),
+        "input": text_of(trial.input) if trial.input is not None else _question(trial, request),
         "target": _target(trial.expected),
-        "messages": [*asked, *([answer] if trial.output is not None else [])],
+        "messages": [*request, *([answer] if trial.output is not None else [])],
         "output": output,
         "scores": scores,
         "metadata": _metadata(trial),
         "store": {},
         "events": [
-            *events_of(steps, began, output if output["choices"] else None, asked),
+            *events_of(steps, began, output if output["choices"] else None, request),
             *(
                 {**at, "event": "score", "score": one, "scorer": name}
                 for name, one in scores.items()
@@ -74,16 +74,16 @@ def scores_of(trial: TrialResult) -> dict[str, Any]:
 
     NaN is what Inspect leaves out of its metrics: an error of ours is no score there either.
     """
-    made: dict[str, Any] = {}
+    scores: dict[str, Any] = {}
     verdict = _LETTERS.get(trial.outcome)
     if verdict and trial.outcome != _summed_up(trial.outcomes):
-        made[VERDICT] = {"value": verdict, "explanation": trial.reason}
+        scores[VERDICT] = {"value": verdict, "explanation": trial.reason}
     for one in trial.outcomes:
         name, number = one.name, 2
-        while name in made:
+        while name in scores:
             name, number = f"{one.name} {number}", number + 1
-        made[name] = _score(one)
-    return made
+        scores[name] = _score(one)
+    return scores
 
 
 def _summed_up(outcomes: Sequence[Outcome]) -> State | None:
@@ -114,10 +114,12 @@ def _score(one: Outcome) -> dict[str, Any]:
 def _asked(trial: TrialResult) -> list[dict[str, Any]]:
     """The messages of the prompt as sent: those of a chat, or one of the user's."""
     try:
-        said: object = json.loads(trial.prompt) if trial.prompt.lstrip().startswith("[") else None
+        messages: object = (
+            json.loads(trial.prompt) if trial.prompt.lstrip().startswith("[") else None
+        )
     except ValueError:
-        said = None
-    rows = said if is_array(said) else []
+        messages = None
+    rows = messages if is_array(messages) else []
     chat = [message_of(row) for row in rows if is_object(row)]
     if rows and len(chat) == len(rows) and all(chat):
         return [one for one in chat if one]
@@ -134,9 +136,9 @@ def _answer(trial: TrialResult, model: str) -> dict[str, Any]:
     }
 
 
-def _question(trial: TrialResult, asked: Sequence[Mapping[str, Any]]) -> str:
-    if asked:
-        return str(asked[-1]["content"])
+def _question(trial: TrialResult, request: Sequence[Mapping[str, Any]]) -> str:
+    if request:
+        return str(request[-1]["content"])
     return json.dumps(dict(trial.vars), ensure_ascii=False) if trial.vars else trial.description
 
 
@@ -169,14 +171,14 @@ def _usage(trial: TrialResult) -> dict[str, Any] | None:
 
 
 def _usages(trial: TrialResult, model: str) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    usages: dict[str, Any] = {}
     usage = _usage(trial)
     if usage:
-        made[model or "unknown"] = usage
+        usages[model or "unknown"] = usage
     judged = trial.judged
     if judged and (judged.tokens_in or judged.tokens_out):
-        made["judges"] = _counted(judged.tokens_in, judged.tokens_out)
-    return made
+        usages["judges"] = _counted(judged.tokens_in, judged.tokens_out)
+    return usages
 
 
 def _counted(tokens_in: int, tokens_out: int) -> dict[str, Any]:

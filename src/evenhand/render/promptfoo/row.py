@@ -358,11 +358,11 @@ def _grading(
     trial: TrialResult,
     graded: GradedTrial,
     judged: Judged,
-    given: Sequence[Label],
+    answers: Sequence[Label],
 ) -> dict[str, Any] | None:
-    if _unanswered(trial) and not trial.outcomes and not given:
+    if _unanswered(trial) and not trial.outcomes and not answers:
         return None
-    labels = newest(given)
+    labels = newest(answers)
     note = comment(labels)
     return {
         "pass": graded.passed,
@@ -371,7 +371,7 @@ def _grading(
         "namedScores": graded.named,
         "namedScoreWeights": graded.weights,
         "tokensUsed": tokens_of(judged),
-        "componentResults": [*graded.components, *_human(labels), *_on_metrics(given)],
+        "componentResults": [*graded.components, *_human(labels), *_on_metrics(answers)],
         **({"comment": note} if note else {}),
     }
 

@@ -268,8 +268,8 @@ def _xml(name: str, value: object, line: Callable[[str], object]) -> None:
         line(f"</{end}>\n")
         return
     text = "" if value is None else value if isinstance(value, str) else _quoted(value)
-    shown = re.sub("[\ufffe\uffff]", "\ufffd", safe(text, multiline=True))
-    line(f"<{start}>{escape(shown)}</{end}>\n")
+    clean = re.sub("[\ufffe\uffff]", "\ufffd", safe(text, multiline=True))
+    line(f"<{start}>{escape(clean)}</{end}>\n")
 
 
 def _sum(one: Judged, other: Judged) -> Judged:

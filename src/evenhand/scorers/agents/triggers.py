@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import JudgeError
 from evenhand.core.expect import Trial
-from evenhand.core.score import Score
+from evenhand.core.score import TRIGGER_PRECISION, TRIGGER_RECALL, Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.agents.trigger_metrics import PRECISION, RECALL
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, yes_or_no
 from evenhand.scorers.judging import (
@@ -68,9 +67,9 @@ class Triggers:
         passed = matches is self.wanted
         named: dict[str, float] = {}
         if matches:
-            named[PRECISION] = float(self.wanted)
+            named[TRIGGER_PRECISION] = float(self.wanted)
         if self.wanted:
-            named[RECALL] = float(matches)
+            named[TRIGGER_RECALL] = float(matches)
         metadata = {
             "decision": "YES" if matches else "NO",
             "reasoning": reasoning,

@@ -60,17 +60,17 @@ def read_said(data: bytes, run: str, where: str) -> Said:
         StoreError: It is not of this run, or a newer Evenhand wrote it.
     """
     try:
-        said = msgspec.msgpack.decode(data, type=Said)
+        document = msgspec.msgpack.decode(data, type=Said)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise StoreError(f"{where}: labels of run {run} cannot be read: {error}") from error
-    if said.schema != SCHEMA or not said.rows.keys() <= set(TABLES):
+    if document.schema != SCHEMA or not document.rows.keys() <= set(TABLES):
         raise StoreError(
-            f"{where}: labels of run {run} are {said.schema[:40]!r}, and this reads {SCHEMA}",
+            f"{where}: labels of run {run} are {document.schema[:40]!r}, and this reads {SCHEMA}",
             hint="A newer Evenhand pushed them.",
         )
-    if said.run != run:
+    if document.run != run:
         raise StoreError(f"{where}: labels of run {run} are another run's")
-    return said
+    return document
 
 
 def add_said(path: Path, documents: Sequence[Said]) -> None:
@@ -90,7 +90,7 @@ def add_said(path: Path, documents: Sequence[Said]) -> None:
         for name, _ in triggers:
             db.execute(f"drop trigger {name}")
         try:
-            _put_together(db, [_rows(db), *(said.rows for said in documents)])
+            _put_together(db, [_rows(db), *(document.rows for document in documents)])
         except (LookupError, TypeError, ValueError) as error:
             raise StoreError(f"{path}: labels don't fit the run: {error}") from error
         for _, sql in triggers:
@@ -101,12 +101,12 @@ def _rows(db: sqlite3.Connection) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {}
     for table in NUMBERED:
         if has_table(db, table):
-            found = db.execute(f"select * from {table} order by 1").fetchall()  # noqa: S608 (fixed names)
-            rows[table] = [tuple(row[1:]) for row in found]
+            cursor = db.execute(f"select * from {table} order by 1").fetchall()  # noqa: S608 (fixed names)
+            rows[table] = [tuple(row[1:]) for row in cursor]
     if has_table(db, DESIGN) and has_table(db, "draw"):
         numbers = [number for (number,) in db.execute("select id from draw order by id")]
-        found = db.execute("select * from design order by draw").fetchall()
-        rows[DESIGN] = [(numbers.index(row[0]), *row[1:]) for row in found]
+        cursor = db.execute("select * from design order by draw").fetchall()
+        rows[DESIGN] = [(numbers.index(row[0]), *row[1:]) for row in cursor]
     return {table: every for table, every in rows.items() if every}
 
 

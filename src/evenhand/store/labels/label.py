@@ -81,7 +81,7 @@ def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
         "code": isinstance(value, str) and len(value.split()) > 0 and len(value) <= LONGEST_CODE,
         "dataset": value in ("keep", "leave out"),
     }
-    wanted = {
+    expected = {
         "verdict": "pass or fail",
         "score": "a number from 1 to 5",
         "note": f"text of at most {LONGEST_NOTE:,} characters",
@@ -91,7 +91,7 @@ def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
     }
     if value is not None and not good[field]:
         raise UsageError(
-            f"value: {value!r:.100} is no {field}", hint=f"It is {wanted[field]}, or null."
+            f"value: {value!r:.100} is no {field}", hint=f"It is {expected[field]}, or null."
         )
     if not isinstance(author, str) or len(author) > LONGEST_AUTHOR:
         raise UsageError(f"author: a name has at most {LONGEST_AUTHOR} characters")

@@ -1,4 +1,4 @@
-"""Draws in a run file, what people say of the drawn trials, and the rules that they follow."""
+"""Draws of trials and of compared pairs in a run file, what people say of them, and the rules that they follow."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from evenhand.core.errors import UsageError
 from evenhand.store.adding import added_to
 from evenhand.store.encoding import read_text, write_text
 from evenhand.store.labels.draw import Design, Draw, LabelledVerdict, MetricLabel, Stratum
+from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, PairDraw, PairLabel
 from evenhand.store.opened import OpenRun, open_run, readable
 
 
@@ -78,6 +79,52 @@ def add_metric_labels(
         )
 
 
+def add_pair_draw(
+    path: Path, seed: int, metric: str, population: int, pairs: Sequence[Pair]
+) -> None:
+    """Keeps a draw of pairs in a run file, of whichever version.
+
+    Args:
+        path: The file.
+        seed: What the draw follows from.
+        metric: The ranking.
+        population: How many pairs there were, those that had been drawn before among them.
+        pairs: Those that were drawn, in their order; of each, the trial to show first before the other.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    with added_to(path, "draws") as db:
+        db.execute(
+            "insert into pair_draw (at, seed, metric, population, pairs) values (?, ?, ?, ?, ?)",
+            (time.time(), seed, encode(metric), population, encode([list(each) for each in pairs])),
+        )
+
+
+def add_pair_labels(
+    path: Path, author: str, labels: Sequence[tuple[Pair, str, PairAnswer | None]]
+) -> None:
+    """Adds what one person says: all of it or nothing.
+
+    Args:
+        path: The file.
+        author: Who says it.
+        labels: Each as (the pair as it was shown, ranking, answer).
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    now = time.time()
+    with added_to(path, "labels") as db:
+        db.executemany(
+            "insert into pair_label (at, author, idx, other, metric, answer) values (?, ?, ?, ?, ?, ?)",
+            [
+                (now, write_text(author), *pair, encode(metric), answer)
+                for pair, metric, answer in labels
+            ],
+        )
+
+
 def set_rule(path: Path, metric: str, rule: str) -> None:
     """Keeps the rule that people follow when they label a metric, in place of an earlier one.
 
@@ -105,7 +152,7 @@ def set_rule(path: Path, metric: str, rule: str) -> None:
 
 
 class LabelledDraws:
-    """Reads the draws of an open run file."""
+    """Reads the draws of an open run file, and their labels."""
 
     def __init__(self, run: OpenRun) -> None:
         self._run = run
@@ -147,6 +194,39 @@ class LabelledDraws:
                 for _, at, author, index, metric, verdict in self._rows("metric_label", columns)
             ]
 
+    def pair_draws(self) -> list[PairDraw]:
+        """The draws, in their order."""
+        with readable(self._run.path):
+            return [
+                PairDraw(
+                    number,
+                    at,
+                    seed,
+                    convert(decode(metric), str),
+                    population,
+                    tuple(convert(decode(pairs), list[tuple[int, int]])),
+                )
+                for number, at, seed, metric, population, pairs in self._rows(
+                    "pair_draw", "id, at, seed, metric, population, pairs"
+                )
+            ]
+
+    def pair_labels(self) -> list[PairLabel]:
+        """What people said, in the order in which they said it."""
+        with readable(self._run.path):
+            return [
+                PairLabel(
+                    at,
+                    read_text(author),
+                    (one, other),
+                    convert(decode(metric), str),
+                    None if answer is None else convert(answer, PairAnswer),
+                )
+                for _, at, author, one, other, metric, answer in self._rows(
+                    "pair_label", "seq, at, author, idx, other, metric, answer"
+                )
+            ]
+
     def rules(self) -> dict[str, str]:
         """The rule that people follow, by metric."""
         with readable(self._run.path):
@@ -185,3 +265,17 @@ def standing_labels(
         else:
             of_item[label.author] = label
     return {item: of_item for item, of_item in last.items() if of_item}
+
+
+def standing_pair_labels(
+    labels: Sequence[PairLabel],
+) -> dict[tuple[Pair, str], dict[str, PairLabel]]:
+    """What counts: for each pair and ranking, the last of each person's labels that was not taken back."""
+    last: dict[tuple[Pair, str], dict[str, PairLabel]] = {}
+    for label in labels:
+        of_pair = last.setdefault(label.key, {})
+        if label.answer is None:
+            of_pair.pop(label.author, None)
+        else:
+            of_pair[label.author] = label
+    return {key: of_pair for key, of_pair in last.items() if of_pair}

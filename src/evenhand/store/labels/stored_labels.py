@@ -21,9 +21,9 @@ def append_labels(path: Path, labels: Sequence[NewLabel]) -> list[Label]:
         UsageError: One is no label, or there is no such trial yet.
         StoreError: The file cannot be written.
     """
-    said = [(label, *checked(label)) for label in labels]
+    rows = [(label, *checked(label)) for label in labels]
     with added_to(path, "labels") as db:
-        return [_append(db, *each) for each in said]
+        return [_append(db, *each) for each in rows]
 
 
 def _append(

@@ -240,7 +240,7 @@ def decide(judges: Sequence[JudgeTryout]) -> None:
     won = [
         (judge, judge.winner.against(judge.today, CONFIRMING)) for judge in judges if judge.winner
     ]
-    seen = holm([half.seen.p() for _, half in won])
+    seen = holm([half.differences.p() for _, half in won])
     at_worst = holm([half.at_worst.p() for _, half in won])
     for (judge, half), p_seen, p_at_worst in zip(won, seen, at_worst, strict=True):
         judge.confirmation = _comparison(half, p_seen)
@@ -248,9 +248,9 @@ def decide(judges: Sequence[JudgeTryout]) -> None:
 
 
 def _comparison(half: Half, p: float) -> Comparison:
-    mean = half.seen.mean
-    difference = None if mean is None else Estimate(mean, *half.seen.interval())
-    return Comparison(difference, p, verdict(half.seen, p), half.seen.smallest())
+    mean = half.differences.mean
+    difference = None if mean is None else Estimate(mean, *half.differences.interval())
+    return Comparison(difference, p, verdict(half.differences, p), half.differences.smallest())
 
 
 def _row(one: Tried) -> dict[str, Any]:

@@ -11,13 +11,11 @@ from zlib import crc32
 import msgspec
 
 from evenhand.analysis.summaries.grid import row_case
-from evenhand.analysis.summaries.marks import UNSURE
-from evenhand.analysis.summaries.preferences import SIGN
-from evenhand.analysis.summaries.skill_discovery import TRIGGERING
+from evenhand.analysis.summaries.marks import PREFERENCE, TRIGGERING, UNSURE
 from evenhand.core.encoding import decode, encode
 from evenhand.core.json_shapes import is_array
 from evenhand.core.numbered import NumberedTexts
-from evenhand.scorers.agents.trigger_metrics import MEASURES
+from evenhand.core.score import TRIGGER_MEASURES
 from evenhand.store.decoding import NO_JSON, SearchedTrial, read_searched
 from evenhand.store.groups import Groups
 from evenhand.store.opened import readable
@@ -33,9 +31,9 @@ FIELD, EXPLANATION, TRIAL = "\x1f", "\x1d", "\x1e"
 """What stands between the fields of a trial's text, before those that tell what came of it, and behind the last."""
 
 
-_JUDGED = re.compile(b"|".join(map(re.escape, (warning_sign(UNSURE), metric_sign(SIGN)))))
+_JUDGED = re.compile(b"|".join(map(re.escape, (warning_sign(UNSURE), metric_sign(PREFERENCE)))))
 _RANKED = b'{"ranked":['
-_TRIGGERS = metric_sign(MEASURES)
+_TRIGGERS = metric_sign(TRIGGER_MEASURES)
 _TRIGGERING = metric_sign(TRIGGERING)
 
 

@@ -10,8 +10,7 @@ from typing import Any
 from evenhand.analysis.summaries.grid import Grid, column_names
 from evenhand.analysis.summaries.marks import Marked
 from evenhand.analysis.summaries.marks import marked as marked_in
-from evenhand.analysis.summaries.means import Mean, known_scale
-from evenhand.analysis.summaries.rates import latencies, rates, scores
+from evenhand.analysis.summaries.rates import Mean, known_scale, latencies, rates, scores
 from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.analysis.trust.standings import Standings, standings
 from evenhand.core.errors import UsageError

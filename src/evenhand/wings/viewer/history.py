@@ -9,8 +9,15 @@ from pathlib import Path
 from evenhand.analysis.history.run_changes import RunChange, changes, evidence_of
 from evenhand.analysis.summaries.clusters import sums_in
 from evenhand.analysis.summaries.column_names import column_names
-from evenhand.analysis.summaries.means import Mean, known_scale, mean_of
-from evenhand.analysis.summaries.rates import latencies, mean_in, rates, scores
+from evenhand.analysis.summaries.rates import (
+    Mean,
+    known_scale,
+    latencies,
+    mean_in,
+    mean_of,
+    rates,
+    scores,
+)
 from evenhand.analysis.trust.canaries import beside_earlier, finished_checks
 from evenhand.core.record import Record
 from evenhand.render.drift import drift_words

@@ -10,8 +10,7 @@ from tests.unit.conftest import Make, result
 
 from evenhand.analysis.comparison.comparison_sides import Column
 from evenhand.analysis.filters.where import narrow
-from evenhand.analysis.summaries.means import Mean, known_scale, mean_cell, mean_of
-from evenhand.analysis.summaries.rates import rates, repeats
+from evenhand.analysis.summaries.rates import Mean, known_scale, mean_cell, mean_of, rates, repeats
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import interval, seconds
 from evenhand.render.comparing import compare

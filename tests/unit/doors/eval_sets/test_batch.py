@@ -14,7 +14,7 @@ import pytest
 from evenhand import Dataset, compare, score_batch, score_batch_async
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.doors.eval_sets.answer_material import NAMES
-from evenhand.render.cluster_lines import cluster_lines
+from evenhand.render.findings import cluster_lines
 from evenhand.stats.interval import wilson
 from evenhand.testing import Scripted
 

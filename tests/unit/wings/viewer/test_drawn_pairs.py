@@ -10,7 +10,7 @@ from tests.unit.analysis.trust.test_standings import NAME, VARIANTS, drawn
 from tests.unit.conftest import Make
 
 from evenhand.core.errors import EvenhandError
-from evenhand.store.labels.stored_pairs import add_pair_labels
+from evenhand.store.labels.stored_draws import add_pair_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.drawn_pairs import (
     PairDrawShape,

@@ -10,7 +10,7 @@ from tests.unit.wings.viewer.conftest import Asking
 
 from evenhand import EvalSet, at_least, run
 from evenhand.analysis.filters.where import narrow
-from evenhand.analysis.summaries.means import mean_of
+from evenhand.analysis.summaries.rates import mean_of
 from evenhand.core.variant import Variant
 from evenhand.render.run import Run
 from evenhand.scorers import Label

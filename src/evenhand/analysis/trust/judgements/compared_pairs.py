@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from evenhand.analysis.summaries.preferences import SIGN
+from evenhand.analysis.summaries.marks import PREFERENCE
 from evenhand.analysis.trust.judgements.judged import criteria_of
 from evenhand.core.encoding import digest
 from evenhand.core.json_shapes import is_array, is_mapping
@@ -164,7 +164,7 @@ def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[Co
         return []
     shown = {i for i, totals in enumerate(run.by_variant()) if totals.trials}
     by_name: dict[str, ComparedPairs] = {}
-    for trial in run.measuring(SIGN) if places is None else run.at(places):
+    for trial in run.measuring(PREFERENCE) if places is None else run.at(places):
         for outcome in trial.outcomes:
             for other, orders in _pairs(outcome):
                 if other in shown and other != trial.variant:

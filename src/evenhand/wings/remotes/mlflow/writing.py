@@ -15,8 +15,7 @@ from typing import Any
 
 from evenhand.analysis.comparison.case_ids import CaseIds
 from evenhand.analysis.comparison.case_values import Seen, read
-from evenhand.analysis.summaries.means import mean_of
-from evenhand.analysis.summaries.rates import mean_in
+from evenhand.analysis.summaries.rates import mean_in, mean_of
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.secrets import shown

@@ -32,7 +32,7 @@ from evenhand.core.score import Outcome
 from evenhand.render.calibration import calibration_lines, judged_lines
 from evenhand.render.document import document
 from evenhand.store.labels.drawn_pairs import PairAnswer, unordered
-from evenhand.store.labels.stored_pairs import add_pair_labels, standing_pair_labels
+from evenhand.store.labels.stored_draws import add_pair_labels, standing_pair_labels
 from evenhand.store.runfile import RunFile
 
 STRENGTHS = [0.7, 1.0, -1.7]

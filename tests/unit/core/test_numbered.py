@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from evenhand.core.hashed import HashedNumbers
+from evenhand.core.numbered import HashedNumbers
 
 
 def test_numbers_are_found_under_their_hashes_and_no_other():
