@@ -47,7 +47,7 @@ def seen(column: dict[str, Tally], ids: CaseIds) -> Seen:
         for value, times in ((1.0, tally.passed), (0.0, tally.failed), ("error", tally.errors)):
             for _ in range(times):
                 values.add(place, value)
-    return Seen(cases, {PASSED: values})
+    return Seen(cases=cases, metrics={PASSED: values})
 
 
 def alarms(first: dict[str, Tally], second: dict[str, Tally]) -> tuple[bool, bool]:

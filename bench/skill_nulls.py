@@ -23,7 +23,7 @@ def null_skill(random_: random.Random) -> str:
     """
     tasks, repeats = random_.randint(3, 40), random_.randint(1, 5)
     ids = CaseIds()
-    sides = [Seen(ColumnCases(ids), {DECIDES: Measured()}) for _ in range(2)]
+    sides = [Seen(cases=ColumnCases(ids), metrics={DECIDES: Measured()}) for _ in range(2)]
     for task in range(tasks):
         checks = random_.randint(1, 6)
         ease = random_.choice((0.0, 1.0, random_.random(), random_.betavariate(0.5, 0.5)))

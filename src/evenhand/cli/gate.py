@@ -134,8 +134,8 @@ def gate(
     session = Session.of(options)
     replaying = ReplayRequest.of(options)
     request = GateRequest(
-        GateTerms(baseline or "", margin, undecided or "", metrics),
-        options["lower"],
+        terms=GateTerms(baseline or "", margin, undecided or "", metrics),
+        lower=options["lower"],
         everything=options["everything"],
         stops=options["stop_when_decided"],
         offline_in_ci=options["offline_in_ci"],
@@ -236,7 +236,7 @@ def _told(ended: _Ended, request: GateRequest, session: Session) -> int:
     return code
 
 
-class _Ended(Record, frozen=True):
+class _Ended(Record, frozen=True, kw_only=True):
     """A gate that came to its end.
 
     Attributes:
@@ -260,7 +260,7 @@ def _nothing(why: str, terms: GateTerms) -> _Ended:
     from evenhand.analysis.gates.gate_results import nothing
 
     name = near(terms.baseline) if terms.baseline else ""
-    return _Ended(nothing(why, terms.margin or 0.0, name), terms)
+    return _Ended(outcome=nothing(why, terms.margin or 0.0, name), terms=terms)
 
 
 def _gated(
@@ -312,7 +312,14 @@ def _gated(
         outcome = gating.outcome(run_file)
     outcome = replace(outcome, baseline=near(gating.terms.baseline))
     ending, broken = finished.ending, bool(plan.broken)
-    return _Ended(outcome, gating.terms, ending.signal, broken, finished.path, ending.message)
+    return _Ended(
+        outcome=outcome,
+        terms=gating.terms,
+        signal=ending.signal,
+        broken=broken,
+        file=finished.path,
+        why=ending.message,
+    )
 
 
 def _run_before(file: Path | None) -> int:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 AGAIN = "Run the gate again: answers that the cache has are not paid for twice."
 
 
-class GateRequest(Record, frozen=True):
+class GateRequest(Record, frozen=True, kw_only=True):
     """A gate as it was asked for.
 
     Attributes:

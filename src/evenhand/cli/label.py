@@ -131,7 +131,12 @@ def label(
         ranking = ranking_to_label(run_file, (named,) if named is not None else metrics)
         if ranking is not None:
             design.refuse_for(ranking.name, unsure)
-            return _label_pairs(run_file, ranking, rule, _Files(size, seed, to, source, by, run))
+            return _label_pairs(
+                run_file,
+                ranking,
+                rule,
+                _Files(size=size, seed=seed, to=to, source=source, by=by, run=run),
+            )
         if source is None and not metrics:
             judged_places(run_file)  # says so where no judge was asked
         if rule is not None:
@@ -263,7 +268,7 @@ def _read_sheet(
     return 0
 
 
-class _Files(Record, frozen=True):
+class _Files(Record, frozen=True, kw_only=True):
     """What is drawn, written or read, as the options say, and by whom."""
 
     size: int | None

@@ -42,7 +42,7 @@ _HELP = "1 or ← first · 2 or → second · t tie · s skip · u undo · q qui
 _QUIT = ("q", "\x03", "\x04")
 
 
-class PairLabelling(Record, frozen=True):
+class PairLabelling(Record, frozen=True, kw_only=True):
     """What is to be done with the pairs of a ranking.
 
     Attributes:

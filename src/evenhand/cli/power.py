@@ -80,7 +80,7 @@ def power(
             hint="Two pass rates differ by no more than the share of cases on which they disagree.",
         )
     if rate is not None:
-        pilot = Pilot(rate, differing, judges=[JudgeWorth("", rate, rho2, judged)])
+        pilot = Pilot(rate=rate, differing=differing, judges=[JudgeWorth("", rate, rho2, judged)])
     else:
         if rho2 is not None or judged is not None:
             raise UsageError(

@@ -93,10 +93,10 @@ def _asked(path: str, file: Path, *, offline: bool) -> Asked:
         request = before.meta.settings.get("asked") or {}
         repeats = (request.get("selection") or {}).get("repeats")
     return Asked(
-        (absolute(path),),
-        Selection(repeats=repeats),
-        Overrides(),
-        Failing(str(file), _ANY),
+        paths=(absolute(path),),
+        selection=Selection(repeats=repeats),
+        over=Overrides(),
+        failing=Failing(str(file), _ANY),
         offline=offline,
     )
 

@@ -60,7 +60,7 @@ LONGEST_NAME = 255
 """Bytes in the name of a file, on all systems that we run on."""
 
 
-class Asked(Record, frozen=True):
+class Asked(Record, frozen=True, kw_only=True):
     """The paths, which part of what they hold, and what goes over it.
 
     Attributes:

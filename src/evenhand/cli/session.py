@@ -96,7 +96,7 @@ def session_options(command: F) -> F:
     return command
 
 
-class Session(Record, frozen=True):
+class Session(Record, frozen=True, kw_only=True):
     """What these options say.
 
     Attributes:

@@ -81,7 +81,7 @@ def watch(
     options = _without(context.meta[_WORDS], paths)
     with _signals():
         try:
-            _Watcher(watched, options, _Budget(max_cost)).watch()
+            _Watcher(watched=watched, options=options, budget=_Budget(max_cost)).watch()
         except _Ended:
             tell("")
     return 0
@@ -158,7 +158,7 @@ class _Budget(MutableRecord):
         return [] if self.limit is None else ["--max-cost", repr(max(0.0, self.limit - self.spent))]
 
 
-class _Watcher(MutableRecord):
+class _Watcher(MutableRecord, kw_only=True):
     watched: Watched
     options: Sequence[str]
     budget: _Budget

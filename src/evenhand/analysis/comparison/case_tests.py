@@ -46,7 +46,7 @@ class Argument(Record, frozen=True):
     values: tuple[str, str]
 
 
-class Asked(Record, frozen=True, gc=False):
+class Asked(Record, frozen=True, gc=False, kw_only=True):
     """One expectation of a trial, as far as it is the test's and not the output's.
 
     Attributes:
@@ -75,7 +75,7 @@ class Asked(Record, frozen=True, gc=False):
         return tuple(dict.fromkeys((self.slot[0], self.name)))
 
 
-class Change(Record, frozen=True):
+class Change(Record, frozen=True, kw_only=True):
     """How an expectation differs between two runs.
 
     Attributes:
@@ -239,7 +239,7 @@ class TestChanges:
         mine, theirs = first.signatures(), second.signatures()
         self.names = {name for one in (*mine, *theirs) for asked in one for name in asked.names}
         """What expectations are called, by metric and by name."""
-        alone = _Alone(first, second, passed, mine, theirs)
+        alone = _Alone(first=first, second=second, passed=passed, mine=mine, theirs=theirs)
         raw = {
             pair: list(_changes(mine[pair[0] - 1], theirs[pair[1] - 1], alone)) for pair in passed
         }
@@ -301,10 +301,12 @@ def same_test(first: CaseTests, one: int, second: CaseTests, two: int) -> bool:
     return not all(asked) or first.signature(asked[0]) == second.signature(asked[1])
 
 
-_RULE = Change("", (), "another threshold, scoring function or transform", scored=False)
+_RULE = Change(
+    slot="", names=(), text="another threshold, scoring function or transform", scored=False
+)
 
 
-class _Alone(MutableRecord):
+class _Alone(MutableRecord, kw_only=True):
     """What only one of two columns has."""
 
     first: CaseTests
@@ -393,7 +395,7 @@ def _changes(first: Signature, second: Signature, alone: _Alone) -> Iterator[Cha
     for side, (rest, where) in enumerate(((left, "first"), (right, "second"))):
         for one in rest.values():
             if one.kind and one.weight and (one.exact or alone.is_new(one, side)):
-                yield Change(one.slot[0], one.names, f"in the {where} alone")
+                yield Change(slot=one.slot[0], names=one.names, text=f"in the {where} alone")
 
 
 def _between(one: Asked, two: Asked) -> Iterator[Change]:
@@ -401,14 +403,16 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
     slot, names = one.slot[0], tuple(dict.fromkeys((*one.names, *two.names)))
     if one.bounds[:2] != two.bounds[:2] or _differ(one.bounds[2], two.bounds[2]):
         words = f"{_bounds(one.bounds)}, now {_bounds(two.bounds)}"
-        yield Change(slot, names, words, scored=False)
+        yield Change(slot=slot, names=names, text=words, scored=False)
     if one.weight != two.weight:
-        yield Change(slot, names, f"weight {one.weight:g}, now {two.weight:g}")
+        yield Change(slot=slot, names=names, text=f"weight {one.weight:g}, now {two.weight:g}")
     if one.scale and two.scale and one.scale != two.scale:
-        yield Change(slot, names, f"scale {_scale(one.scale)}, now {_scale(two.scale)}")
+        yield Change(
+            slot=slot, names=names, text=f"scale {_scale(one.scale)}, now {_scale(two.scale)}"
+        )
     known = bool(one.kind and two.kind)
     if known and one.kind != two.kind:
-        yield Change(slot, names, f"{one.kind}, now {two.kind}")
+        yield Change(slot=slot, names=names, text=f"{one.kind}, now {two.kind}")
         return
     mine, theirs = dict(one.settings), dict(two.settings)
     different = [
@@ -427,7 +431,13 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
         argument = None
         if not (one.exact and two.exact):
             argument = Argument((one.slot, two.slot), name, values)
-        yield Change(slot, names, f"{name} changed", of_argument=name != CODE, argument=argument)
+        yield Change(
+            slot=slot,
+            names=names,
+            text=f"{name} changed",
+            of_argument=name != CODE,
+            argument=argument,
+        )
 
 
 def _differ(first: float | None, second: float | None) -> bool:

@@ -188,7 +188,7 @@ class ColumnCases:
         return any(number in other for number in self)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Seen:
     """A column's trials, as far as a comparison looks at them.
 
@@ -306,7 +306,7 @@ def read_trials(
     """
     seen = {
         column: Seen(
-            ColumnCases(ids),
+            cases=ColumnCases(ids),
             lower=lower,
             tests=CaseTests(imported=imported),
             scales={

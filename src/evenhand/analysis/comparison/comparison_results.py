@@ -65,7 +65,7 @@ class CaseChange(Record, frozen=True):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Compared:
     """One metric of two columns. What is said of it holds whatever trials in error would have come to.
 
@@ -156,7 +156,7 @@ class Compared:
         return self.difference_range and self.difference_range.value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparedRuns:
     """Two runs, or columns of runs, on the cases of both.
 

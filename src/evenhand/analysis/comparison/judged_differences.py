@@ -31,7 +31,7 @@ FEWEST_PAIRED = 50
 """Cases that must be labelled in both columns for their differences to be used."""
 
 
-class JudgedDifference(Record, frozen=True):
+class JudgedDifference(Record, frozen=True, kw_only=True):
     """A judged metric of two columns: second minus first.
 
     Attributes:

@@ -116,7 +116,7 @@ class TextTerm(Record, frozen=True):
     pattern: Pattern | None = None
 
 
-class WordTerm(Record, frozen=True):
+class WordTerm(Record, frozen=True, kw_only=True):
     """A field that says one of these words, in small letters; `key` is that of `metadata.KEY:` or `label@KEY:`."""
 
     negated: bool
@@ -364,7 +364,7 @@ def _words(
             raise _WrongError(f"'{field}' has no value '{value.text}'", hint, value)
     values = tuple(value.text.lower() for value in operands)
     spans = tuple((value.start, value.end) for value in operands)
-    return WordTerm(negated, field, key, values, place, spans)
+    return WordTerm(negated=negated, field=field, key=key, values=values, place=place, spans=spans)
 
 
 def _numbers(

@@ -164,7 +164,9 @@ def select(
         before: What the baseline's trials came to.
         vocabulary: Takes note of the names that the trials have.
     """
-    seen = _OtherTrials(column_names(variants), variants, labels or {}, before or {})
+    seen = _OtherTrials(
+        names=column_names(variants), variants=variants, labels=labels or {}, before=before or {}
+    )
     wanted = [m for t in terms if isinstance(t, NumberTerm) for m in (t.left, *t.right)]
     means = {m for m in wanted if isinstance(m, Measure) and m.column is not None}
     kinds = {v for t in terms if isinstance(t, WordTerm) and t.field == "is" for v in t.values}
@@ -275,7 +277,7 @@ def number_in(value: object) -> float | None:
     return float(text) if _WRITTEN.fullmatch(text) else None
 
 
-class _OtherTrials(MutableRecord):
+class _OtherTrials(MutableRecord, kw_only=True):
     """What has to be known of other trials to judge one."""
 
     names: Sequence[str]

@@ -34,7 +34,7 @@ FEW = 200
 """With fewer cases, little is saved."""
 
 
-class _Watched(MutableRecord):
+class _Watched(MutableRecord, kw_only=True):
     """A metric of a pair of variants.
 
     Attributes:
@@ -252,7 +252,7 @@ def _watched(
     known = known_scale(declared, min(values), max(values)) if values else declared
     scale = OpenNumber(*known) if known and metric not in LOWER else None
     lower = less or metric in LOWER | mine.lower or mine.bounded.get(metric) == {"most"}
-    one = _Watched(first, second, metric, lower, scale, None)
+    one = _Watched(first=first, second=second, metric=metric, lower=lower, scale=scale, watch=None)
     if 0 < margin < one.reach:
         one.watch = MarginWatch(margin / one.reach, BETS)
     return one

@@ -120,8 +120,8 @@ def gate(
     if stopped is None:
         results = list(_judged(results, margin, LAST if decider is not None else LEVEL))
     return Gate(
-        tuple(results),
-        margin,
+        results=tuple(results),
+        margin=margin,
         asked=totals.trials - taken,
         taken=taken,
         of=meta.planned,
@@ -228,7 +228,12 @@ def _compared(
     mine, theirs = sides
     for seen, who in ((mine, "baseline"), (theirs, "run")):
         if metric not in seen.metrics:
-            return GateResult(metric, variant, "nothing", why=f"the {who} does not measure it")
+            return GateResult(
+                metric=metric,
+                variant=variant,
+                verdict="nothing",
+                why=f"the {who} does not measure it",
+            )
     compared = paired(
         metric, (variant, variant), mine, theirs, less, several=False, likeness=likeness
     )
@@ -248,8 +253,16 @@ def _compared(
         why = "the baseline has no value: its trials are in error"
     if not why and unchanged:
         same = replace(compared, low=0.0, high=0.0)  # by what is known, and not by what was drawn
-        return GateResult(metric, variant, "not worse", same, UNCHANGED)
-    return GateResult(metric, variant, "nothing" if why else "undecided", compared, why)
+        return GateResult(
+            metric=metric, variant=variant, verdict="not worse", compared=same, why=UNCHANGED
+        )
+    return GateResult(
+        metric=metric,
+        variant=variant,
+        verdict="nothing" if why else "undecided",
+        compared=compared,
+        why=why,
+    )
 
 
 def _judged(

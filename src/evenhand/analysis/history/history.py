@@ -37,7 +37,7 @@ from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
 
-class HistoryColumn(Record, frozen=True):
+class HistoryColumn(Record, frozen=True, kw_only=True):
     """One column of a run.
 
     Attributes:
@@ -57,7 +57,7 @@ class HistoryColumn(Record, frozen=True):
     cost_usd: float | None
 
 
-class HistoryRun(Record, frozen=True):
+class HistoryRun(Record, frozen=True, kw_only=True):
     """One run.
 
     Attributes:

@@ -48,7 +48,7 @@ class RunChange(Record, frozen=True):
     text: str
 
 
-class Evidence(Record, frozen=True):
+class Evidence(Record, frozen=True, kw_only=True):
     """What a run says of its models, prompts, cases and judges.
 
     Attributes:

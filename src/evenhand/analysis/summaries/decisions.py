@@ -21,7 +21,7 @@ from evenhand.stats.tallies import (
 from evenhand.store.encoding import written_case
 
 
-class Decisions(MutableRecord):
+class Decisions(MutableRecord, kw_only=True):
     """Which of a judge's decisions were right, query by query: repeats of a query are not taken for more queries.
 
     Attributes:

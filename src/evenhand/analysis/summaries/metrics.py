@@ -37,7 +37,7 @@ SUMMARIES: Kinds = {
 """The columns of `summary_rows`."""
 
 
-class Summary(Record, frozen=True):
+class Summary(Record, frozen=True, kw_only=True):
     """One metric over all cases that it has a number for.
 
     Attributes:
@@ -68,7 +68,7 @@ class Summary(Record, frozen=True):
     failed: int
 
 
-class _MetricValues(MutableRecord):
+class _MetricValues(MutableRecord, kw_only=True):
     """One metric's numbers as they come."""
 
     counted: bool
@@ -130,7 +130,10 @@ class _Together(MutableRecord):
         groups = run.groups()[0]
         counted = {one["name"]: one["counted"] for one in described(run)}
         return _Together(
-            {name: _MetricValues(is_, groups) for name, is_ in {**counted, OVERALL: True}.items()}
+            {
+                name: _MetricValues(counted=is_, groups=groups)
+                for name, is_ in {**counted, OVERALL: True}.items()
+            }
         )
 
     def add(self, trial: TrialResult) -> None:

@@ -19,7 +19,7 @@ from evenhand.store.runfile import RunFile
 HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
 
 
-class Rate(Record, frozen=True):
+class Rate(Record, frozen=True, kw_only=True):
     """A column's pass rate. Every case counts once: repeats widen what is known of that case only.
 
     So does every cluster of cases that belong together.

@@ -24,7 +24,7 @@ from evenhand.stats.weighted import Weighted, corrected_by_strata
 from evenhand.store.labels.draw import Draw
 
 
-class Agreement(Record, frozen=True):
+class Agreement(Record, frozen=True, kw_only=True):
     """How far a judge and people agree. All but `verdicts` and `random_p` hold for all items, drawn or not.
 
     Attributes:

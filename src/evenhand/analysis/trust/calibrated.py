@@ -79,7 +79,7 @@ class _Labels(Record, frozen=True):
         )
 
 
-class JudgedRate(Record, frozen=True):
+class JudgedRate(Record, frozen=True, kw_only=True):
     """The pass rate of a judged metric in one variant.
 
     Attributes:

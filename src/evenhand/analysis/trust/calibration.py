@@ -75,7 +75,7 @@ NO_PEOPLE = (
 )
 
 
-class JudgeCalibration(Record, frozen=True):
+class JudgeCalibration(Record, frozen=True, kw_only=True):
     """One judge under one metric, beside people.
 
     Attributes:
@@ -238,7 +238,7 @@ class JudgeCalibration(Record, frozen=True):
         }
 
 
-class Calibration(Record, frozen=True):
+class Calibration(Record, frozen=True, kw_only=True):
     """The judges of a run beside people.
 
     Attributes:
@@ -305,12 +305,12 @@ def calibrate(run: RunFile) -> Calibration:
         for judge in judges
     ]
     return Calibration(
-        run.meta.id,
-        run.meta.variants,
-        tuple(_with_votes(run, judged, one) for one in judges),
-        time.time(),
-        audits(run, beside_people),
-        tuple(ranking_calibrations(run, judged)),
+        run=run.meta.id,
+        variants=run.meta.variants,
+        judges=tuple(_with_votes(run, judged, one) for one in judges),
+        made_at=time.time(),
+        audits=audits(run, beside_people),
+        rankings=tuple(ranking_calibrations(run, judged)),
     )
 
 

@@ -41,7 +41,7 @@ Key = tuple[str, str]
 """A metric and a judge."""
 
 
-class CanaryAnswers(MutableRecord):
+class CanaryAnswers(MutableRecord, kw_only=True):
     """What one judge said of the canaries of one metric.
 
     Attributes:
@@ -108,7 +108,7 @@ class CanaryAnswers(MutableRecord):
         }
 
 
-class CanaryCheck(Record, frozen=True):
+class CanaryCheck(Record, frozen=True, kw_only=True):
     """One time that judges were asked about canaries.
 
     Attributes:
@@ -132,7 +132,7 @@ class CanaryCheck(Record, frozen=True):
     cost_usd: float | None
 
 
-class Drift(Record, frozen=True):
+class Drift(Record, frozen=True, kw_only=True):
     """How a judge's answers differ from those of the first check of the same canaries.
 
     Attributes:
@@ -351,7 +351,8 @@ def canary_check(run: RunFile) -> CanaryCheck:
     for row in cast("list[dict[str, Any]]", record["judges"]):
         key = row["metric"], row["model"]
         answers[key] = CanaryAnswers(
-            *key,
+            metric=key[0],
+            model=key[1],
             left_out=row["left_out"],
             passed=row["passed"],
             judged=row["judged"],

@@ -68,7 +68,9 @@ def order_audits(metric: JudgedMetric) -> tuple[Audit, Audit]:
         return not_applicable("orders", why), not_applicable("position", why)
     share = Estimate(consistent / pairs, *clopper_pearson(consistent, pairs))
     words = f"the same preference in both orders for {_share(share)} of {count(pairs, 'pair')}"
-    same = Audit("orders", "measured", words, "share", share, items=pairs)
+    same = Audit(
+        name="orders", result="measured", words=words, measure="share", estimate=share, items=pairs
+    )
     return same, _position(orders["first"], orders["second"])
 
 
@@ -80,7 +82,15 @@ def _position(first: int, second: int) -> Audit:
         )
     share = Estimate(first / n, *clopper_pearson(first, n))
     words = f"where the place decides, {_share(share)} of {count(n, 'pair')} go to the first text"
-    return Audit("position", "not shown", words, "share", share, p=mcnemar(first, second), items=n)
+    return Audit(
+        name="position",
+        result="not shown",
+        words=words,
+        measure="share",
+        estimate=share,
+        p=mcnemar(first, second),
+        items=n,
+    )
 
 
 def _votes(run: RunFile, metrics: Mapping[Key, JudgedMetric]) -> dict[Key, Votes]:
@@ -148,7 +158,14 @@ def _repeats(votes: Votes) -> Audit:
         f"the same verdict for {_share(share)} of pairs of answers to the same question; "
         f"{both:,} of {count(len(again), 'question')} asked more than once got both verdicts"
     )
-    return Audit("repeats", "measured", words, "share", share, items=len(again))
+    return Audit(
+        name="repeats",
+        result="measured",
+        words=words,
+        measure="share",
+        estimate=share,
+        items=len(again),
+    )
 
 
 def _agreement(said: Sequence[bool]) -> float:

@@ -169,11 +169,11 @@ def _compared(name: AuditName, groups: _Groups, labelled: Sequence[LabelledOutpu
             first + second,
         )
     return Audit(
-        name,
-        "not shown",
-        _words(found, groups, strata),
-        "odds ratio",
-        Estimate(found.value, found.low, found.high),
+        name=name,
+        result="not shown",
+        words=_words(found, groups, strata),
+        measure="odds ratio",
+        estimate=Estimate(found.value, found.low, found.high),
         p=found.p,
         labels=first + second,
         items=first + second,

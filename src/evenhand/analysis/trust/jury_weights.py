@@ -46,7 +46,7 @@ class Member(Record, frozen=True):
     agrees: Estimate | None
 
 
-class JuryWeights(Record, frozen=True):
+class JuryWeights(Record, frozen=True, kw_only=True):
     """What the votes of a jury are worth, and whether weighting them pays.
 
     Attributes:

@@ -65,7 +65,7 @@ class JudgeWorth(Record, frozen=True):
         return self.cases is not None and self.judged is not None and self.cases < self.judged
 
 
-class Pilot(Record, frozen=True):
+class Pilot(Record, frozen=True, kw_only=True):
     """What is known before a run is planned.
 
     Attributes:

@@ -65,7 +65,7 @@ class RankingTrust(Record, frozen=True):
     random_p: float | None
 
 
-class RankingCalibration(Record, frozen=True):
+class RankingCalibration(Record, frozen=True, kw_only=True):
     """The judge of a ranking beside people.
 
     Attributes:
@@ -166,7 +166,7 @@ def ranking_calibrations(run: RunFile, judged: Judgements) -> list[RankingCalibr
 def judge_of_pairs(run: RunFile, pairs: ComparedPairs) -> JudgedMetric:
     """The judge of a ranking, with what it was asked, for what its calibration holds for."""
     evals = {run.meta.variants[variant].eval for variant in pairs.variants}
-    judge = JudgedMetric(pairs.name, pairs.model)
+    judge = JudgedMetric(metric=pairs.name, model=pairs.model)
     judge.instruments, judge.criteria, judge.evals = pairs.instruments, pairs.criteria, evals
     return judge
 

@@ -28,7 +28,7 @@ from evenhand.stats.bradley_terry import NotEstimable, connected
 from evenhand.store.runfile import RunFile
 
 
-class RankingCorrection(Record, frozen=True):
+class RankingCorrection(Record, frozen=True, kw_only=True):
     """What is known of people's view of a ranking.
 
     Attributes:
@@ -103,10 +103,10 @@ def _by_labels(run: RunFile, pairs: ComparedPairs) -> RankingCorrection | None:
         return None
     trust = trust_in(pairs, labels.pairs)
     return RankingCorrection(
-        "fresh",
-        trust.corrected,
-        len(labels.pairs),
-        labels.labelled_at,
+        status="fresh",
+        corrected=trust.corrected,
+        labels=len(labels.pairs),
+        labelled_at=labels.labelled_at,
         verdict=trust.verdict,
     )
 
@@ -125,12 +125,12 @@ def _by_file(
     if not changed and None in same:
         changed = ("system",)
     one = RankingCorrection(
-        "stale" if changed else "fresh",
-        None,
-        len(kept.answers),
-        kept.labelled_at,
-        changed,
-        kept.verdict,
+        status="stale" if changed else "fresh",
+        corrected=None,
+        labels=len(kept.answers),
+        labelled_at=kept.labelled_at,
+        changed=changed,
+        verdict=kept.verdict,
     )
     if changed or kept.verdict not in ("usable", "usable with labels"):
         return one

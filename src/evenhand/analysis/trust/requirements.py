@@ -24,7 +24,7 @@ from evenhand.store.runfile import RunFile
 State = Literal["kept", "missed", "open"]
 
 
-class Held(Record, frozen=True):
+class Held(Record, frozen=True, kw_only=True):
     """One requirement, held against one column.
 
     Attributes:
@@ -148,12 +148,12 @@ def _decided(
         one["variant"]: one["state"] for one in run.meta.decided.get("columns") or []
     }
     yield Held(
-        required,
-        variant,
-        states.get(variant, "open"),
-        *share,
-        len(counted),
-        sum(tally.errors for tally in counted.values()),
+        requirement=required,
+        variant=variant,
+        state=states.get(variant, "open"),
+        **share._asdict(),
+        cases=len(counted),
+        errors=sum(tally.errors for tally in counted.values()),
         decided=True,
     )
 
@@ -170,7 +170,7 @@ def _means(
     asked = {v: column for v, column in columns.items() if column.values or not column.without}
     if not any(column.values for column in asked.values()):
         errors = missing + sum(column.errors for column in asked.values())
-        yield Held(required, None, "open", errors=errors, there=there)
+        yield Held(requirement=required, variant=None, state="open", errors=errors, there=there)
         return
     scales = [_scale(column) for column in asked.values() if column.values]
     for variant, column in asked.items():

@@ -89,7 +89,7 @@ class VariantScores(Record, frozen=True):
     effect: MeanEffect
 
 
-class ScoreCalibration(Record, frozen=True):
+class ScoreCalibration(Record, frozen=True, kw_only=True):
     """One judge's scores under one metric, beside people's.
 
     Attributes:

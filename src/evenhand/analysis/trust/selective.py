@@ -23,7 +23,7 @@ from evenhand.store.labels.draw import Draw
 from evenhand.store.runfile import RunFile
 
 
-class SelectiveVerdicts(Record, frozen=True):
+class SelectiveVerdicts(Record, frozen=True, kw_only=True):
     """What one judge may decide under one metric.
 
     Attributes:

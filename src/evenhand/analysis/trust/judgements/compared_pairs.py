@@ -68,7 +68,7 @@ class RankedPair(NamedTuple):
         return self.case, self.repeat, min(self.one, self.two), max(self.one, self.two)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ComparedPairs:
     """What judges said of a run's outputs by one criterion.
 
@@ -168,7 +168,7 @@ def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[Co
         for outcome in trial.outcomes:
             for other, orders in _pairs(outcome):
                 if other in shown and other != trial.variant:
-                    one = by_name.setdefault(outcome.name, ComparedPairs(outcome.name))
+                    one = by_name.setdefault(outcome.name, ComparedPairs(name=outcome.name))
                     one.add(trial, other, orders)
                     one.criteria.add(criteria_of(outcome))
     found = [one for _, one in sorted(by_name.items()) if one.answers or one.missing]

@@ -18,7 +18,7 @@ from evenhand.stats.correction import Verdicts
 from evenhand.store.runfile import RunFile
 
 
-class Item(Record, frozen=True):
+class Item(Record, frozen=True, kw_only=True):
     """A judge's verdict on one output.
 
     Attributes:
@@ -38,7 +38,7 @@ class Item(Record, frozen=True):
     score: float | None = None
 
 
-class JudgedMetric(MutableRecord):
+class JudgedMetric(MutableRecord, kw_only=True):
     """All that one judge said under one metric.
 
     Attributes:
@@ -206,7 +206,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                     in_error.append((metric_of(outcome), trial.variant))
                 continue
             key = metric_of(outcome), model
-            judge = metrics.setdefault(key, JudgedMetric(*key))
+            judge = metrics.setdefault(key, JudgedMetric(metric=key[0], model=key[1]))
             judge.evals.add(parts.eval_of(trial))
             if judge.asked(outcome, case):
                 whole.add(key)
@@ -221,9 +221,17 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                 if outcome.score is not None:
                     scores.setdefault(key, []).append(outcome.score)
                     judge.scale = _wider(judge.scale, outcome.scale)
-        for key, verdict in verdicts.items():
-            score = fmean(scores[key]) if key in scores else None
-            metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict, score))
+        for key, (passed, certainty) in verdicts.items():
+            metrics[key].items.append(
+                Item(
+                    index=trial.index,
+                    case=trial.case,
+                    variant=trial.variant,
+                    passed=passed,
+                    certainty=certainty,
+                    score=fmean(scores[key]) if key in scores else None,
+                )
+            )
     _join_juries(metrics, whole)
     by_metric = {metric: judge for (metric, _), judge in reversed(metrics.items())}
     for metric, variant in in_error:

@@ -23,7 +23,7 @@ ASKED = frozenset(
 """Keys of a request that hold what is asked; the others are settings."""
 
 
-class Basis(Record, frozen=True):
+class Basis(Record, frozen=True, kw_only=True):
     """What the judged numbers of a run, or of some of its evals, depend on.
 
     Attributes:
@@ -122,12 +122,12 @@ class Parts:
             for model, found in self._judges[key].items():
                 settings[model] |= found
         return Basis(
-            _digest_of([*systems, *subject]),
-            _digest_of(case for name in names for case in self._cases[name]),
-            {model: _digest_of(found) for model, found in settings.items()},
-            digest(*models, "", *sorted(set(subject)))[:16],
-            _digest_of(v.prompt_raw for v in variants),
-            CaseSample.joined(self._samples[name] for name in names),
+            system=_digest_of([*systems, *subject]),
+            data=_digest_of(case for name in names for case in self._cases[name]),
+            settings={model: _digest_of(found) for model, found in settings.items()},
+            models=digest(*models, "", *sorted(set(subject)))[:16],
+            written=_digest_of(v.prompt_raw for v in variants),
+            cases=CaseSample.joined(self._samples[name] for name in names),
         )
 
 
