@@ -77,10 +77,10 @@ def policy_of(options: Mapping[str, Any], *, batch: bool) -> BatchPolicy | None:
     Raises:
         UsageError: It doesn't, and an option says how.
     """
-    given = {name: value for name, value in options.items() if value not in (None, False)}
+    chosen = {name: value for name, value in options.items() if value not in (None, False)}
     if not batch:
-        if given:
-            name = _NAMES[next(iter(given))]
+        if chosen:
+            name = _NAMES[next(iter(chosen))]
             raise UsageError(
                 f"{name} says nothing here",
                 hint="It goes with --batch, or with batch: true in a model's config.",
@@ -88,7 +88,7 @@ def policy_of(options: Mapping[str, Any], *, batch: bool) -> BatchPolicy | None:
         return None
     from evenhand.engine.batches.lane import BatchPolicy
 
-    return BatchPolicy(**given)
+    return BatchPolicy(**chosen)
 
 
 def with_marked(
@@ -147,8 +147,8 @@ def policy_again(options: Mapping[str, Any], record: object) -> BatchPolicy | No
 
     from evenhand.engine.batches.lane import BatchPolicy
 
-    given = {name: value for name, value in options.items() if value not in (None, False)}
-    return replace(msgspec.convert(record, BatchPolicy), **given)
+    chosen = {name: value for name, value in options.items() if value not in (None, False)}
+    return replace(msgspec.convert(record, BatchPolicy), **chosen)
 
 
 def foresee(plan: Plan, settings: Settings) -> Settings:

@@ -27,9 +27,9 @@ def complete_runs(
         items.append(CompletionItem("latest"))
     try:
         there = files(Path.cwd())
-        shown = names(there)
-        chosen = [path for path in there if path.stem.startswith(begun.upper()) and shown[path]]
-        items += [_run(path, max(shown[path], begun.upper(), key=len)) for path in chosen[:MOST]]
+        short = names(there)
+        chosen = [path for path in there if path.stem.startswith(begun.upper()) and short[path]]
+        items += [_run(path, max(short[path], begun.upper(), key=len)) for path in chosen[:MOST]]
     except (EvenhandError, OSError):
         return items
     return items

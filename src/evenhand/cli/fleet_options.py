@@ -49,7 +49,7 @@ def fleet_options(command: F) -> F:
     return command
 
 
-def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) -> Settings:
+def with_fleet(request: object, plan: Plan, settings: Settings, session: Session) -> Settings:
     """The settings, with the fleet that the options ask for, if they do.
 
     Raises:
@@ -64,4 +64,4 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
     from evenhand.core.wing import hook
 
     manned = cast("Callable[[object, Plan, Settings, Session], Settings]", hook("fleet"))
-    return manned(asked, plan, settings, session)
+    return manned(request, plan, settings, session)

@@ -142,14 +142,14 @@ def gate(
         to="" if to is None else str(to.absolute()),
     )
     with _written_whatever_comes(request), contextlib.ExitStack() as opened:
-        asked = asked_for(paths, options)
-        project = project_for(asked.folder).gate
+        run_request = asked_for(paths, options)
+        project = project_for(run_request.folder).gate
         replay = opened.enter_context(replaying.opened()) if replaying else None
         if replay is not None and replaying is not None:
-            asked = with_replay(asked, replay.header, asks=replaying.asks)
+            run_request = with_replay(run_request, replay.header, asks=replaying.asks)
         if baseline:  # what is wrong with it is said even where the evals cannot be read
-            _look_at_script(_read(request), baseline, asked, request, os.environ)
-        settings = settings_for(asked, session)
+            _look_at_script(_read(request), baseline, run_request, request, os.environ)
+        settings = settings_for(run_request, session)
         if replay is not None and replaying is not None:
             settings = replace(settings, replay=replay, replay_asks=replaying.asks)
 
@@ -159,11 +159,11 @@ def gate(
             )
 
         try:
-            ended = _gated(asked, settings, session, decided_by)
+            ended = _gated(run_request, settings, session, decided_by)
         except NothingSelected as error:
             tell(safe_text(str(error)))
             ended = _nothing(error.message, request.terms.over(project))
-        return _told(ended, request, session)
+        return _report(ended, request, session)
 
 
 def gate_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session) -> int:
@@ -175,7 +175,7 @@ def gate_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session
     from evenhand.cli.study import asked_of
 
     request = GateRequest.again(meta)
-    asked = asked_of(meta)
+    run_request = asked_of(meta)
 
     def decided_by(plan: Plan) -> _Gating:
         del plan  # its terms were read when the run began
@@ -188,7 +188,7 @@ def gate_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session
         return gating
 
     with _written_whatever_comes(request):
-        return _told(_gated(asked, settings, session, decided_by, file), request, session)
+        return _report(_gated(run_request, settings, session, decided_by, file), request, session)
 
 
 @contextlib.contextmanager
@@ -212,7 +212,7 @@ def _written_whatever_comes(request: GateRequest) -> Iterator[None]:
         raise
 
 
-def _told(ended: _Ended, request: GateRequest, session: Session) -> int:
+def _report(ended: _Ended, request: GateRequest, session: Session) -> int:
     """Prints a gate that came to its end, writes it, and notifies; with what it exits."""
     outcome = ended.outcome
     if request.file is not None:
@@ -264,7 +264,7 @@ def _nothing(why: str, terms: GateTerms) -> _Ended:
 
 
 def _gated(
-    asked: Asked,
+    run_request: Asked,
     settings: Settings,
     session: Session,
     decided_by: Callable[[Plan], _Gating],
@@ -273,7 +273,7 @@ def _gated(
     """Runs what is asked for, and compares it.
 
     Args:
-        asked: What is run.
+        run_request: What is run.
         settings: How.
         session: What may be spent, and how fast.
         decided_by: The gate of a plan.
@@ -290,7 +290,7 @@ def _gated(
     def prepared(plan: Plan, settings: Settings) -> Settings:
         gating = decided_by(plan)
         request = gating.request
-        _look_at_script(gating.before, request.terms.baseline, asked, request, os.environ)
+        _look_at_script(gating.before, request.terms.baseline, run_request, request, os.environ)
         _look_at_plan(gating, plan)
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.
         plan.options = replace(plan.options, closing=None, outputs=())
@@ -299,14 +299,14 @@ def _gated(
             script = str(settings.record.get("script", ""))
             gating.taking = FromBaseline(gating.before, script, earlier=_run_before(file))
         if request.stops:
-            gating.decider = gating.stopping(plan, asked.selection.seed)
+            gating.decider = gating.stopping(plan, run_request.selection.seed)
             if gating.decider.hint:
                 tell(gating.decider.hint)
         gatings.append(gating)
         record = {**settings.record, **request.record()}
         return replace(settings, taking=gating.taking, decider=gating.decider, record=record)
 
-    finished, plan = settled(asked, settings, file, session, prepared=prepared)
+    finished, plan = settled(run_request, settings, file, session, prepared=prepared)
     (gating,) = gatings
     with RunFile.open(finished.path) as run_file:
         outcome = gating.outcome(run_file)
@@ -371,13 +371,13 @@ def _write(file: Path, gate: Gate) -> None:
         ) from error
 
 
-def _terms_of(plan: Plan, said: GateTerms) -> GateTerms:
+def _terms_of(plan: Plan, own: GateTerms) -> GateTerms:
     """What the eval sets or the config of a plan say of their gate.
 
     Raises:
         UsageError: They say different things, and the command line does not settle it.
     """
-    terms = list(dict.fromkeys(said.over(one) for one in plan.options.gates))
+    terms = list(dict.fromkeys(own.over(one) for one in plan.options.gates))
     if len(terms) > 1:
         files = ", ".join(safe_text(one.baseline) or "none" for one in terms)
         raise UsageError(
@@ -464,7 +464,7 @@ class _Gating(MutableRecord):
 
 
 def _look_at_script(
-    baseline: Baseline, file: str, asked: Asked, request: GateRequest, env: Mapping[str, str]
+    baseline: Baseline, file: str, run_request: Asked, request: GateRequest, env: Mapping[str, str]
 ) -> None:
     """That scripted replies are only compared with scripted ones, and never by accident.
 
@@ -472,13 +472,13 @@ def _look_at_script(
         UsageError: They would be.
     """
     in_ci = env.get("CI", "").lower() not in ("", "0", "false", "no")
-    if asked.offline and in_ci and not request.offline_in_ci:
+    if run_request.offline and in_ci and not request.offline_in_ci:
         raise UsageError(
             "--offline: a gate in CI would ask no model, and only test its own script",
             hint="Leave --offline out. If it is meant (an example, say), add --offline-in-ci.",
         )
-    if asked.offline != baseline.header.offline:
-        which = ("a model", "scripted") if asked.offline else ("scripted", "a model")
+    if run_request.offline != baseline.header.offline:
+        which = ("a model", "scripted") if run_request.offline else ("scripted", "a model")
         raise UsageError(
             f"{near(file)} is of something else: its replies are {_of(which[0])}, and these would be {_of(which[1])}",
             hint="Make the baseline of a run of the same kind.",
@@ -524,8 +524,8 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
             writer(sys.stdout)(json_text(document(gate)) + "\n")
         else:
             ink = Ink(takes_colors(sys.stdout))
-            told = lines(gate, ink, width_of(sys.stdout))
-            put(sys.stdout, "".join(f"{line}\n" for line in told))
+            text = lines(gate, ink, width_of(sys.stdout))
+            put(sys.stdout, "".join(f"{line}\n" for line in text))
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
         tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
     elif gate.verdict == "undecided" and undecided == "pass":

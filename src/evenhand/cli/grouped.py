@@ -36,10 +36,10 @@ class GroupedCommand(click.Command):
             and (row := parameter.get_help_record(ctx)) is not None
         }
         for heading, names in GROUPS.items():
-            shown = [rows.pop(name) for name in names.split() if name in rows]
-            if shown:
+            group = [rows.pop(name) for name in names.split() if name in rows]
+            if group:
                 with formatter.section(heading):
-                    formatter.write_dl(shown)
+                    formatter.write_dl(group)
         if rows:
             with formatter.section("Options"):
                 formatter.write_dl(list(rows.values()))

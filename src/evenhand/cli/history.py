@@ -52,12 +52,12 @@ def history(path: str | None, last: int, as_json: bool) -> int:
             hint="Name the folder or config whose runs to show; `evenhand show` shows one run.",
         )
     start = Path.cwd() if within is None else within if within.is_dir() else within.parent
-    found = read_history(files(start) if elsewhere is None else elsewhere, within, last)
+    runs = read_history(files(start) if elsewhere is None else elsewhere, within, last)
     with printing():
         if as_json:
-            writer(sys.stdout)(json_text(document(found)) + "\n")
+            writer(sys.stdout)(json_text(document(runs)) + "\n")
         else:
-            text = lines(found, Ink(takes_colors(sys.stdout)), width_of(sys.stdout)) or [
+            text = lines(runs, Ink(takes_colors(sys.stdout)), width_of(sys.stdout)) or [
                 f"there are no runs of {safe(path)}"
                 if path
                 else "there are no runs yet: `evenhand run` makes one"

@@ -35,7 +35,7 @@ def written(
         raise UsageError(
             f"--to {folder}: there is no such folder", hint=f"Make it: mkdir -p {folder}"
         )
-    made: list[tuple[Dataset, ImportedDataset]] = []
+    pairs: list[tuple[Dataset, ImportedDataset]] = []
     taken: set[str] = set()
     clashing: list[str] = []
     for one in datasets:
@@ -46,7 +46,7 @@ def written(
             path = folder / f"{name}-imported.jsonl"
         if path.exists() and not _same(path, data):
             clashing.append(str(path))
-        made.append(
+        pairs.append(
             (data, ImportedDataset(path, one.name, len(data), data.fingerprint, not path.exists()))
         )
     if clashing:
@@ -55,10 +55,10 @@ def written(
             " cases; nothing was imported",
             hint="Move it away, or write elsewhere: --to FOLDER.",
         )
-    for data, file in made:
+    for data, file in pairs:
         if file.new:
             data.write(file.path)
-    return [file for _, file in made]
+    return [file for _, file in pairs]
 
 
 def _same(path: Path, data: object) -> bool:
@@ -75,8 +75,8 @@ def _same(path: Path, data: object) -> bool:
 def _file_name(name: str, taken: set[str]) -> str:
     """A name without what a path could be made of, unlike those that are taken."""
     plain = re.sub(r"[^\w.-]+", "-", name).strip(".-")[:_LONGEST] or "dataset"
-    made, number = plain, 2
-    while made.casefold() in taken:
-        made, number = f"{plain}-{number}", number + 1
-    taken.add(made.casefold())
-    return made
+    unique, number = plain, 2
+    while unique.casefold() in taken:
+        unique, number = f"{plain}-{number}", number + 1
+    taken.add(unique.casefold())
+    return unique

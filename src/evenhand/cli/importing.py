@@ -158,7 +158,7 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
             f"all {len(recordings.runs)} runs are there already: nothing was imported",
             hint="Look at them with `evenhand show --list`.",
         )
-    made: list[ImportedFile] = []
+    imported: list[ImportedFile] = []
     for one in recordings.runs:
         path = known.get(one.meta.id) if len(recordings.runs) > 1 else None
         new = path is None
@@ -171,8 +171,8 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
                 path.unlink(missing_ok=True)
                 raise
         with RunFile.open(path) as run:
-            made.append(ImportedFile(path, run.meta, run.totals(), new))
-    return made
+            imported.append(ImportedFile(path, run.meta, run.totals(), new))
+    return imported
 
 
 def print_imported(

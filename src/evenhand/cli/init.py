@@ -28,10 +28,10 @@ def init(folder: Path, kind: Literal["config", "python", "agent"] = "config") ->
         UsageError: One of the files is there already, or cannot be written. Nothing was written in the first case.
     """
     scaffold = SCAFFOLDS / kind
-    wanted = {_target(folder / file.relative_to(scaffold)): file for file in _files(scaffold)}
+    targets = {_target(folder / file.relative_to(scaffold)): file for file in _files(scaffold)}
     if kind == "agent":
-        wanted = {folder / place: scaffold / "SKILL.md" for place in SKILLS}
-    there = [path for path in wanted if path.exists()]
+        targets = {folder / place: scaffold / "SKILL.md" for place in SKILLS}
+    there = [path for path in targets if path.exists()]
     if there:
         names = ", ".join(str(path.relative_to(folder)) for path in there)
         raise UsageError(
@@ -40,7 +40,7 @@ def init(folder: Path, kind: Literal["config", "python", "agent"] = "config") ->
             if kind == "agent"
             else f"Name another folder: evenhand init my-evals{' --python' * (kind == 'python')}",
         )
-    for path, source in wanted.items():
+    for path, source in targets.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:
@@ -50,7 +50,7 @@ def init(folder: Path, kind: Literal["config", "python", "agent"] = "config") ->
                 f"{path} cannot be written: {error.strerror or error}",
                 hint="Name a folder that you may write to: evenhand init my-evals",
             ) from error
-    return list(wanted)
+    return list(targets)
 
 
 def _target(path: Path) -> Path:

@@ -182,6 +182,6 @@ class _Session:
         click.echo(f"{safe(item.output, multiline=True)}\n")
         for name, value in self.remarks.get(item.trial.index, {}).items():
             if value is not None and name != "star":
-                shown = f"{value:g}" if isinstance(value, float) else safe(str(value))
-                click.echo(f"your {'failure code' if name == 'code' else name}: {shown}")
+                text = f"{value:g}" if isinstance(value, float) else safe(str(value))
+                click.echo(f"your {'failure code' if name == 'code' else name}: {text}")
         click.echo(_HELP)

@@ -60,9 +60,9 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
                 f"{run} is a cassette: it has answers, and no outputs",
                 hint="Name the run: evenhand regrade RUN --with PATH.",
             )
-        asked = _asked(path, file, offline=offline)
-        settings = replace(settings_for(asked, session), replay=outputs, regrades=True)
-        finished, plan = settled(asked, settings, None, session)
+        request = _request(path, file, offline=offline)
+        settings = replace(settings_for(request, session), replay=outputs, regrades=True)
+        finished, plan = settled(request, settings, None, session)
     with RunFile.open(finished.path) as graded:
         comparison = _compared(file, finished.path)
         if session.as_json:
@@ -82,7 +82,7 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
         return notified(graded, word, code or (USAGE if plan.broken else code), session)
 
 
-def _asked(path: str, file: Path, *, offline: bool) -> Asked:
+def _request(path: str, file: Path, *, offline: bool) -> Asked:
     """What is asked for: all cases of PATH that the run has."""
     from evenhand.cli.run_request import Asked, Failing, absolute
     from evenhand.core.plan import Selection

@@ -138,26 +138,26 @@ class ReplayRequest(Record, frozen=True):
             recordings.close()
 
 
-def with_replay(asked: Asked, header: RecordedFrom, *, asks: bool) -> Asked:
+def with_replay(request: Asked, header: RecordedFrom, *, asks: bool) -> Asked:
     """What is asked, as it has to be for these recordings.
 
     Raises:
         UsageError: They are scripted and the run is not, or the other way round: nothing would be found.
     """
     if not asks:
-        if asked.offline:
+        if request.offline:
             raise UsageError(
                 "--offline and --replay: replies come either from the script or from the recordings",
                 hint="Leave --offline out. With --replay-or-ask, the script answers what is not recorded.",
             )
-        return replace(asked, offline=header.scripted)
-    if asked.offline != header.scripted:
+        return replace(request, offline=header.scripted)
+    if request.offline != header.scripted:
         which = "a script (--offline)" if header.scripted else "models"
         raise UsageError(
             f"the replies of {header.name} are those of {which}, and these would be others",
             hint="Add --offline." if header.scripted else "Leave --offline out.",
         )
-    return asked
+    return request
 
 
 @contextlib.contextmanager

@@ -50,7 +50,7 @@ def canaries() -> Canaries:
 
 
 def run_asked(
-    asked: Request,
+    request: Request,
     settings: Settings,
     file: Path | None,
     session: Session,
@@ -76,7 +76,7 @@ def run_asked(
         steps.append(step)
     if WITH_CANARIES in settings.record and file is None:
         steps.append(canaries().prepared)
-    finished, plan = settled(asked, settings, file, session, prepared=_one_by_one(steps))
+    finished, plan = settled(request, settings, file, session, prepared=_one_by_one(steps))
     if settings.sends and WITH_CANARIES in settings.record:
         canaries().after(finished.path, session)
     if report is None:

@@ -108,8 +108,8 @@ class Asked(Record, frozen=True, kw_only=True):
         """
         if not is_mapping(record):
             raise _damaged("they are not an object")
-        kept = dict(record)
-        version, unknown = kept.pop("version", 0), _unknown(kept)
+        options = dict(record)
+        version, unknown = options.pop("version", 0), _unknown(options)
         if unknown or version not in range(VERSION + 1):
             named = f": {', '.join(unknown)}" if unknown else ""
             raise UsageError(
@@ -118,7 +118,7 @@ class Asked(Record, frozen=True, kw_only=True):
                 hint=f"Resume it with Evenhand {written_by}, or run it again: {_NOT_PAID_TWICE}",
             )
         try:
-            return msgspec.convert(kept, Asked)
+            return msgspec.convert(options, Asked)
         except msgspec.ValidationError as error:
             raise _damaged(shape_fault(error)) from error
 
@@ -306,12 +306,12 @@ def _damaged(what: str) -> UsageError:
     )
 
 
-def _unknown(kept: Mapping[str, Any]) -> list[str]:
+def _unknown(options: Mapping[str, Any]) -> list[str]:
     """The names that no attribute has, those of a part after its name: `selection.shuffle`."""
     known = {field.name for field in fields(Asked)}
-    unknown = [str(name) for name in kept if name not in known]
+    unknown = [str(name) for name in options if name not in known]
     for part, kind in _PARTS.items():
-        inner = kept.get(part)
+        inner = options.get(part)
         if isinstance(inner, Mapping):
             known = {field.name for field in fields(kind)}
             unknown += [f"{part}.{name}" for name in inner if name not in known]

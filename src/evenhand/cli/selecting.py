@@ -293,7 +293,7 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         if options[option]:
             failing = Failing(_run_file(options[option]), outcomes)
     sources = (*paths, *options["configs"])
-    asked = Asked(
+    request = Asked(
         paths=tuple(map(absolute, sources or (".",))),
         selection=Selection(
             metadata=options["filter_metadata"],
@@ -333,8 +333,8 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         definitions=options.get("definitions") or "",
         model=options.get("model", ""),
     )
-    asked.check_offline()
-    return asked
+    request.check_offline()
+    return request
 
 
 def _pairs(

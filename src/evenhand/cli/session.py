@@ -142,12 +142,12 @@ class Session(Record, frozen=True, kw_only=True):
 
 
 def settings_for(
-    asked: Asked, session: Session, home: Path | None = None, **record: object
+    request: Asked, session: Session, home: Path | None = None, **record: object
 ) -> Settings:
     """How a new run of this is run, and what its file keeps of that.
 
     Args:
-        asked: What is run.
+        request: What is run.
         session: What may be spent, and how fast.
         home: Where it is kept; None for the usual place.
         record: What else its file keeps.
@@ -155,8 +155,8 @@ def settings_for(
     from evenhand.cli.offline import script_digest
     from evenhand.engine.door import Settings
 
-    if asked.offline:
-        record["script"] = script_digest(asked.folder)
+    if request.offline:
+        record["script"] = script_digest(request.folder)
     return Settings(
         home=home,
         concurrency=session.concurrency,
@@ -164,10 +164,10 @@ def settings_for(
         max_cost_usd=session.max_cost,
         time_limit_s=session.time_limit,
         retries=session.retries,
-        at_least=asked.at_least,
-        record_anew=asked.record_anew,
+        at_least=request.at_least,
+        record_anew=request.record_anew,
         record={
-            "asked": asked.record(),
+            "asked": request.record(),
             "concurrency": session.concurrency,
             "max_cost_usd": session.max_cost,
             "cache": not session.no_cache,

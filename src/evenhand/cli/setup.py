@@ -126,19 +126,19 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     if brought is None:
         from evenhand.doors.importers.dataset_folder import move_in
 
-        made = move_in(files, folder, tool)
+        moved = move_in(files, folder, tool)
     else:
-        made = cast("Callable[[Sequence[Path], Path], MovedIn]", brought.load())(files, folder)
+        moved = cast("Callable[[Sequence[Path], Path], MovedIn]", brought.load())(files, folder)
     ignored = ignore_runs(folder)
-    paths = [*made.files, *([folder / ignored.name] if ignored is not None else [])]
+    paths = [*moved.files, *([folder / ignored.name] if ignored is not None else [])]
     ink = Ink(takes_colors(sys.stdout))
-    lines = [*(f"  {path}" for path in paths), "", *note_lines(made.notes, ink, _MOVED)]
-    target = shlex.quote(str(made.sets[0] if len(made.sets) == 1 else folder))
-    if made.todo:
-        lines += ["", f"next: {made.todo}, then evenhand check {target}"]
+    lines = [*(f"  {path}" for path in paths), "", *note_lines(moved.notes, ink, _MOVED)]
+    target = shlex.quote(str(moved.sets[0] if len(moved.sets) == 1 else folder))
+    if moved.todo:
+        lines += ["", f"next: {moved.todo}, then evenhand check {target}"]
     else:
         lines += ["", f"next: evenhand check {target}"]
-    if made.offline:
+    if moved.offline:
         lines.append(
             f"      evenhand run {target} --offline   grades the recorded answers, and asks nobody"
         )

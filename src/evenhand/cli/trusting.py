@@ -58,8 +58,8 @@ def _named(meta: RunMeta) -> Iterator[str]:
     """What the run's file has a later command use, a line each."""
     from evenhand.core.wording.words import safe
 
-    asked = meta.settings.get("asked")
-    for name, value in _settings(asked if isinstance(asked, Mapping) else {}):
+    request = meta.settings.get("asked")
+    for name, value in _settings(request if isinstance(request, Mapping) else {}):
         yield safe(f"{_CALLED.get(name, name)}: {value}"[:_LONGEST])
     for name in _PLACES:
         value = meta.source if name == "source" else meta.settings.get(name)
@@ -67,8 +67,8 @@ def _named(meta: RunMeta) -> Iterator[str]:
             yield safe(f"{name}: {_text(value)}"[:_LONGEST])
 
 
-def _settings(asked: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in asked.items():
+def _settings(request: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in request.items():
         if name in _NOT_RUN or not value:
             continue
         if is_mapping(value):
@@ -89,9 +89,9 @@ def _look_at_files(meta: RunMeta) -> None:
     from evenhand.doors.eval_sets.project_code import changed_files
     from evenhand.engine.door import changed_since
 
-    asked: Mapping[str, Any] = meta.settings.get("asked") or {}
+    request: Mapping[str, Any] = meta.settings.get("asked") or {}
     digests = meta.config.get("files")
-    paths = asked.get("paths")
+    paths = request.get("paths")
     if not isinstance(digests, Mapping) or not isinstance(paths, list | tuple):
         return
     changed = changed_files(

@@ -163,7 +163,7 @@ class _Watcher(MutableRecord, kw_only=True):
     options: Sequence[str]
     budget: _Budget
     failing: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    told: dict[str, str] = field(default_factory=dict[str, str])
+    complaints: dict[str, str] = field(default_factory=dict[str, str])
     not_run: set[str] = field(default_factory=set[str])
     during: frozenset[str] = frozenset()
     live: bool = field(default_factory=lambda: sys.stdout.isatty() and not is_dumb())
@@ -208,8 +208,8 @@ class _Watcher(MutableRecord, kw_only=True):
         """The files as they were before a run, but those that each run changes: it writes them."""
         during = frozenset(changed(before, now))
         written, self.during = during & self.during, during
-        kept = {path: before[path] for path in before.keys() - written}
-        return {**kept, **{path: now[path] for path in written & now.keys()}}
+        remaining = {path: before[path] for path in before.keys() - written}
+        return {**remaining, **{path: now[path] for path in written & now.keys()}}
 
     def _changed(self, files: Sequence[str]) -> None:
         """Runs what these files are about."""
@@ -238,10 +238,10 @@ class _Watcher(MutableRecord, kw_only=True):
         (self.not_run.add if document is None else self.not_run.discard)(target.path)
         for line in self._lines(target, paths, files, document, code, seconds):
             self._say(line)
-        if complaint != self.told.get(target.path, "") or document is None:
+        if complaint != self.complaints.get(target.path, "") or document is None:
             for line in complaint.splitlines():
                 self._say(f"  {line}")
-        self.told[target.path] = complaint
+        self.complaints[target.path] = complaint
 
     def _ended(
         self,

@@ -92,10 +92,12 @@ class Watched:
 
     def find(self) -> list[Target]:
         """Looks for targets that are new, and drops those that are gone; the new ones."""
-        found = [target for path in self.paths for target in _targets(path)]
+        targets = [target for path in self.paths for target in _targets(path)]
         known = {target.path for target in self.targets}
         self.targets = [target for target in self.targets if Path(target.file).exists()]
-        new = [target for target in {t.path: t for t in found}.values() if target.path not in known]
+        new = [
+            target for target in {t.path: t for t in targets}.values() if target.path not in known
+        ]
         self.targets += new
         return new
 

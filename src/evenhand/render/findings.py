@@ -48,9 +48,9 @@ def findings(
     if run.by_outcome:
         return _unsure(run, grid, where)
     triggers = trigger_rates(run, where.triggers)
-    lines = [grid.told(one.variant, str(one)) for one in triggers]
+    lines = [grid.line(one.variant, str(one)) for one in triggers]
     preferred = preferences(run, where.judged)
-    lines += [grid.told(one.variant, str(one)) for one in preferred]
+    lines += [grid.line(one.variant, str(one)) for one in preferred]
     one_each = ranked is not None
     if ranked is None:
         ranked = _rankings(run, grid, where)
@@ -114,7 +114,7 @@ def _repeats(run: RunFile, grid: Grid, *, one_each: bool) -> list[str]:
                 f"pass@{tries.k} {_share(tries.once)}, pass^{tries.k} {_share(tries.always)} over "
                 f"{count(tries.cases, 'case')} (at least once, and every time, in {tries.k} tries)"
             )
-            lines.append(grid.told(result.variant, text))
+            lines.append(grid.line(result.variant, text))
         if result.flaky:
             named = ", ".join(_tally(run, case) for case in result.flaky[:NAMED])
             more = len(result.flaky) - NAMED
@@ -124,7 +124,7 @@ def _repeats(run: RunFile, grid: Grid, *, one_each: bool) -> list[str]:
                 "passed in some repeats and failed in "
                 f"others: {named}{f' and {more:,} more' if more > 0 else ''}"
             )
-            lines.append(grid.told(result.variant, text))
+            lines.append(grid.line(result.variant, text))
     return lines
 
 

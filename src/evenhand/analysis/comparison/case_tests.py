@@ -111,7 +111,7 @@ class CaseTests:
         self.imported = imported
         self._parts: dict[str, array[int]] = {}
         self._signatures: dict[Signature, int] = {}
-        self._asked = array("I")
+        self._numbers = array("I")
         """By place one more than the number of what it was asked; 0 where that isn't known."""
         self._passed = bytearray()
         self._last = _Last((), ())
@@ -135,7 +135,7 @@ class CaseTests:
                 numbers = self._parts[part] = array("I")
             _reach(numbers, place)
             numbers[place] = numbers[place] or int(letters, 16) or 1
-        _reach(self._asked, place)
+        _reach(self._numbers, place)
         while len(self._passed) <= place:
             self._passed.append(0)
         if trial.outcome == "pass":
@@ -145,9 +145,9 @@ class CaseTests:
         if terms != last.terms or trial.definitions != last.definitions:
             last = self._last = _Last(terms, trial.definitions)
         self.holding.update(last.holding(trial.outcomes))
-        if last.signature and not self._asked[place]:
+        if last.signature and not self._numbers[place]:
             number = self._signatures.setdefault(last.signature, len(self._signatures))
-            self._asked[place] = number + 1
+            self._numbers[place] = number + 1
 
     def part(self, name: str, place: int) -> int:
         """A number for what the case at this place says in a part; 0 for nothing."""
@@ -158,9 +158,9 @@ class CaseTests:
         """Whether some case says something in a part."""
         return part in self._parts
 
-    def asked(self, place: int) -> int:
+    def signature_number(self, place: int) -> int:
         """A number for what the case at this place was asked; 0 where that isn't known."""
-        return self._asked[place] if place < len(self._asked) else 0
+        return self._numbers[place] if place < len(self._numbers) else 0
 
     def passed(self, place: int) -> bool:
         """Whether a trial of the case at this place passed."""
@@ -185,7 +185,7 @@ class CaseTests:
 
     def sums(self) -> tuple[Counts, int]:
         """For each expectation, argument and value how many cases have it; and how many cases were asked anything."""
-        cases = Counter(number for number in self._asked if number)
+        cases = Counter(number for number in self._numbers if number)
         values: Counts = Counter()
         for number, signature in enumerate(self._signatures, 1):
             for one in signature:
@@ -230,28 +230,30 @@ class TestChanges:
         self._known: dict[tuple[int, int], list[Change]] = {}
         passed: dict[tuple[int, int], list[int]] = {}
         for one, two in places:
-            pair = first.asked(one), second.asked(two)
+            pair = first.signature_number(one), second.signature_number(two)
             if all(pair):
                 counts = passed.setdefault(pair, [0, 0, 0])
                 counts[0] += first.passed(one)
                 counts[1] += second.passed(two)
                 counts[2] += 1
         mine, theirs = first.signatures(), second.signatures()
-        self.names = {name for one in (*mine, *theirs) for asked in one for name in asked.names}
+        self.names = {
+            name for one in (*mine, *theirs) for expectation in one for name in expectation.names
+        }
         """What expectations are called, by metric and by name."""
         alone = _Alone(first=first, second=second, passed=passed, mine=mine, theirs=theirs)
         raw = {
             pair: list(_changes(mine[pair[0] - 1], theirs[pair[1] - 1], alone)) for pair in passed
         }
-        for made in raw.values():
-            for one in made:
+        for changes in raw.values():
+            for one in changes:
                 if one.argument is not None:
                     alone.add(one.argument)
         self.doubts: Counter[str] = Counter()
         """What differs and may be what the application answered, and in how many cases."""
-        for pair, made in raw.items():
+        for pair, changes in raw.items():
             self._known[pair] = []
-            for one in made:
+            for one in changes:
                 if one.argument is None or alone.edited(one.argument):
                     self._known[pair].append(one)
                 else:
@@ -277,7 +279,9 @@ class TestChanges:
 
     def of_checks(self, one: int, two: int) -> Sequence[Change]:
         """How a case is asked something else."""
-        changes = self._known.get((self._first.asked(one), self._second.asked(two)), ())
+        changes = self._known.get(
+            (self._first.signature_number(one), self._second.signature_number(two)), ()
+        )
         of_rule = self._first.part("rule", one), self._second.part("rule", two)
         if "rule" in self._compared and of_rule[0] != of_rule[1]:
             return [*changes, _RULE]
@@ -297,8 +301,8 @@ def same_test(first: CaseTests, one: int, second: CaseTests, two: int) -> bool:
         return True
     if any(first.part(part, one) != second.part(part, two) for part in PARTS):
         return False
-    asked = first.asked(one), second.asked(two)
-    return not all(asked) or first.signature(asked[0]) == second.signature(asked[1])
+    numbers = first.signature_number(one), second.signature_number(two)
+    return not all(numbers) or first.signature(numbers[0]) == second.signature(numbers[1])
 
 
 _RULE = Change(
@@ -495,7 +499,7 @@ class _Last:
         self.definitions = definitions
         self._slots: list[Slot | None] = []
         places: dict[str, int] = {}
-        asked: list[Asked] = []
+        expectations: list[Asked] = []
         for place, one in enumerate(terms):
             definition = definitions[place] if place < len(definitions) else UNKNOWN
             if definition.kind == _BROKEN_OFF or (definitions and definition is UNKNOWN):
@@ -503,10 +507,10 @@ class _Last:
                 continue
             known_by = one[1] or one[0]
             slot = known_by, places.get(known_by, 0)
-            asked.append(_asked(slot, one, definition))
+            expectations.append(_expectation(slot, one, definition))
             self._slots.append(slot)
             places[known_by] = slot[1] + 1
-        self.signature = tuple(asked)
+        self.signature = tuple(expectations)
 
     def holding(self, outcomes: Sequence[Outcome]) -> Iterator[Slot]:
         """The expectations that hold, of a trial that was asked so."""
@@ -515,7 +519,7 @@ class _Last:
                 yield slot
 
 
-def _asked(slot: Slot, terms: _Terms, definition: Definition) -> Asked:
+def _expectation(slot: Slot, terms: _Terms, definition: Definition) -> Asked:
     name, _, least, most, weight, scale, prompt, threshold = terms
     settings = tuple(sorted(definition.settings.items()))
     return Asked(
@@ -561,8 +565,8 @@ def _reach(numbers: array[int], place: int) -> None:
 def case_digest(trial: TrialResult) -> str:
     """What a trial's case is called and says, as a short digest: the same one in all runs that have the case so."""
     content = trial.content or _derived(trial, imported=False)
-    said = {part: letters for part, letters in content.items() if part != "rule"}
-    return brief([trial.case, said])
+    texts = {part: letters for part, letters in content.items() if part != "rule"}
+    return brief([trial.case, texts])
 
 
 def part_words(parts: Sequence[str]) -> str:

@@ -7,14 +7,13 @@ differ. Then nothing is said of any case. Where single cases, or what is expecte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 from evenhand.analysis.comparison.case_tests import TestChanges, change_words, part_words
 from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen
 from evenhand.analysis.comparison.comparison_sides import Side
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.requirement import Bound
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
@@ -43,14 +42,14 @@ def chosen_by(meta: RunMeta, *, narrowed: bool = False) -> str:
     if narrowed:
         return "were chosen by what came of them"
     request = meta.settings.get("asked")
-    failing = cast("Mapping[str, object]", request).get("failing") if request else None
+    failing = request.get("failing") if is_mapping(request) else None
     if not is_mapping(failing):
         return ""
-    kept = failing
-    outcomes = frozenset(map(str, cast("Sequence[object]", kept.get("outcomes") or ())))
+    listed = failing.get("outcomes")
+    outcomes = frozenset(map(str, listed if is_sequence(listed) else ()))
     if outcomes >= _EVERY_OUTCOME:
         return ""
-    path = Path(str(kept.get("path") or "an earlier run"))
+    path = Path(str(failing.get("path") or "an earlier run"))
     name = f"run {short_id(path.stem)}" if path.suffix == ".db" else path.name
     return f"were chosen because they {_CHOSEN.get(outcomes, 'came out so')} in {safe(name)}"
 

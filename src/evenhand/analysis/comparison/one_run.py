@@ -27,7 +27,7 @@ class VariantTests:
         self._run = run
 
     @cached_property
-    def _seen(self) -> dict[int, Seen]:
+    def _columns(self) -> dict[int, Seen]:
         columns = {variant.index for variant in self._run.meta.variants}
         trials = self._run.trials(limit=LOOKED_AT)
         return read_trials(trials, columns, (PASSED,), ids=CaseIds(), scales={})
@@ -35,8 +35,8 @@ class VariantTests:
     def mixed_scales(self) -> Iterator[str]:
         """The metrics whose means are over scores on several scales, in words: in one variant, or side by side."""
         scales: dict[str, set[Scale]] = {}
-        for seen in self._seen.values():
-            for metric, each in seen.tests.scales().items():
+        for column in self._columns.values():
+            for metric, each in column.tests.scales().items():
                 scales.setdefault(metric, set()).update(each)
         for metric, each in scales.items():
             if len(each) > 1:
@@ -45,7 +45,7 @@ class VariantTests:
 
     def differ(self, first: int, second: int) -> str:
         """How two variants are asked otherwise, in words; empty where they are asked the same."""
-        mine, theirs = self._seen[first], self._seen[second]
+        mine, theirs = self._columns[first], self._columns[second]
         likeness = Likeness(mine, theirs, one_run=True)
         reasons = (
             likeness.why_not(PASSED, number) for number in mine.cases if number in theirs.cases

@@ -91,7 +91,7 @@ def paired(
         withheld = other_scale(
             pairs.means()[0][0],
             pairs.means()[1][0],
-            *(seen.scales.get(metric) for seen in (mine, theirs)),
+            *(side.scales.get(metric) for side in (mine, theirs)),
         )
     low, high = (-math.inf, math.inf) if withheld else data.interval()
     judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
@@ -232,7 +232,7 @@ def _same_test(one: Compared, other: Compared) -> bool:
     return one.data == other.data
 
 
-def with_verdicts(made: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
+def with_verdicts(results: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
     """The results with their verdicts, each in the light of how many tests there are.
 
     A metric that is one number in all cases of both can't differ, and takes no part. A pass rate, and the only
@@ -240,7 +240,7 @@ def with_verdicts(made: Sequence[Compared], margin: float | None) -> Iterator[Co
     """
     tests: list[Compared] = []
     places: list[int] = []
-    for result in made:
+    for result in results:
         if not result.withheld and not result.constant:
             same = (i for i, test in enumerate(tests) if _same_test(test, result))
             places.append(next(same, len(tests)))
@@ -249,7 +249,7 @@ def with_verdicts(made: Sequence[Compared], margin: float | None) -> Iterator[Co
     alone = [test.p_alone for test in tests]
     corrected_ps, number = holm(alone), max(1, len(tests))
     remaining = iter(places)
-    for result in made:
+    for result in results:
         if result.withheld:
             yield result
             continue

@@ -57,12 +57,12 @@ def _inputs(run: RunFile, *, content: bool) -> dict[str, str]:
     """
     inputs: dict[str, str] = {}
     for trial in run.trials():
-        asked = trial.vars if trial.input is None else trial.input
-        if trial.case in inputs or asked in (None, {}, ""):
+        question = trial.vars if trial.input is None else trial.input
+        if trial.case in inputs or question in (None, {}, ""):
             continue
         part = "vars" if trial.input is None else "input"
         own = trial.content.get(part, "") if content else ""
-        inputs[trial.case] = own or (brief(asked) if content else digest(encode(asked)))
+        inputs[trial.case] = own or (brief(question) if content else digest(encode(question)))
     return inputs
 
 

@@ -33,8 +33,8 @@ def sentences(grid: Grid, apart: Callable[[int, int], str] | None = None) -> lis
     for name in dict.fromkeys(grid.evals):
         places = [i for i, other in enumerate(grid.evals) if other == name]
         if len(places) > 1:
-            told = _compared if len(places) <= MOST_VARIANTS else _first_of_many
-            lines += told(grid, places, apart or (lambda *_: ""))
+            describe = _compared if len(places) <= MOST_VARIANTS else _first_of_many
+            lines += describe(grid, places, apart or (lambda *_: ""))
     return lines
 
 

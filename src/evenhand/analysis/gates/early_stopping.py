@@ -228,7 +228,7 @@ class GateDecider:
 
 def _alike(mine: Seen, theirs: Seen, case: str) -> bool:
     """Whether a case says and is asked the same in both, as far as one case shows it: others decide nothing early."""
-    places = (seen.cases.place_of(seen.cases.ids.number(case)) for seen in (mine, theirs))
+    places = (side.cases.place_of(side.cases.ids.number(case)) for side in (mine, theirs))
     one, two = places
     return same_test(mine.tests, one, theirs.tests, two)
 
@@ -240,8 +240,10 @@ def expecting(trial: TrialResult) -> TrialResult:
     return trial
 
 
-def _with_values(seen: Seen) -> list[str]:
-    return [name for name in seen.metrics if any(seen.value(name, case).n for case in seen.cases)]
+def _with_values(column: Seen) -> list[str]:
+    return [
+        name for name in column.metrics if any(column.value(name, case).n for case in column.cases)
+    ]
 
 
 def _watched(

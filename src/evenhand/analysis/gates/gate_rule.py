@@ -94,8 +94,8 @@ def _times_of_rates(differences: Differences, margin: float) -> float | None:
         table = n * times, ahead * times, behind * times
         if mean > -margin:
             return paired_rates(*table, ONE_SIDED).low > -margin
-        shown = mcnemar(round(table[1]), round(table[2])) <= 1 - CONFIDENCE
-        return shown and paired_rates(*table, CONFIDENCE).high < 0
+        significant = mcnemar(round(table[1]), round(table[2])) <= 1 - CONFIDENCE
+        return significant and paired_rates(*table, CONFIDENCE).high < 0
 
     if not decided(MOST):
         return None

@@ -69,7 +69,7 @@ def gate(
     pairs, gone, added = matched_variants(baseline.variants, meta.variants)
     stopped = decider if meta.status == "decided" else None
 
-    def seen(trials: Iterable[TrialResult], columns: set[int], scales: Scales) -> dict[int, Seen]:
+    def read(trials: Iterable[TrialResult], columns: set[int], scales: Scales) -> dict[int, Seen]:
         counted = (one for one in trials if stopped is None or stopped.counts(one.case))
         return read_trials(
             map(expecting, counted), columns, metrics, clusters, ids=ids, scales=scales
@@ -78,8 +78,8 @@ def gate(
     ids = CaseIds()
     # What belongs together, the run says of the cases of both.
     clusters = {variant.index: variant.cluster for variant in meta.variants}
-    mine = seen(baseline.results(), {i for i, _ in pairs}, baseline.scales)
-    theirs = seen(run.trials(), {j for _, j in pairs}, run.scales())
+    mine = read(baseline.results(), {i for i, _ in pairs}, baseline.scales)
+    theirs = read(run.trials(), {j for _, j in pairs}, run.scales())
     names = column_names(meta.variants)
     notes = [f"not in the run: variant {safe(str(one))}" for one in gone]
     notes += [f"not in the baseline: variant {safe(str(one))}" for one in added]
@@ -114,8 +114,9 @@ def gate(
                 unchanged=unchanged,
             )
             result = replace(result, where=where, places=places.get(j, {}))
-            kept = stopped is None or result.verdict == "nothing"
-            results.append(result if kept or stopped is None else stopped.judged(result, i, j))
+            if stopped is not None and result.verdict != "nothing":
+                result = stopped.judged(result, i, j)
+            results.append(result)
     notes += _left_out(results)
     if stopped is None:
         results = list(_judged(results, margin, LAST if decider is not None else LEVEL))
@@ -152,8 +153,8 @@ def _left_out(results: Iterable[GateResult]) -> Iterator[str]:
 
 def _unrecorded(baseline: Iterable[Seen], run: Iterable[Seen]) -> Iterator[str]:
     """That the baseline does not say what was asked for it, as those of earlier versions."""
-    silent = not all(seen.tests.recorded for seen in baseline)
-    if silent and any(seen.tests.says_something for seen in run):
+    silent = not all(column.tests.recorded for column in baseline)
+    if silent and any(column.tests.says_something for column in run):
         yield (
             "the baseline does not say what its cases and expectations were: whether the test has changed since is"
             " not known. Make it anew: evenhand baseline RUN --to FILE"
@@ -195,10 +196,10 @@ def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]], taken: int)
     return ""
 
 
-def _metrics(mine: Seen, theirs: Seen, wanted: Sequence[str]) -> list[str]:
+def _metrics(mine: Seen, theirs: Seen, names: Sequence[str]) -> list[str]:
     """What is compared: what is named, or else all that the baseline has of the cases of both."""
-    if wanted:
-        return [name for name in wanted if name in mine.metrics or name in theirs.metrics]
+    if names:
+        return [name for name in names if name in mine.metrics or name in theirs.metrics]
     return [
         name
         for name in mine.metrics
@@ -226,8 +227,8 @@ def _compared(
         unchanged: All of its trials were taken from the baseline: there is no difference to look for.
     """
     mine, theirs = sides
-    for seen, who in ((mine, "baseline"), (theirs, "run")):
-        if metric not in seen.metrics:
+    for side, who in ((mine, "baseline"), (theirs, "run")):
+        if metric not in side.metrics:
             return GateResult(
                 metric=metric,
                 variant=variant,

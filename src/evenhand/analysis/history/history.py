@@ -134,7 +134,7 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
     ours: set[tuple[str, str]] = set()
     unreadable: list[tuple[Path, str]] = []
     checks: list[Path] = []
-    seen: set[str] = set()
+    ids: set[str] = set()
     for path in files:
         try:
             with RunFile.open(path) as run:
@@ -144,25 +144,25 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
             continue
         if is_canary_check(meta):
             checks.append(path)
-        if meta.id in seen or not _belongs(meta, within):
+        if meta.id in ids or not _belongs(meta, within):
             continue
-        seen.add(meta.id)
+        ids.add(meta.id)
         key = (meta.source, "" if meta.source else meta.title)
         groups.setdefault(key, []).append((meta.created_at, path))
         if "imported" not in meta.settings:
             ours.add(key)
         titles[key] = max(titles.get(key, (0.0, "")), (meta.created_at, meta.title))
     _join_imported(groups, titles, ours)
-    made: list[RunLine] = []
+    lines: list[RunLine] = []
     canaries = finished_checks(checks)
     for key, every in groups.items():
         every.sort()
-        shown = every if last is None else every[-last:]
-        runs = _with_canaries(_read([path for _, path in shown], unreadable), canaries)
+        latest = every if last is None else every[-last:]
+        runs = _with_canaries(_read([path for _, path in latest], unreadable), canaries)
         if runs:
-            made.append(RunLine(key[0], titles[key][1], runs, len(every) - len(shown)))
-    made.sort(key=lambda line: line.runs[-1].at, reverse=True)
-    return History(tuple(made), tuple(unreadable))
+            lines.append(RunLine(key[0], titles[key][1], runs, len(every) - len(latest)))
+    lines.sort(key=lambda line: line.runs[-1].at, reverse=True)
+    return History(tuple(lines), tuple(unreadable))
 
 
 def _join_imported(
@@ -185,8 +185,8 @@ def _belongs(meta: RunMeta, within: Path | None) -> bool:
         return False
     if within is None or (meta.source and Path(meta.source).is_relative_to(within)):
         return True
-    asked = meta.settings.get("asked")
-    paths = asked.get("paths") if isinstance(asked, Mapping) else None
+    request = meta.settings.get("asked")
+    paths = request.get("paths") if isinstance(request, Mapping) else None
     if not isinstance(paths, list | tuple) or not paths:
         return False
     # The evals of a folder are run from the folder above: what was named lies in it all the same.

@@ -91,8 +91,8 @@ def classified(run: RunFile) -> list[LabelMatrix]:
         for expected, answered in answers:
             pairs.setdefault(trial.variant, []).append((trial.case, expected, answered))
         if not answers and trial.outcome == "error":
-            wanted = plain(trial.expected) if isinstance(trial.expected, str) else ""
-            errors.setdefault(trial.variant, []).append((trial.case, wanted))
+            label = plain(trial.expected) if isinstance(trial.expected, str) else ""
+            errors.setdefault(trial.variant, []).append((trial.case, label))
     stopped, groups = run.meta.status == "decided", run.groups()
     return [
         _of(variant, pairs[variant], errors.get(variant, ()), groups[variant], stopped=stopped)
@@ -116,7 +116,9 @@ def _of(
     stopped: bool,
 ) -> LabelMatrix:
     matrix = LabelMatrix(variant, errors=len(errors))
-    right = {expected for _, expected, _ in pairs} | {wanted for _, wanted in errors if wanted}
+    right = {expected for _, expected, _ in pairs} | {
+        expected for _, expected in errors if expected
+    }
     for label in right:
         matrix.precision[label] = Decisions(stopped=stopped, each=True, groups=groups)
         matrix.recall[label] = Decisions(stopped=stopped, groups=groups)
@@ -126,15 +128,15 @@ def _of(
         matrix.recall[expected].add(case, answered == expected)
         if answered is not None:
             matrix.precision[answered].add(case, answered == expected)
-    for case, wanted in errors:  # it may have been answered with any label
+    for case, expected in errors:  # it may have been answered with any label
         for label in right:
-            own = label == wanted or not wanted
+            own = label == expected or not expected
             if own:
                 matrix.recall[label].add_error(
-                    case, worst="fail", best="pass" if wanted else "none"
+                    case, worst="fail", best="pass" if expected else "none"
                 )
             matrix.precision[label].add_error(
-                case, worst="none" if label == wanted else "fail", best="pass" if own else "none"
+                case, worst="none" if label == expected else "fail", best="pass" if own else "none"
             )
     return matrix
 
@@ -217,7 +219,7 @@ def _worth(one: LabelMatrix, qs: Mapping[str, float]) -> str:
 
 def _table(one: LabelMatrix, width: int) -> list[str]:
     labels = one.labels
-    shown = labels[:MOST_LABELS]
+    listed = labels[:MOST_LABELS]
     across = one.answers
     rows = [
         [
@@ -225,15 +227,15 @@ def _table(one: LabelMatrix, width: int) -> list[str]:
             _share(one.recall[label].share),
             _share(one.precision[label].share),
         ]
-        for label in shown
+        for label in listed
     ]
-    counts = [[f"{one.matrix[label, other]:,}" for other in across] for label in shown]
+    counts = [[f"{one.matrix[label, other]:,}" for other in across] for label in listed]
     heads = [_named(other, 10) for other in across]
     cells = [[row[0], *numbers, *row[1:]] for row, numbers in zip(rows, counts, strict=True)]
     table = [["", *heads, "recall", "precision"], *cells]
     wide = [max(columns(row[i]) for row in table) for i in range(len(table[0]))]
     if len(across) > COUNTED or sum(wide) + 3 * len(wide) > width:
-        mistakes = [_mistakes(one, label) for label in shown]
+        mistakes = [_mistakes(one, label) for label in listed]
         table = [["", "recall", "precision", "answered instead"]]
         table += [[*row, instead] for row, instead in zip(rows, mistakes, strict=True)]
         wide = [max(columns(row[i]) for row in table) for i in range(len(table[0]))]
@@ -241,8 +243,8 @@ def _table(one: LabelMatrix, width: int) -> list[str]:
         clip("  " + "   ".join(padded(cell, wide[i]) for i, cell in enumerate(row)).rstrip(), width)
         for row in table
     ]
-    if len(labels) > len(shown):
-        lines.append(f"  … and {count(len(labels) - len(shown), 'label')} more, in --json")
+    if len(labels) > len(listed):
+        lines.append(f"  … and {count(len(labels) - len(listed), 'label')} more, in --json")
     return lines
 
 

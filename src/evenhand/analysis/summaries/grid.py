@@ -105,7 +105,7 @@ class Grid:
         name = self.case_name(trial)
         return f"{self.names[trial.variant]} · {name}" if len(self.names) > 1 else name
 
-    def told(self, variant: int, text: str) -> str:
+    def line(self, variant: int, text: str) -> str:
         """What is told of a column, after what it is called."""
         return ": ".join(filter(None, (self.names[variant], text)))
 

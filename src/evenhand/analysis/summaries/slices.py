@@ -77,10 +77,10 @@ def tested_slices(run: RunFile) -> dict[str, list[Slice]]:
             if own:
                 rates.append((tag, _rate(run.meta, variant, own, groups[variant])))
                 ps.append(_p(own, column, groups[variant]))
-    found: dict[str, list[Slice]] = {}
+    by_tag: dict[str, list[Slice]] = {}
     for (tag, rate), q in zip(rates, benjamini_hochberg(ps), strict=True):
-        found.setdefault(tag, []).append(Slice(rate, q))
-    return found
+        by_tag.setdefault(tag, []).append(Slice(rate, q))
+    return by_tag
 
 
 def _p(own: Mapping[str, Tally], column: Mapping[str, Tally], groups: Groups) -> float:
@@ -134,10 +134,10 @@ def slice_lines(run: RunFile, labels: Sequence[str], width: int) -> list[str]:
 
     A line for each tag, in it the columns side by side: in as many blocks as the width takes, numbers never cut.
     """
-    found = tested_slices(run)
-    if not found:
+    every = tested_slices(run)
+    if not every:
         return []
-    by_tag = {tag: {one.rate.variant: one.rate for one in each} for tag, each in found.items()}
+    by_tag = {tag: {one.rate.variant: one.rate for one in each} for tag, each in every.items()}
     variants = sorted({variant for rates in by_tag.values() for variant in rates})
     tags = list(by_tag)[:MOST_SHOWN]
     several = len(labels) > 1
@@ -164,7 +164,7 @@ def slice_lines(run: RunFile, labels: Sequence[str], width: int) -> list[str]:
     )
     if left:
         lines.append(f"  … and {left:,} more, in --json")
-    return [*lines, *(folded(_worth(found, labels), width, "  "))]
+    return [*lines, *(folded(_worth(every, labels), width, "  "))]
 
 
 def _without_counts(rates: Sequence[Rate]) -> list[str]:
@@ -182,7 +182,7 @@ def _cells(
     return [padded(cell, wide) for cell in cells]
 
 
-def _worth(found: Mapping[str, Sequence[Slice]], labels: Sequence[str]) -> str:
+def _worth(by_tag: Mapping[str, Sequence[Slice]], labels: Sequence[str]) -> str:
     """How many tags there are, and which of them say more than the extremes of so many do by chance."""
     several = len(labels) > 1
     entries = [
@@ -192,11 +192,11 @@ def _worth(found: Mapping[str, Sequence[Slice]], labels: Sequence[str]) -> str:
             one.rate.share.least,
             one.q,
         )
-        for tag, each in found.items()
+        for tag, each in by_tag.items()
         for one in each
         if one.rate.share
     ]
-    number = count(len(found), "tag") + (f" × {len(labels)} variants" if several else "")
+    number = count(len(by_tag), "tag") + (f" × {len(labels)} variants" if several else "")
     return worth_of_extremes(number, entries)
 
 

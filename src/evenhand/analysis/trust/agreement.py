@@ -117,7 +117,7 @@ def _of_strata(
 ) -> Agreement:
     of_all = case_labels(people, metric.items, strata)
     effects = effects_of(metric.items, of_all, same_trials=True)
-    found, random_p = weights(metric.items, people, strata, effects)
+    whole, random_p = weights(metric.items, people, strata, effects)
     by_variant: dict[int, Weighted] = {}
     labels: dict[int, Sequence[CaseLabel]] = {}
     for variant, own in _by_variant(metric.items, people).items():
@@ -126,14 +126,14 @@ def _of_strata(
         labels[variant] = case_labels(own, items, strata)
     return Agreement(
         verdicts=v,
-        tpr=found.tpr,
-        tnr=found.tnr,
-        kappa=found.kappa,
-        ac1=found.ac1,
-        rho2=found.rho2,
-        corrected=corrected_by_strata(found.uniform, v.passed, v.items, effects=effects),
+        tpr=whole.tpr,
+        tnr=whole.tnr,
+        kappa=whole.kappa,
+        ac1=whole.ac1,
+        rho2=whole.rho2,
+        corrected=corrected_by_strata(whole.uniform, v.passed, v.items, effects=effects),
         random_p=random_p,
-        weighted=found,
+        weighted=whole,
         by_variant=by_variant,
         effects=effects,
         labels=labels,

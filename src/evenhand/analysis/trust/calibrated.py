@@ -137,8 +137,8 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
         return []
     if run.meta.is_judge_check:
         return []
-    kept, draws = read_calibration(place_of(run.meta)), run.draws()
-    judged = judgements(run, verdicts_only=not (kept or draws))
+    known, draws = read_calibration(place_of(run.meta)), run.draws()
+    judged = judgements(run, verdicts_only=not (known or draws))
     own = (
         {(judge.metric, judge.model): judge for judge in calibrations(run, judged)} if draws else {}
     )
@@ -146,7 +146,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     rates: list[JudgedRate] = []
     for key, metric in judged.metrics.items():
         judge = own.get(key)
-        file = kept.get(key)
+        file = known.get(key)
         if judge is not None and judge.verdicts.labels:
             own_rates = _rates(
                 run.meta,
@@ -187,7 +187,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
             rates += _with_means(of_file, _means_of_file(place, metric, file, same))
         else:
-            rates += _rates(run.meta, metric, {}, None, "missing", _other_judge(metric, kept))
+            rates += _rates(run.meta, metric, {}, None, "missing", _other_judge(metric, known))
     return rates
 
 
@@ -218,10 +218,10 @@ def judged_rows(run: RunFile) -> list[dict[str, Any]]:
 
 
 def _other_judge(
-    metric: JudgedMetric, kept: Mapping[tuple[str, str], KeptJudge]
+    metric: JudgedMetric, known: Mapping[tuple[str, str], KeptJudge]
 ) -> tuple[str, ...]:
     """Another judge was calibrated under this metric."""
-    return ("judge model",) if any(name == metric.metric for name, _ in kept) else ()
+    return ("judge model",) if any(name == metric.metric for name, _ in known) else ()
 
 
 def _same_variants(

@@ -86,11 +86,11 @@ class CanaryAnswers(MutableRecord, kw_only=True):
     @property
     def rate(self) -> Estimate | None:
         """The share of canaries that it is right on, with its exact 95 % interval; None for none."""
-        asked = len(self.right)
-        if not asked:
+        n = len(self.right)
+        if not n:
             return None
         correct = sum(self.right.values())
-        return Estimate(correct / asked, *clopper_pearson(correct, asked))
+        return Estimate(correct / n, *clopper_pearson(correct, n))
 
     def row(self) -> dict[str, Any]:
         """The judge's answers in the keys of `evenhand.canary/1`."""

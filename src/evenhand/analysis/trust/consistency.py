@@ -43,8 +43,8 @@ def questions(trial: TrialResult) -> dict[Key, str]:
         model = judge_of(outcome)
         if model:
             output = output or digest(encode(trial.output))
-            asked = outcome.rests_on[0][0] if outcome.rests_on else ""
-            part = [outcome.name, instrument_of(outcome), asked, output]
+            call = outcome.rests_on[0][0] if outcome.rests_on else ""
+            part = [outcome.name, instrument_of(outcome), call, output]
             parts.setdefault((metric_of(outcome), model), []).append(part)
     return {key: digest(encode(part)) for key, part in parts.items()}
 
@@ -106,8 +106,8 @@ def _votes(run: RunFile, metrics: Mapping[Key, JudgedMetric]) -> dict[Key, Votes
                 continue
             question_here = f"{trial.variant} {question}"
             members = _members(trial, key)
-            for member, said in members or [("", passed)]:
-                votes[key][trial.case, question_here, member].append(said)
+            for member, verdict in members or [("", passed)]:
+                votes[key][trial.case, question_here, member].append(verdict)
     return votes
 
 
@@ -122,13 +122,13 @@ def _asked_again(run: RunFile, metrics: Mapping[Key, JudgedMetric]) -> Iterable[
 
 def _members(trial: TrialResult, key: Key) -> list[tuple[str, bool]]:
     """The verdicts of the members that are in a trial's jury more than once, by their names."""
-    said: list[tuple[str, bool]] = []
+    verdicts: list[tuple[str, bool]] = []
     for place, outcome in enumerate(trial.outcomes):
         if (metric_of(outcome), judge_of(outcome)) == key:
             members = _verdicts_of_members(outcome)
             often = Counter(name for name, _ in members)
-            said += [(f"{place} {name}", passed) for name, passed in members if often[name] > 1]
-    return said
+            verdicts += [(f"{place} {name}", passed) for name, passed in members if often[name] > 1]
+    return verdicts
 
 
 def _verdicts_of_members(outcome: Outcome) -> list[tuple[str, bool]]:
@@ -145,14 +145,14 @@ def _verdicts_of_members(outcome: Outcome) -> list[tuple[str, bool]]:
 
 def _repeats(votes: Votes) -> Audit:
     by_case: defaultdict[str, list[float]] = defaultdict(list)
-    for (case, *_), said in votes.items():
-        if len(said) > 1:
-            by_case[case].append(_agreement(said))
+    for (case, *_), verdicts in votes.items():
+        if len(verdicts) > 1:
+            by_case[case].append(_agreement(verdicts))
     again = [share for shares in by_case.values() for share in shares]
-    found = mean_on_scale([(sum(s), len(s)) for s in by_case.values()], (0.0, 1.0))
-    if found is None:
+    mean = mean_on_scale([(sum(s), len(s)) for s in by_case.values()], (0.0, 1.0))
+    if mean is None:
         return not_applicable("repeats", "it was not asked the same question twice")
-    share = Estimate(*found)
+    share = Estimate(*mean)
     both = sum(one < 1 for one in again)
     words = (
         f"the same verdict for {_share(share)} of pairs of answers to the same question; "
@@ -168,9 +168,9 @@ def _repeats(votes: Votes) -> Audit:
     )
 
 
-def _agreement(said: Sequence[bool]) -> float:
+def _agreement(verdicts: Sequence[bool]) -> float:
     """The share of pairs of verdicts that are the same."""
-    n, passed = len(said), sum(said)
+    n, passed = len(verdicts), sum(verdicts)
     return 1 - 2 * passed * (n - passed) / (n * (n - 1))
 
 

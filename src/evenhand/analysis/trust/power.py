@@ -161,10 +161,10 @@ def _of_two(first: _Column, second: _Column, cases: Sequence[str], groups: Group
         doi:10.1214/aoms/1177730196): it has no bias, and less variance than one pair of each case.
     """
     pairs = [(case, _disagree(first[case], second[case])) for case in cases]
-    found = mean_on_scale(((fmean(each), 1) for each in together(pairs, groups)), SHARES)
-    if found is None:
+    mean = mean_on_scale(((fmean(each), 1) for each in together(pairs, groups)), SHARES)
+    if mean is None:
         return _Likeness()
-    differing, low, high = found
+    differing, low, high = mean
     one, two = (fmean(_mean(column[case]) for case in cases) for column in (first, second))
     alike, least, most = (correlation(one, two, share) for share in (differing, high, low))
     ends = None if least is None or most is None else (least, most)
@@ -180,12 +180,10 @@ def _of_one(columns: Sequence[_Column], rate: float, groups: Groups) -> _Likenes
         if len(tries) > 1
     ]
     # Of two repeats that differ, two times the variance is 1; of more it is less, so a half is no end.
-    found = mean_on_scale(((fmean(each), 1) for each in together(pairs, groups)), SHARES)
-    if found is None:
+    mean = mean_on_scale(((fmean(each), 1) for each in together(pairs, groups)), SHARES)
+    if mean is None:
         return _Likeness()
-    alike, least, most = (
-        correlation(rate, rate, share) for share in (found[0], found[2], found[1])
-    )
+    alike, least, most = (correlation(rate, rate, share) for share in (mean[0], mean[2], mean[1]))
     return _Likeness(None, alike, None if least is None or most is None else (least, most))
 
 
@@ -392,26 +390,26 @@ class Power(Record, frozen=True):
 
     def _label_line(self, judge: JudgeWorth) -> str:
         name = f"{safe(judge.metric)}: " if judge.metric else ""
-        wanted = f"±{self.half_width * 100:g} points"
+        size = f"±{self.half_width * 100:g} points"
         labels, alone = self.labels(judge)
         if labels is None and judge.repeated:
             return (
-                f"{name}not even a label for each of {count(judge.cases or 0, 'judged case')} brings {wanted}: "
+                f"{name}not even a label for each of {count(judge.cases or 0, 'judged case')} brings {size}: "
                 "judge more cases"
             )
         if labels is None:
             return (
-                f"{name}not even a label for each of {count(judge.judged or 0, 'judged output')} brings {wanted}: "
+                f"{name}not even a label for each of {count(judge.judged or 0, 'judged output')} brings {size}: "
                 "judge more outputs"
             )
         each = ", each of another case," if judge.repeated else ""
         if judge.rho2 is None:
             return (
-                f"{name}{count(labels, 'label')}{each} bring {wanted}, fewer if the judge is good; "
+                f"{name}{count(labels, 'label')}{each} bring {size}, fewer if the judge is good; "
                 "30 labels tell how good it is"
             )
         return (
-            f"{name}{count(labels, 'label')}{each} bring {wanted} with this judge (ρ² {judge.rho2:.2f}), "
+            f"{name}{count(labels, 'label')}{each} bring {size} with this judge (ρ² {judge.rho2:.2f}), "
             f"{alone:,} without it"
         )
 

@@ -261,16 +261,16 @@ def _calibrated(
     run: RunFile, pairs: ComparedPairs, judged: Judgements, rule: str
 ) -> RankingCalibration:
     labels, judge = ranking_labels(run, pairs), judge_of_pairs(run, pairs)
-    said = [(_peoples_side(label), _judges_side(label)) for label in labels.pairs]
+    sides = [(_peoples_side(label), _judges_side(label)) for label in labels.pairs]
     return RankingCalibration(
         name=pairs.name,
         model=pairs.model,
         pairs=len(pairs.judged),
         labels=labels,
         trust=trust_in(pairs, labels.pairs),
-        agreement=rate_of(sum(a == b for a, b in said), len(said)),
-        kappa=kappa(said),
-        ac1=ac1(said),
+        agreement=rate_of(sum(a == b for a, b in sides), len(sides)),
+        kappa=kappa(sides),
+        ac1=ac1(sides),
         rho2=replaced_share([(_peoples_side(one), _judges_share(one)) for one in labels.pairs]),
         bound=bound_to(judge, judged, rule),
         systems={variant: judged.parts.system_of(variant) for variant in sorted(pairs.variants)},

@@ -167,13 +167,13 @@ def _means(
 ) -> Iterator[Held]:
     """The mean of a metric, in each column that has it."""
     # An eval that measures it in no trial that came to an end is none that it is required of.
-    asked = {v: column for v, column in columns.items() if column.values or not column.without}
-    if not any(column.values for column in asked.values()):
-        errors = missing + sum(column.errors for column in asked.values())
+    measuring = {v: column for v, column in columns.items() if column.values or not column.without}
+    if not any(column.values for column in measuring.values()):
+        errors = missing + sum(column.errors for column in measuring.values())
         yield Held(requirement=required, variant=None, state="open", errors=errors, there=there)
         return
-    scales = [_scale(column) for column in asked.values() if column.values]
-    for variant, column in asked.items():
+    scales = [_scale(column) for column in measuring.values() if column.values]
+    for variant, column in measuring.items():
         scale = _scale(column) if column.values else next(filter(None, scales), None)
         errors = column.errors + missing
         each = ((written_case(case), of_case) for case, of_case in column.cases.items())

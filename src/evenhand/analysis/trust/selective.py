@@ -79,11 +79,11 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
     @property
     def note(self) -> str:
         """That it holds for this run alone, where labels are of repeated cases; otherwise empty."""
-        found = self.acceptance
-        if found is None or self.cases == found.labelled:
+        acceptance = self.acceptance
+        if acceptance is None or self.cases == acceptance.labelled:
             return ""
         return (
-            f"this holds for the outputs of this run: the {found.labelled:,} labels among them are of"
+            f"this holds for the outputs of this run: the {acceptance.labelled:,} labels among them are of"
             f" {count(self.cases, 'case')}, and say less of other cases"
         )
 
@@ -93,16 +93,16 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Any]:
         """What the judge may decide, as a JSON-ready dict."""
-        found = self.acceptance
+        acceptance = self.acceptance
         return {
             "risk": self.risk,
             "confidence": 1 - DELTA,
-            "accepted": 0 if found is None else found.accepted,
+            "accepted": 0 if acceptance is None else acceptance.accepted,
             "items": self.items,
-            "threshold": None if found is None else found.threshold,
-            "labelled": 0 if found is None else found.labelled,
-            "wrong": 0 if found is None else found.wrong,
-            "cases": 0 if found is None else self.cases,
+            "threshold": None if acceptance is None else acceptance.threshold,
+            "labelled": 0 if acceptance is None else acceptance.labelled,
+            "wrong": 0 if acceptance is None else acceptance.wrong,
+            "cases": 0 if acceptance is None else self.cases,
         }
 
 

@@ -47,7 +47,7 @@ class CaseSample:
                 whole.add(case, aspect, part)
         return whole
 
-    def kept(self) -> SampledCases:
+    def sample(self) -> SampledCases:
         """The sample, as a file keeps it."""
         return {
             case[:_LETTERS]: {

@@ -162,20 +162,20 @@ def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[Co
     """
     if run.by_outcome:
         return []
-    shown = {i for i, totals in enumerate(run.by_variant()) if totals.trials}
+    present = {i for i, totals in enumerate(run.by_variant()) if totals.trials}
     by_name: dict[str, ComparedPairs] = {}
     for trial in run.measuring(SIGN) if places is None else run.at(places):
         for outcome in trial.outcomes:
             for other, orders in _pairs(outcome):
-                if other in shown and other != trial.variant:
+                if other in present and other != trial.variant:
                     one = by_name.setdefault(outcome.name, ComparedPairs(name=outcome.name))
                     one.add(trial, other, orders)
                     one.criteria.add(criteria_of(outcome))
-    found = [one for _, one in sorted(by_name.items()) if one.answers or one.missing]
-    if found and run.totals().errors:
-        for one in found:
+    rankings = [one for _, one in sorted(by_name.items()) if one.answers or one.missing]
+    if rankings and run.totals().errors:
+        for one in rankings:
             one.add_absent(run.trials())
-    return found
+    return rankings
 
 
 def _pairs(outcome: Outcome) -> Iterator[tuple[int, list[object]]]:

@@ -24,11 +24,11 @@ def drawn_within_strata(strata: Sequence[Verdicts]) -> float:
     >>> round(drawn_within_strata([Verdicts(60, 0, 5, 35, 465, 1000)]), 6)
     0.000123
     """
-    distribution, seen = [1.0], 0
+    distribution, passed = [1.0], 0
     for s in strata:
-        seen += s.both_pass + s.excused
+        passed += s.both_pass + s.excused
         distribution = _sum_of(distribution, _passes_drawn(s))
-    own = distribution[seen] * (1 + 1e-9)
+    own = distribution[passed] * (1 + 1e-9)
     return min(1.0, math.fsum(p for p in distribution if p <= own))
 
 

@@ -67,7 +67,7 @@ class JudgedMetric(MutableRecord, kw_only=True):
     evals: set[str] = field(default_factory=set[str])
     cases: CaseSample = field(default_factory=CaseSample)
 
-    def asked(self, outcome: Outcome, case: str) -> bool:
+    def add_question(self, outcome: Outcome, case: str) -> bool:
         """Adds what it was asked. False where a jury lacks a member, whose question is not known.
 
         Args:
@@ -208,7 +208,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             key = metric_of(outcome), model
             judge = metrics.setdefault(key, JudgedMetric(metric=key[0], model=key[1]))
             judge.evals.add(parts.eval_of(trial))
-            if judge.asked(outcome, case):
+            if judge.add_question(outcome, case):
                 whole.add(key)
             if (order := _order_effect(outcome)) is not None:
                 judge.orders[order] += 1

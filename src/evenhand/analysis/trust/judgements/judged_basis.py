@@ -119,12 +119,12 @@ class Parts:
         subject = [settings for key in keys for settings in self._subject[key]]
         settings: defaultdict[str, set[str]] = defaultdict(set)
         for key in keys:
-            for model, found in self._judges[key].items():
-                settings[model] |= found
+            for model, digests in self._judges[key].items():
+                settings[model] |= digests
         return Basis(
             system=_digest_of([*systems, *subject]),
             data=_digest_of(case for name in names for case in self._cases[name]),
-            settings={model: _digest_of(found) for model, found in settings.items()},
+            settings={model: _digest_of(digests) for model, digests in settings.items()},
             models=digest(*models, "", *sorted(set(subject)))[:16],
             written=_digest_of(v.prompt_raw for v in variants),
             cases=CaseSample.joined(self._samples[name] for name in names),

@@ -119,8 +119,8 @@ def draw_pairs(run: RunFile, pairs: ComparedPairs, size: int, seed: int) -> Pair
         )
     rng = random.Random(seed)  # noqa: S311 (a draw that can be repeated)
     chosen = rng.sample(left, min(size, len(left)))
-    shown = [(a, b) if rng.random() < 0.5 else (b, a) for a, b in chosen]
-    add_pair_draw(run.path, seed, pairs.name, len(every), shown)
+    orders = [(a, b) if rng.random() < 0.5 else (b, a) for a, b in chosen]
+    add_pair_draw(run.path, seed, pairs.name, len(every), orders)
     with RunFile.open(run.path) as again:
         return again.pair_draws()[-1]
 

@@ -46,7 +46,7 @@ class _Read(MutableRecord):
 def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
     """The labels of a ranking that count: of a pair that several people labelled, what most of them say."""
     draws = [draw for draw in run.pair_draws() if draw.metric == pairs.name]
-    shown = {unordered(pair): pair for draw in draws for pair in draw.pairs}
+    orders = {unordered(pair): pair for draw in draws for pair in draw.pairs}
     labels = {
         pair: by_author
         for (pair, metric), by_author in standing_pair_labels(run.pair_labels()).items()
@@ -58,14 +58,14 @@ def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
     judged = {pair.key: pair for pair in pairs.judged}
     read = _Read()
     for place, by_author in sorted(labels.items()):
-        key, answer = keys.get(place), _plurality(shown.get(place), [*by_author.values()])
+        key, answer = keys.get(place), _plurality(orders.get(place), [*by_author.values()])
         known = judged.get(key[1]) if key is not None else None
         if key is None or known is None or answer is None:
             read.unused += len(by_author)
             continue
         variants, (case, repeat, *_) = key
         del repeat
-        first, second = variants if shown[place] == place else variants[::-1]
+        first, second = variants if orders[place] == place else variants[::-1]
         read.pairs.append(
             LabelledPair(
                 Comparison(case, first, second, answer),
@@ -92,11 +92,11 @@ def pair_keys(
     return keys
 
 
-def _plurality(shown: Pair | None, labels: Sequence[PairLabel]) -> PairAnswer | None:
+def _plurality(order: Pair | None, labels: Sequence[PairLabel]) -> PairAnswer | None:
     """What most people say, in the order in which the pair was drawn; None where they are split, or it wasn't drawn."""
-    if shown is None:
+    if order is None:
         return None
-    answers = Counter[PairAnswer](_answer_for(shown, label) for label in labels)
+    answers = Counter[PairAnswer](_answer_for(order, label) for label in labels)
     (answer, most), *others = answers.most_common()
     return None if others and others[0][1] == most else answer
 

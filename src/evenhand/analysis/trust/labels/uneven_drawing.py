@@ -52,10 +52,10 @@ def draw_unsure(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ())
     groups = _levels({place: sure.get(place, 1.0) for place in places})
     if len(groups) < 2:
         return draw(run, size, seed, metrics)
-    wanted = [math.fsum(map(_spread, (sure.get(p, 1.0) for p in group))) for group in groups]
+    needs = [math.fsum(map(_spread, (sure.get(p, 1.0) for p in group))) for group in groups]
     shares = [
-        (1 - FLOOR) * part / math.fsum(wanted) + FLOOR * len(group) / len(places)
-        for part, group in zip(wanted, groups, strict=True)
+        (1 - FLOOR) * part / math.fsum(needs) + FLOOR * len(group) / len(places)
+        for part, group in zip(needs, groups, strict=True)
     ]
     names = [_level_name([sure.get(place, 1.0) for place in group]) for group in groups]
     return _draw(
