@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
 from evenhand.cli.replaying import AGE
 from evenhand.core.errors import UsageError
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from evenhand.engine.batches.lane import BatchPolicy
     from evenhand.engine.door import Settings
 
-F = TypeVar("F", bound=Callable[..., object])
-
-_OPTIONS = (
+batch_options = OptionSet(
     click.option(
         "--detach",
         is_flag=True,
@@ -51,13 +50,7 @@ _OPTIONS = (
         help="Look at the batches every SECONDS.  [default: 5, and up to 60 with time]",
     ),
 )
-
-
-def batch_options(command: F) -> F:
-    """Adds the options that say how batches are used; `policy_of` understands them."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""How batches are used; `policy_of` understands them."""
 
 
 def taken(options: dict[str, Any]) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
 from evenhand.cli.prompt_lookup import in_json, plain, prompt_named, say
 from evenhand.cli.streams import tell
@@ -19,32 +19,25 @@ from evenhand.core.ranges import SECONDS
 if TYPE_CHECKING:
     from evenhand.doors.prompt_directories.sending import Rendered
 
-F = TypeVar("F", bound=Callable[..., object])
 
-
-def _filling(command: F) -> F:
-    """The options that say what a prompt is filled in with."""
-    for option in reversed(
-        (
-            click.argument("id_", metavar="ID", shell_complete=complete_prompts),
-            click.option("--case", default="", metavar="NAME", help="Use the inputs of this case."),
-            click.option(
-                "--var",
-                "pairs",
-                multiple=True,
-                metavar="NAME=VALUE",
-                help="Override an input of the case; guard.sh overrides both.",
-            ),
-            click.option(
-                "--var-file",
-                type=click.Path(path_type=Path),
-                metavar="FILE",
-                help="Pass the text of FILE as the variable file_contents.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+_filling = OptionSet(
+    click.argument("id_", metavar="ID", shell_complete=complete_prompts),
+    click.option("--case", default="", metavar="NAME", help="Use the inputs of this case."),
+    click.option(
+        "--var",
+        "pairs",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Override an input of the case; guard.sh overrides both.",
+    ),
+    click.option(
+        "--var-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Pass the text of FILE as the variable file_contents.",
+    ),
+)
+"""What a prompt is filled in with."""
 
 
 @click.command(short_help="Render a prompt and print it.")

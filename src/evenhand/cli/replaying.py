@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.grouped import OptionSet
 from evenhand.core.ages import age_s
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
     from evenhand.engine.door import Settings
     from evenhand.store.recordings import RecordedFrom, Recordings
-
-F = TypeVar("F", bound=Callable[..., object])
 
 
 class Age(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (it takes none before 8.5)
@@ -45,7 +44,7 @@ AGE = Age()
 _THAT_RUN = "-"
 """Of `--replay-or-ask` without a value: what `--replay` names."""
 
-_OPTIONS = (
+replaying_options = OptionSet(
     click.option(
         "--replay",
         metavar="RUN|FILE",
@@ -67,13 +66,7 @@ _OPTIONS = (
         help="Refuse recordings that are older, e.g. 30d.  [default: as a cassette says]",
     ),
 )
-
-
-def replaying_options(command: F) -> F:
-    """Adds the options that say what is replayed; `ReplayRequest.of` understands them."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""What is replayed; `ReplayRequest.of` understands them."""
 
 
 class ReplayRequest(Record, frozen=True):

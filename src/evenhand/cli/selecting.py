@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
 from evenhand.core.ranges import MILLISECONDS, REPEATS, ROWS, SEED
 from evenhand.scorers.rag.definitions import SYSTEMS
@@ -17,9 +18,7 @@ from evenhand.scorers.rag.definitions import SYSTEMS
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
 
-F = TypeVar("F", bound=Callable[..., object])
-
-_WHICH = (
+selecting = OptionSet(
     click.option(
         "-c",
         "--config",
@@ -128,9 +127,6 @@ _WHICH = (
         help="Run only the case called NAME (prompt directories).",
     ),
     click.option("--repeat", type=Number(REPEATS), metavar="N", help="Repeat each case N times."),
-)
-
-_OVER = (
     click.option(
         "-p",
         "--prompts",
@@ -217,9 +213,10 @@ _OVER = (
         help="Call every prompt function with promptfoo's single context argument.",
     ),
 )
+"""What is run, and what goes over it. They come as one dict, which `asked_for` understands."""
 
 
-_ANSWERING = (
+answering = OptionSet(
     click.option(
         "--strict",
         is_flag=True,
@@ -243,29 +240,15 @@ _ANSWERING = (
         help="Ask this model instead of those that the eval sets name.",
     ),
 )
+"""Who answers, and by which rules; `asked_for` understands them."""
 
 
-def stop_when_decided(command: F) -> F:
-    """Adds the option that ends a run before its last case."""
-    return click.option(
-        "--stop-when-decided",
-        is_flag=True,
-        help="Run the cases in random order, and stop as soon as the verdict is decided.",
-    )(command)
-
-
-def answering(command: F) -> F:
-    """Adds the options that say who answers, and by which rules; `asked_for` understands them, too."""
-    for option in reversed(_ANSWERING):
-        command = option(command)
-    return command
-
-
-def selecting(command: F) -> F:
-    """Adds the options that say what is run to a command. They come as one dict, which `asked_for` understands."""
-    for option in reversed((*_WHICH, *_OVER)):
-        command = option(command)
-    return command
+stop_when_decided = click.option(
+    "--stop-when-decided",
+    is_flag=True,
+    help="Run the cases in random order, and stop as soon as the verdict is decided.",
+)
+"""Ends a run before its last case."""
 
 
 def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evenhand.cli.exits import code_for, failed_code
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.notifying import notifying
 from evenhand.cli.numbers import Number
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from evenhand.core.run import RunStatus, VerdictWord
     from evenhand.engine.door import Settings
 
-F = TypeVar("F", bound=Callable[..., object])
-
-_SPENDING = (
+spending_options = OptionSet(
     click.option(
         "-j",
         "--concurrency",
@@ -51,8 +49,10 @@ _SPENDING = (
         help="Time limit for one call of your own code.  [default: 60; 600 in eval sets]",
     ),
 )
+"""What may be spent, and how fast."""
 
-_LOOKS = (
+session_options = OptionSet(
+    spending_options,
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
     click.option(
         "--calls",
@@ -79,21 +79,9 @@ _LOOKS = (
         is_flag=True,
         help="Exit with 100 if trials failed, as promptfoo does.",
     ),
+    notifying,
 )
-
-
-def spending_options(command: F) -> F:
-    """Adds the options that say what may be spent, and how fast."""
-    for option in reversed(_SPENDING):
-        command = option(command)
-    return command
-
-
-def session_options(command: F) -> F:
-    """Adds the options that say what may be spent, what is printed, and how it exits; `Session.of` understands them."""
-    for option in reversed((*_SPENDING, *_LOOKS, notifying)):
-        command = option(command)
-    return command
+"""What may be spent, what is printed, and how it exits; `Session.of` understands them."""
 
 
 class Session(Record, frozen=True, kw_only=True):

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 import msgspec
 
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.run_request import Asked
-from evenhand.cli.session import F, Session, spending_options
+from evenhand.cli.session import Session, spending_options
 from evenhand.cli.settling import SCRIPTED, Request, safe_text, settle, settled
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
@@ -83,13 +84,12 @@ class StudyPlan(Record, frozen=True):
         return self.make()
 
 
-def study_options(command: F) -> F:
-    """Adds what every study takes: what may be spent and how fast, --json, and --no-progress."""
-    as_json = click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON document to stdout."
-    )
-    quiet = click.option("--no-progress", is_flag=True, help="Don't print progress.")
-    return spending_options(as_json(quiet(command)))
+study_options = OptionSet(
+    spending_options,
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
+    click.option("--no-progress", is_flag=True, help="Don't print progress."),
+)
+"""What every study takes: what may be spent and how fast, --json, and --no-progress."""
 
 
 def begin_study(study: Study, key: str, record: Mapping[str, Any], options: dict[str, Any]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -12,11 +12,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from evenhand.core.run import RunMeta
-
-F = TypeVar("F", bound="Callable[..., object]")
 _CALLED = {"paths": "the files", "failing": "the outcomes of", "definitions": "definitions of"}
 _NOT_RUN = frozenset(
     {"version", "selection", "at_least", "strict", "strict_prompts", "tag", "case", "names"}
@@ -25,13 +21,12 @@ _PLACES = ("source", "replay", "gate", "skill", "probe", "canaries", "tryout", "
 _LONGEST = 300
 
 
-def trust_option(command: F) -> F:
-    """Adds `--trust`, which lets a run that was made elsewhere say what is run."""
-    return click.option(
-        "--trust",
-        is_flag=True,
-        help="Run what the file of a run that was made elsewhere names: its paths, models and programs.",
-    )(command)
+trust_option = click.option(
+    "--trust",
+    is_flag=True,
+    help="Run what the file of a run that was made elsewhere names: its paths, models and programs.",
+)
+"""Lets a run that was made elsewhere say what is run."""
 
 
 def look_at_origin(meta: RunMeta, *, trust: bool) -> None:
