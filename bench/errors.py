@@ -15,8 +15,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import cast
 
-from evenhand.analysis.comparison.case_ids import CaseIds
-from evenhand.analysis.comparison.case_values import PASSED, ColumnCases, Measured, Seen
+from evenhand.analysis.comparison.case_values import PASSED, CaseIds, ColumnCases, Measured, Seen
 from evenhand.analysis.comparison.pairing import paired, with_verdicts
 from evenhand.analysis.comparison.variants import sentences
 from evenhand.analysis.summaries.grid import Grid

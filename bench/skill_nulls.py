@@ -9,8 +9,7 @@ import random
 import sys
 from collections import Counter
 
-from evenhand.analysis.comparison.case_ids import CaseIds
-from evenhand.analysis.comparison.case_values import ColumnCases, Measured, Seen
+from evenhand.analysis.comparison.case_values import CaseIds, ColumnCases, Measured, Seen
 from evenhand.analysis.comparison.pairing import paired, with_verdicts
 from evenhand.wings.coding_agents.skills.effect import DECIDES, word_of
 

@@ -21,7 +21,7 @@ from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, settings_for, spending_options
 from evenhand.cli.settling import safe_text, settled
-from evenhand.cli.streams import printing, tell
+from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import EvenhandError, NothingSelected, UsageError
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import MARGIN
@@ -517,14 +517,11 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
     from evenhand.render.screen import takes_colors, width_of
 
     code = code_for_gate(gate, signal, undecided or "")
-    with printing():
-        if session.as_json:
-            from evenhand.core.wording.json_text import json_text, writer
-
-            writer(sys.stdout)(json_text(document(gate)) + "\n")
-        else:
-            ink = Ink(takes_colors(sys.stdout))
-            text = lines(gate, ink, width_of(sys.stdout))
+    if session.as_json:
+        say_json(document(gate))
+    else:
+        text = lines(gate, Ink(takes_colors(sys.stdout)), width_of(sys.stdout))
+        with printing():
             put(sys.stdout, "".join(f"{line}\n" for line in text))
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
         tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")

@@ -9,7 +9,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
-from evenhand.cli.streams import printing
+from evenhand.cli.streams import printing, say_json
 from evenhand.core.ranges import Range
 
 SHARE = Range(0, 1)
@@ -93,11 +93,9 @@ def power(
 
             pilot = replace(pilot, differing=differing, alike=None, alike_range=None)
     answers = Power(pilot, difference, half_width)
+    if as_json:
+        say_json(answers.document())
+        return 0
     with printing():
-        if as_json:
-            from evenhand.core.wording.json_text import json_text, writer
-
-            writer(sys.stdout)(json_text(answers.document()) + "\n")
-        else:
-            put(sys.stdout, "".join(f"{line}\n" for line in answers.lines()))
+        put(sys.stdout, "".join(f"{line}\n" for line in answers.lines()))
     return 0

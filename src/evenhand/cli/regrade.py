@@ -16,7 +16,7 @@ from evenhand.cli.replaying import ReplayRequest
 from evenhand.cli.run_and_report import notified
 from evenhand.cli.session import Session, exit_code, session_options, settings_for
 from evenhand.cli.settling import safe_text, settled
-from evenhand.cli.streams import printing, tell
+from evenhand.cli.streams import printing, say_json, tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,8 +120,4 @@ def print_json(run: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> 
         run: The new run.
         comparison: It and the old one; None where they have nothing in common.
     """
-    from evenhand.core.wording.json_text import json_text, writer
-
-    row = {"schema": "evenhand.regrade/1", "run": run, "comparison": comparison}
-    with printing():
-        writer(sys.stdout)(json_text(row) + "\n")
+    say_json({"schema": "evenhand.regrade/1", "run": run, "comparison": comparison})

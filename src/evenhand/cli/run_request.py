@@ -11,7 +11,7 @@ option that is renamed or means something else needs one, and `Asked.again` has 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from evenhand.cli.option_checks import CONFIGS, EVALS, PROMPTS, refuse
+from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.malformed import shape_fault
@@ -32,11 +33,16 @@ if TYPE_CHECKING:
     from evenhand.doors.prompt_directories.library import Library
 
 
+_REASONS = {1: "fail", 2: "error"}
+"""What promptfoo's `failureReason` says."""
+
+
 class Failing(Record, frozen=True):
     """The tests that came to some of these outcomes in an earlier run.
 
     Attributes:
         path: The run's file, or a JSON file of promptfoo's results.
+        outcomes: Which.
     """
 
     path: str
@@ -47,10 +53,38 @@ class Failing(Record, frozen=True):
 
         Raises:
             UsageError: The file holds no results.
+            StoreError: It is a run file that cannot be read.
         """
-        from evenhand.cli.failed_cases import failed_cases
+        from evenhand.core.case import case_id
+        from evenhand.store.runfile import RunFile
 
-        return failed_cases(Path(self.path), self.outcomes)
+        path = Path(self.path)
+        if path.suffix == ".json":
+            return frozenset(case_id(variables) for variables in self._of_promptfoo(path))
+        with RunFile.open(path) as run:
+            return frozenset(
+                trial.case.partition("#")[0]
+                for trial in run.outcomes()
+                if trial.outcome in self.outcomes
+            )
+
+    def _of_promptfoo(self, path: Path) -> Iterator[Mapping[str, Any]]:
+        """The variables of the tests in a JSON file of promptfoo's results."""
+        try:
+            document: Any = decode(path.read_bytes())
+            for row in document["results"]["results"]:
+                outcome = (
+                    "pass" if row.get("success") else _REASONS.get(row.get("failureReason", 1))
+                )
+                if outcome in self.outcomes:
+                    yield row["vars"]
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise UsageError(
+                f"{path} holds no results of promptfoo's: it needs results.results, a list of objects with vars",
+                hint="Write some with: evenhand run -o results.json, or promptfoo eval -o results.json",
+            ) from None
 
 
 VERSION = 1
@@ -267,10 +301,21 @@ class Asked(Record, frozen=True, kw_only=True):
         return load([Path(path) for path in self.paths], chosen)
 
     def _prompts(self) -> tuple[Library, list[str]] | None:
-        """The prompt directories that are meant; None where something else is."""
-        from evenhand.cli.front_doors import prompts_meant
+        """The prompts that the paths stand for, all of one repository; None where one of them stands for none."""
+        from evenhand.doors.prompt_directories.library import prompts_at
 
-        return prompts_meant(self.paths)
+        library, ids = None, dict[str, None]()
+        for text in self.paths:
+            path = Path(text)
+            # A folder with a promptfoo config is promptfoo's, whatever else it holds.
+            if path.is_dir() and any(path.glob("promptfooconfig.*")):
+                return None
+            prompts = prompts_at(path) if path.exists() else None
+            if prompts is None or (library is not None and prompts[0] != library):
+                return None
+            library = prompts[0]
+            ids.update(dict.fromkeys(prompts[1]))
+        return (library, list(ids)) if library is not None else None
 
     def _registry(self, library: Library, ids: list[str], selection: Selection) -> Plan:
         from evenhand.doors.prompt_directories.plan import load

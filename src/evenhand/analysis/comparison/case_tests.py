@@ -539,9 +539,7 @@ def _prompt_of(metadata: Mapping[str, object]) -> str:
     members = metadata.get("jury")
     if not is_array(members):
         return str(metadata.get("instrument") or "")
-    rows = members
-    each = [one for one in rows if is_mapping(one)]
-    prompts = [str(one.get("instrument") or "") for one in each]
+    prompts = [str(one.get("instrument") or "") for one in members if is_mapping(one)]
     return brief(prompts) if all(prompts) and prompts else ""
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.analysis.comparison.case_ids import CaseIds
 from evenhand.analysis.comparison.case_tests import CaseTests
 from evenhand.analysis.summaries.metrics import described
 from evenhand.core.cluster import cluster_in, copies_among, number_of, shared
+from evenhand.core.numbered import NumberedTexts, PackedTexts
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Outcome, Scale
 from evenhand.core.wording.words import clip, safe
@@ -137,6 +137,26 @@ class Measured:
             self._values, self._states = values, states
         self._places = array("I")
         return starts
+
+
+class CaseIds(NumberedTexts):
+    """The ids of cases, each with its line for people."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names = PackedTexts()
+        """Empty where a case's name is its id."""
+
+    def named(self, case: str, name: str) -> int:
+        """The number of the case with this id. Its first name is kept."""
+        number = self.number(case)
+        if number == len(self._names):
+            self._names.add("" if name == case else name)
+        return number
+
+    def name(self, number: int) -> str:
+        """A case's line for people, as it was first met."""
+        return self._names[number] or self[number]
 
 
 class ColumnCases:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from evenhand.analysis.comparison.case_ids import CaseIds
-from evenhand.analysis.comparison.case_values import PASSED, Seen, read_trials
+from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Seen, read_trials
 from evenhand.analysis.comparison.likeness import Likeness
 from evenhand.core.score import Scale
 from evenhand.core.wording.words import safe

@@ -278,42 +278,23 @@ def _term(query: str, place: TermPlace, names: Names) -> Term:
         if not value.text and not value.quoted:
             raise _WrongError(f"nothing stands after '{query[start : value.end]}'")
     whole = query[start:end]
-    if not name.quoted:
-        field, _, key = name.text.partition(".")
-        if field.lower() == "metadata" and (operator == ":" or not key):
-            return _words(
-                negated,
-                "metadata",
-                key=key,
-                operator=operator,
-                operands=values,
-                names=names,
-                place=place,
-            )
-        field, at, key = name.text.partition("@")
-        if field.lower() == "label" and at and key:
-            return _words(
-                negated,
-                "label",
-                key=key.lower(),
-                operator=operator,
-                operands=values,
-                names=names,
-                place=place,
-            )
-        if name.text.lower() in WORDS:
-            return _words(
-                negated,
-                name.text.lower(),
-                key="",
-                operator=operator,
-                operands=values,
-                names=names,
-                place=place,
-            )
+    named = None if name.quoted else _field(name.text, operator)
+    if named is not None:
+        return _words(negated, *named, operator=operator, operands=values, names=names, place=place)
     return _numbers(
         negated, name, operator=operator, values=values, names=names, whole=whole, place=place
     )
+
+
+def _field(name: str, operator: Operator) -> tuple[str, str] | None:
+    """The field of words that a name means, and the key after it; None for a number."""
+    field, _, key = name.partition(".")
+    if field.lower() == "metadata" and (operator == ":" or not key):
+        return "metadata", key
+    field, at, key = name.partition("@")
+    if field.lower() == "label" and at and key:
+        return "label", key.lower()
+    return (name.lower(), "") if name.lower() in WORDS else None
 
 
 def _read(query: str, start: int, end: int, stop: Callable[[int], bool]) -> _Word:

@@ -132,11 +132,7 @@ def _hint(word: str, known: Iterable[str]) -> str:
 
 
 def _json(value: float) -> str:
-    return (
-        {True: "true", False: "false"}.get(value, str(value))
-        if isinstance(value, bool)
-        else str(value)
-    )
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _failing(trial: TrialResult) -> list[str]:

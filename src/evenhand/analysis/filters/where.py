@@ -235,7 +235,7 @@ def _says(others: _OtherTrials, trial: TrialResult, term: WordTerm, value: str) 
             failing = (o.name for o in trial.outcomes if o.outcome in ("fail", "error"))
             return any(value in name.lower() for name in failing)
         case "tag":
-            return value in _tags(trial)
+            return value in (tag.lower() for tag in tags_of(trial))
         case "metadata":
             actual = trial.metadata.get(term.key)
             return isinstance(actual, str | int | float) and _text(actual).lower() == value
@@ -265,10 +265,6 @@ def _has(others: _OtherTrials, trial: TrialResult, value: str) -> bool:
     fields = JUDGEMENTS if value == "label" else {value}
     labels = others.labels.get(trial.index, ())
     return any(one.field in fields and one.value not in (None, False) for one in labels)
-
-
-def _tags(trial: TrialResult) -> list[str]:
-    return [tag.lower() for tag in tags_of(trial)]
 
 
 def number_in(value: object) -> float | None:

@@ -11,9 +11,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from evenhand.analysis.comparison.case_ids import CaseIds
 from evenhand.analysis.comparison.case_tests import same_test
-from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen, Values, read_trials
+from evenhand.analysis.comparison.case_values import (
+    LOWER,
+    PASSED,
+    CaseIds,
+    Seen,
+    Values,
+    read_trials,
+)
 from evenhand.analysis.comparison.comparison_sides import matched_variants
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.case_order import CaseOrder

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from evenhand.analysis.comparison.case_ids import CaseIds
-from evenhand.analysis.comparison.case_values import PASSED, Scales, Seen, read_trials
+from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Scales, Seen, read_trials
 from evenhand.analysis.comparison.comparison_results import unlike_words
 from evenhand.analysis.comparison.comparison_sides import LISTED, matched_variants
 from evenhand.analysis.comparison.likeness import Likeness, chosen_by, chosen_note, other_evals

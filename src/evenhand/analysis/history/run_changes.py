@@ -116,10 +116,9 @@ def evidence_of(run: RunFile) -> Evidence:
 
 
 def _folders(config: Mapping[str, Any]) -> dict[str, str]:
-    files = config.get("files")
-    if not is_mapping(files):
+    digests = config.get("files")
+    if not is_mapping(digests):
         return {}
-    digests = files
     return {name: str(each) for name, each in digests.items() if name.endswith(os.sep)}
 
 

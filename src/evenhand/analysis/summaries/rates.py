@@ -136,10 +136,11 @@ def repeats(run: RunFile) -> list[Repeats]:
 
     Trials that were chosen by what came of them say nothing of repeats: `flaky` and `tries` are empty then.
     """
-    columns = _columns(run)
+    columns: list[list[Tally]] = [[] for _ in run.meta.variants]
     flaky: list[list[CaseTally]] = [[] for _ in columns]
-    for case in () if run.by_outcome else run.tallies():
-        if case.tally.flaky:
+    for case in run.tallies():
+        columns[case.variant].append(case.tally)
+        if case.tally.flaky and not run.by_outcome:
             flaky[case.variant].append(case)
     return [
         Repeats(
@@ -150,14 +151,6 @@ def repeats(run: RunFile) -> list[Repeats]:
         )
         for variant, tallies in enumerate(columns)
     ]
-
-
-def _columns(run: RunFile) -> list[list[Tally]]:
-    """Each column's tallies, one for each case."""
-    columns: list[list[Tally]] = [[] for _ in run.meta.variants]
-    for case in run.tallies():
-        columns[case.variant].append(case.tally)
-    return columns
 
 
 def _tries(meta: RunMeta, tallies: Sequence[Tally]) -> tuple[OfTries, ...]:

@@ -10,10 +10,10 @@ from evenhand.analysis.trust.judgements.judged import (
     JudgedMetric,
     instrument_of,
     judge_of,
+    members_of,
     metric_of,
 )
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.wording.words import count, interval, percent
@@ -132,13 +132,9 @@ def _members(trial: TrialResult, key: Key) -> list[tuple[str, bool]]:
 
 
 def _verdicts_of_members(outcome: Outcome) -> list[tuple[str, bool]]:
-    members = outcome.metadata.get("jury")
-    if not is_array(members):
-        return []
-    rows = [member for member in members if is_mapping(member)]
     return [
         (str(row.get("judge", "")), passed)
-        for row in rows
+        for row in members_of(outcome)
         if isinstance(passed := row.get("passed"), bool)
     ]
 

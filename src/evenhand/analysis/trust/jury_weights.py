@@ -11,10 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenhand.analysis.trust.agreement import share_of
-from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, judge_of, metric_of
+from evenhand.analysis.trust.judgements.judged import (
+    Item,
+    JudgedMetric,
+    judge_of,
+    members_of,
+    metric_of,
+)
 from evenhand.analysis.trust.labelled_cases import case_labels, rows_of
 from evenhand.core.encoding import digest
-from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome
 from evenhand.stats.correction import Estimate, Verdicts
@@ -213,11 +218,7 @@ def votes_in(outcome: Outcome) -> list[tuple[str, bool | None]]:
 
     A score without a verdict of its own passes where the expectation's bounds would let it.
     """
-    members = outcome.metadata.get("jury")
-    if not is_array(members):
-        return []
-    rows = [row for row in members if is_mapping(row)]
-    return [(str(row.get("judge") or ""), _vote(row, outcome)) for row in rows]
+    return [(str(row.get("judge") or ""), _vote(row, outcome)) for row in members_of(outcome)]
 
 
 def _vote(row: Mapping[str, object], outcome: Outcome) -> bool | None:

@@ -183,7 +183,6 @@ def _pairs(outcome: Outcome) -> Iterator[tuple[int, list[object]]]:
     rows = outcome.metadata.get("ranked")
     for row in rows if is_array(rows) else ():
         if is_mapping(row):
-            pair = row
-            variant, orders = pair.get("variant"), pair.get("orders")
+            variant, orders = row.get("variant"), row.get("orders")
             if type(variant) is int and is_array(orders):
                 yield variant, orders

@@ -69,11 +69,10 @@ def _whole(name: str, assertions: object) -> str:
     for one in assertions if is_array(assertions) else ():
         if not is_mapping(one):
             continue
-        fields = one
-        value = fields.get("value")
+        value = one.get("value")
         if isinstance(value, str) and start and " ".join(value.split()).startswith(start):
             return value
-        inner = _whole(name, fields.get("assert"))
+        inner = _whole(name, one.get("assert"))
         if inner != name:
             return inner
     return name
