@@ -18,7 +18,7 @@ from evenhand.analysis.trust.labels.pair_drawing import (
 )
 from evenhand.analysis.trust.labels.pair_sheets import NEEDED, read_pair_labels, write_pairs
 from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
-from evenhand.cli.labelling import session_line
+from evenhand.cli.labelling import FIRST_DRAW, QUIT, session_line
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -29,8 +29,6 @@ from evenhand.store.labels.stored_draws import set_rule
 from evenhand.store.labels.stored_pairs import add_pair_labels, standing_pair_labels
 from evenhand.store.runfile import RunFile
 
-FIRST_DRAW = 60
-"""How many pairs are drawn where nobody says how many."""
 _LEFT: Sequence[str] = ("1", "l", "\x1b[d")
 _RIGHT: Sequence[str] = ("2", "r", "\x1b[c")
 _KEYS: Mapping[str, PairAnswer] = {
@@ -39,7 +37,6 @@ _KEYS: Mapping[str, PairAnswer] = {
     "t": "tie",
 }
 _HELP = "1 or ← first · 2 or → second · t tie · s skip · u undo · q quit"
-_QUIT = ("q", "\x03", "\x04")
 
 
 class PairLabelling(Record, frozen=True, kw_only=True):
@@ -157,7 +154,7 @@ class PairLabelling(Record, frozen=True, kw_only=True):
                 last = done.pop()
                 keep(last.pair, last.metric, None)
                 left.insert(0, last)
-            elif key in _QUIT:
+            elif key in QUIT:
                 break
         return len(done)
 

@@ -13,6 +13,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import OptionSet
+from evenhand.cli.offline import environment_kept
 from evenhand.core.ages import age_s
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -161,17 +162,12 @@ def nothing_sent(settings: Settings) -> Iterator[None]:
     from evenhand.providers.prices import away_from_home_unpaid
 
     assert settings.replay is not None  # noqa: S101 (called for these alone)
-    before = dict(os.environ)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(environment_kept())
         if settings.replay.header.scripted:
             stack.enter_context(away_from_home_unpaid())
             stack.enter_context(scripted_at(NOWHERE))
             os.environ.update(leading_to(NOWHERE, "scripted"))
         else:
-            os.environ.update(keys_not_needed(before))
-        try:
-            yield
-        finally:
-            for name in set(os.environ) - set(before):
-                del os.environ[name]
-            os.environ.update(before)
+            os.environ.update(keys_not_needed(os.environ))
+        yield

@@ -154,16 +154,19 @@ def settings_for(
         retries=session.retries,
         at_least=request.at_least,
         record_anew=request.record_anew,
-        record={
-            "asked": request.record(),
-            "concurrency": session.concurrency,
-            "max_cost_usd": session.max_cost,
-            "cache": not session.no_cache,
-            "time_limit_s": session.time_limit,
-            "retries": session.retries,
-            **record,
-        },
+        record={"asked": request.record(), **spending_record(session), **record},
     )
+
+
+def spending_record(session: Session) -> dict[str, Any]:
+    """What a run's file keeps of what may be spent, so that `resume` spends no more."""
+    return {
+        "concurrency": session.concurrency,
+        "max_cost_usd": session.max_cost,
+        "cache": not session.no_cache,
+        "time_limit_s": session.time_limit,
+        "retries": session.retries,
+    }
 
 
 def exit_code(word: VerdictWord, status: RunStatus, signal: int, session: Session) -> int:

@@ -17,7 +17,7 @@ import msgspec
 
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.run_request import Asked
-from evenhand.cli.session import Session, spending_options
+from evenhand.cli.session import Session, spending_options, spending_record
 from evenhand.cli.settling import SCRIPTED, Request, safe_text, settle, settled
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
@@ -240,14 +240,3 @@ def run_or_folder(run: str | None) -> Path:
     if run and run != "latest" and Path(run).is_dir():
         return find(Path(run), None)
     return find(Path.cwd(), run)
-
-
-def spending_record(session: Session) -> dict[str, Any]:
-    """What a study's run keeps of what may be spent, so that `resume` spends no more."""
-    return {
-        "concurrency": session.concurrency,
-        "max_cost_usd": session.max_cost,
-        "cache": not session.no_cache,
-        "time_limit_s": session.time_limit,
-        "retries": session.retries,
-    }

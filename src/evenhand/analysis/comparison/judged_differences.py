@@ -146,7 +146,7 @@ class JudgedRun:
     def labelled(self, metric: str, variant: int) -> tuple[dict[str, Item], dict[str, bool]]:
         """The judge's and people's verdicts by case; none where cases were repeated, or nothing is drawn."""
         judged = self.metrics.get(metric) if self._run.draws() else None
-        items = [i for i in judged.items if i.variant == variant] if judged else []
+        items = judged.of_variant(variant) if judged else []
         by_case = {item.case: item for item in items}
         if judged is None or len(by_case) < len(items):
             return {}, {}

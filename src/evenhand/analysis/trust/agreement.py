@@ -121,7 +121,7 @@ def _of_strata(
     by_variant: dict[int, Weighted] = {}
     labels: dict[int, Sequence[CaseLabel]] = {}
     for variant, own in _by_variant(metric.items, people).items():
-        items = [item for item in metric.items if item.variant == variant]
+        items = metric.of_variant(variant)
         by_variant[variant], _ = weights(items, own, strata)
         labels[variant] = case_labels(own, items, strata)
     return Agreement(

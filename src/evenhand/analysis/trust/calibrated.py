@@ -169,7 +169,8 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             weighted = any(one.weighted is not None for one in labels.values())
             by_votes = bool(labels and votes) and not weighted
             if file.jury is not None and file.jury.better and by_votes:
-                labels |= _of_votes(place, run, metric, file, same)
+                passes = weighted_verdicts(run, metric, file.jury)
+                labels |= _of_file(place, metric, file, same, passes)
             else:
                 votes = {}
             status = "stale" if changed else "fresh"
@@ -232,7 +233,7 @@ def _same_variants(
     Where several are, the one of the same name.
     """
     same: dict[int, KeptVariant] = {}
-    for index in sorted({item.variant for item in metric.items}):
+    for index in metric.variants:
         names, system = meta.variants[index], judged.parts.system_of(index)
         alike = [one for one in judge.variants if one.system == system]
         named = [o for o in alike if (o.prompt, o.model) == (names.prompt, names.model)]
@@ -248,7 +249,7 @@ def _own_labels(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, _Lab
     labels: dict[int, _Labels] = {}
     for variant, counts in judge.by_variant.items():
         of_variant = judge.labelled.get(variant, ())
-        effects = effects_of(_of_variant(metric, variant), of_variant, same_trials=True)
+        effects = effects_of(metric.of_variant(variant), of_variant, same_trials=True)
         weighted = judge.weighted_by_variant.get(variant)
         labels[variant] = _Labels(counts, effects, weighted and weighted.uniform)
     return labels
@@ -268,46 +269,36 @@ def _why_of_file(judge: KeptJudge) -> str:
 
 
 def _of_file(
-    place: Path, metric: JudgedMetric, judge: KeptJudge, same: Mapping[int, KeptVariant]
+    place: Path,
+    metric: JudgedMetric,
+    judge: KeptJudge,
+    same: Mapping[int, KeptVariant],
+    passes: Mapping[Item, bool] | None = None,
 ) -> dict[int, _Labels]:
-    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant."""
+    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant.
+
+    Args:
+        place: The calibration's file, for messages.
+        metric: The run's verdicts.
+        judge: What the file says of the judge.
+        same: The variants of the file, by those of the run that are the same.
+        passes: A jury's weighted votes, which count in place of its verdicts; None for those.
+    """
     if judge.corrected is None:
         return {}
     labels: dict[int, _Labels] = {}
     for index, one in same.items():
-        items = _of_variant(metric, index)
-        counts = Verdicts(*one.cells, sum(item.passed for item in items), len(items))
-        weighted = one.weighted and one.weighted.labels()
-        repeated = _maybe_repeated(one, items, metric.errors[index])
-        effects = _effects(place, judge, items, one.labelled, one.cells, repeated=repeated)
-        labels[index] = _Labels(counts, effects, weighted)
-    return labels
-
-
-def _of_votes(
-    place: Path,
-    run: RunFile,
-    metric: JudgedMetric,
-    judge: KeptJudge,
-    same: Mapping[int, KeptVariant],
-) -> dict[int, _Labels]:
-    """What was counted of a jury's weighted votes, variant by variant; empty where there is no jury."""
-    if judge.jury is None:
-        return {}
-    passes = weighted_verdicts(run, metric, judge.jury)
-    labels: dict[int, _Labels] = {}
-    for index, one in same.items():
-        if one.votes is None:
+        items = metric.of_variant(index)
+        counted, weighted = one, one.weighted and one.weighted.labels()
+        if passes is not None:
+            items = [replace(item, passed=passes.get(item, item.passed)) for item in items]
+            counted, weighted = one.votes, None
+        if counted is None:
             continue
-        items = [
-            replace(item, passed=passes.get(item, item.passed))
-            for item in _of_variant(metric, index)
-        ]
-        cells = one.votes.cells
-        counts = Verdicts(*cells, sum(item.passed for item in items), len(items))
+        counts = Verdicts(*counted.cells, sum(item.passed for item in items), len(items))
         repeated = _maybe_repeated(one, items, metric.errors[index])
-        effects = _effects(place, judge, items, one.votes.labelled, cells, repeated=repeated)
-        labels[index] = _Labels(counts, effects)
+        effects = _effects(place, judge, items, counted.labelled, counted.cells, repeated=repeated)
+        labels[index] = _Labels(counts, effects, weighted)
     return labels
 
 
@@ -360,7 +351,7 @@ def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, Judge
     return {
         variant: JudgedMean(
             scores.scale,
-            raw_mean(_of_variant(metric, variant), scores.scale),
+            raw_mean(metric.of_variant(variant), scores.scale),
             one.corrected,
             one.paired.labels,
         )
@@ -377,7 +368,7 @@ def _means_of_file(
     scale = judge.scores.scale
     means: dict[int, JudgedMean] = {}
     for index, one in same.items():
-        items = _of_variant(metric, index)
+        items = metric.of_variant(index)
         if one.scores is None or all(item.score is None for item in items):
             continue
         try:
@@ -389,10 +380,6 @@ def _means_of_file(
         corrected = None if unknown else later_mean(one.scores.paired(), items, scale, labels)
         means[index] = JudgedMean(scale, raw_mean(items, scale), corrected, one.scores.labels)
     return means
-
-
-def _of_variant(metric: JudgedMetric, variant: int) -> list[Item]:
-    return [item for item in metric.items if item.variant == variant]
 
 
 def _with_means(rates: Sequence[JudgedRate], means: Mapping[int, JudgedMean]) -> list[JudgedRate]:
@@ -411,8 +398,8 @@ def _rates(
 ) -> list[JudgedRate]:
     """The rates of all variants; `why` nothing is corrected where a variant has no labels of its own that say so."""
     rates: list[JudgedRate] = []
-    for variant in sorted({item.variant for item in metric.items}):
-        items = [item for item in metric.items if item.variant == variant]
+    for variant in metric.variants:
+        items = metric.of_variant(variant)
         own = labels.get(variant)
         rates.append(
             JudgedRate(

@@ -388,10 +388,7 @@ def _calibrated(
         weighted=agrees.weighted,
         weighted_by_variant=agrees.by_variant,
         shared=any(len(each) > 1 for each in of_items.values()),
-        systems={
-            index: judged.parts.system_of(index)
-            for index in sorted({item.variant for item in metric.items})
-        },
+        systems={index: judged.parts.system_of(index) for index in metric.variants},
         errors=metric.errors.total(),
         seen=evidence_of(metric, judged),
         repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
@@ -449,11 +446,11 @@ def _majority(labels: Mapping[str, MetricLabel]) -> bool | None:
 
 
 def _by_variant(metric: JudgedMetric, people: Mapping[Item, bool]) -> dict[int, Verdicts]:
-    counts: dict[int, Verdicts] = {}
-    for variant in sorted({item.variant for item in metric.items}):
-        items = [item for item in metric.items if item.variant == variant]
-        counts[variant] = verdicts_of(items, {i: people[i] for i in items if i in people})
-    return counts
+    items = {variant: metric.of_variant(variant) for variant in metric.variants}
+    return {
+        variant: verdicts_of(own, {item: people[item] for item in own if item in people})
+        for variant, own in items.items()
+    }
 
 
 def _trust(

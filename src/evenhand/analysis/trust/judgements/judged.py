@@ -87,6 +87,15 @@ class JudgedMetric(MutableRecord, kw_only=True):
         return whole
 
     @property
+    def variants(self) -> list[int]:
+        """The variants that it has a verdict on, by index."""
+        return sorted({item.variant for item in self.items})
+
+    def of_variant(self, variant: int) -> list[Item]:
+        """Its verdicts on the outputs of one variant."""
+        return [item for item in self.items if item.variant == variant]
+
+    @property
     def passed(self) -> int:
         """How many outputs it passes."""
         return sum(item.passed for item in self.items)

@@ -9,12 +9,12 @@ from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, com
 from evenhand.analysis.trust.labels.pair_drawing import DrawnPair
 from evenhand.analysis.trust.labels.ranking_labels import pair_keys
 from evenhand.analysis.trust.labels.sheet_rows import (
-    NO_LABEL_KEPT,
     no_labels,
     read_rows,
+    read_verdicts,
     write_rows,
 )
-from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import cell
 from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.store.runfile import RunFile
@@ -103,16 +103,11 @@ def read_pair_labels(
         UsageError: The file cannot be read, or has no verdicts.
         ConfigError: All that is wrong with it: pairs of another run, twice the same pair, no verdict.
     """
-    problems: list[Problem] = []
     labels: Labels = {}
     judged = {one.key for one in pairs.judged}
-    for row in read_rows(path, COLUMNS, NEEDED):
-        problem = row.problem or _read_row(run, pairs.name, judged, row.texts, labels)
-        if problem is not None:
-            what, remedy = problem
-            problems.append(Problem(str(path), row.line, 0, what, remedy))
-    if problems:
-        raise ConfigError(problems, spared=NO_LABEL_KEPT)
+    read_verdicts(
+        path, COLUMNS, NEEDED, lambda row: _read_row(run, pairs.name, judged, row, labels)
+    )
     if not labels:
         raise no_labels(path, "first, second or tie")
     return [(pair, pairs.name, answer) for pair, answer in labels.values()]
