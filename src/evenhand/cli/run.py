@@ -117,14 +117,11 @@ def run(
     paths: tuple[str, ...],
     no_write: bool,
     shard: str,
-    fail_on_empty: bool,
     retry_errors: bool,
     resumed: str,
-    at_least: float | None,
     calibrated: str | None,
     canaries: float | None,
     stop_when_decided: bool,
-    record_anew: bool,
     batch: bool | None,
     **options: Any,
 ) -> int:
@@ -152,7 +149,7 @@ def run(
         raise UsageError(
             "--trust says nothing here", hint="It goes with --resume and --retry-errors."
         )
-    run_request = replace(asked_for(paths, options), at_least=at_least, record_anew=record_anew)
+    run_request = asked_for(paths, options)
     project = project_for(run_request.folder)
     by_model = False
     if batch is None:  # what asks nobody needs no batches, whatever the project and its models say
@@ -192,7 +189,7 @@ def run(
             marked = partial(with_marked, options=batching, refusals=refusals) if by_model else None
             return run_asked(run_request, settings, None, session, step=marked)
         except NothingSelected as error:
-            if not session.promptfoo_exit_codes or fail_on_empty:
+            if not session.promptfoo_exit_codes or session.fail_on_empty:
                 raise
             tell(safe_text(str(error)))
             return 0

@@ -315,6 +315,8 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         strict=options.get("strict", False),
         definitions=options.get("definitions") or "",
         model=options.get("model", ""),
+        at_least=options.get("at_least"),
+        record_anew=options.get("record_anew", False),
     )
     request.check_offline()
     return request

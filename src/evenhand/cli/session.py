@@ -93,6 +93,7 @@ class Session(Record, frozen=True, kw_only=True):
         no_cache: Neither read nor write the cache.
         time_limit: Seconds for one call of a function of the user's.
         retries: How often a call that failed is tried again.
+        fail_on_empty: Exit with 5 where no case is selected, whatever promptfoo would do.
         calls: With the model calls of each trial, where there is room for them.
         outputs: Files to write the results to.
         workers: Processes that settle trials; None for none, or as many as the cluster has room for.
@@ -114,6 +115,7 @@ class Session(Record, frozen=True, kw_only=True):
     no_progress: bool = False
     exit_zero: bool = False
     promptfoo_exit_codes: bool = False
+    fail_on_empty: bool = False
     outputs: tuple[str, ...] = ()
     workers: int | None = None
     ray: str | None = None

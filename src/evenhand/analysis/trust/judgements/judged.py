@@ -92,7 +92,7 @@ class JudgedMetric(MutableRecord, kw_only=True):
         return sorted({item.variant for item in self.items})
 
     def of_variant(self, variant: int) -> list[Item]:
-        """Its verdicts on the outputs of one variant."""
+        """The verdicts on the outputs of one variant."""
         return [item for item in self.items if item.variant == variant]
 
     @property
