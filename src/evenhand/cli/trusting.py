@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_sequence
 
 if TYPE_CHECKING:
     from evenhand.core.run import RunMeta
@@ -75,9 +75,11 @@ def _settings(request: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _text(value: object) -> str:
     from evenhand.core.encoding import encode
 
-    if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
-        return ", ".join(cast("list[str]", value))
-    return value if isinstance(value, str) else encode(value).decode()
+    if isinstance(value, str):
+        return value
+    if is_sequence(value) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return encode(value).decode()
 
 
 def _look_at_files(meta: RunMeta) -> None:
@@ -87,11 +89,8 @@ def _look_at_files(meta: RunMeta) -> None:
     request: Mapping[str, Any] = meta.settings.get("asked") or {}
     digests = meta.config.get("files")
     paths = request.get("paths")
-    if not isinstance(digests, Mapping) or not isinstance(paths, list | tuple):
+    if not is_mapping(digests) or isinstance(paths, str) or not is_sequence(paths):
         return
-    changed = changed_files(
-        [path for path in cast("list[object]", paths) if isinstance(path, str)],
-        cast("Mapping[str, str]", digests),
-    )
+    changed = changed_files([path for path in paths if isinstance(path, str)], digests)
     if changed:
         raise changed_since(meta, changed)

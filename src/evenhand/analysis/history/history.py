@@ -30,6 +30,7 @@ from evenhand.analysis.trust.canaries import (
     finished_checks,
 )
 from evenhand.core.errors import StoreError
+from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.judge_checks import is_canary_check
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, RunStatus
@@ -186,8 +187,8 @@ def _belongs(meta: RunMeta, within: Path | None) -> bool:
     if within is None or (meta.source and Path(meta.source).is_relative_to(within)):
         return True
     request = meta.settings.get("asked")
-    paths = request.get("paths") if isinstance(request, Mapping) else None
-    if not isinstance(paths, list | tuple) or not paths:
+    paths = request.get("paths") if is_mapping(request) else None
+    if not is_sequence(paths) or not paths:
         return False
     # The evals of a folder are run from the folder above: what was named lies in it all the same.
     return all(isinstance(one, str) and Path(one).is_relative_to(within) for one in paths)

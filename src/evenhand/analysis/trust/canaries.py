@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from msgspec import field
 
@@ -346,9 +346,9 @@ def canary_check(run: RunFile) -> CanaryCheck:
     Raises:
         StoreError: The run cannot be read.
     """
-    record = cast("Mapping[str, Any]", run.meta.config["canaries"])
+    record: Mapping[str, Any] = run.meta.config["canaries"]
     answers: dict[Key, CanaryAnswers] = {}
-    for row in cast("list[dict[str, Any]]", record["judges"]):
+    for row in record["judges"]:
         key = row["metric"], row["model"]
         answers[key] = CanaryAnswers(
             metric=key[0],
