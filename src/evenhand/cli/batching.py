@@ -105,6 +105,7 @@ def with_marked(
     if policy is None:
         return settings
     refuse_with_batches(**refusals)
+    # `resume` then knows that only marked models go in batches.
     policy = replace(policy, marked=True)
     record = {**settings.record, **batch_record(policy)}
     return foresee(plan, replace(settings, batch=policy, record=record))
@@ -180,6 +181,7 @@ def foresee(plan: Plan, settings: Settings) -> Settings:
 
 def batch_record(policy: BatchPolicy | None) -> dict[str, object]:
     """What the run's file keeps of that; empty for a run without batches."""
+    # Not `detach`: who resumes says anew whether to wait.
     return {} if policy is None else {"batch": {**asdict(policy), "detach": False}}
 
 

@@ -82,8 +82,10 @@ def _planned(request: Asked) -> tuple[Plan, Sequence[Problem]]:
     if plan is not None and not problems:
         return plan, ()
     models = [model_without_key(problem) for problem in problems]
+    # Something other than keys is wrong as well: that would make any estimate a wrong one.
     if not all(models):
         raise ConfigError(problems, hints)
+    # Keys that open nothing, so that providers can be made and priced.
     with lent_keys(models):
         plan = request.plan(prepare=False)
     if plan.broken:

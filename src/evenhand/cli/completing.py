@@ -28,6 +28,7 @@ def complete_runs(
     try:
         there = files(Path.cwd())
         short = names(there)
+        # Ids are in capitals; people type them as they like.
         chosen = [path for path in there if path.stem.startswith(begun.upper()) and short[path]]
         items += [_run(path, max(short[path], begun.upper(), key=len)) for path in chosen[:MOST]]
     except (EvenhandError, OSError):

@@ -277,6 +277,7 @@ def generate(
 def _read(file: Path, *, stream: bool = False) -> Dataset:
     from evenhand.doors.eval_sets.dataset import Dataset
 
+    # Only these formats can be read row by row.
     return Dataset.read(file.absolute(), stream=stream and file.suffix.lower() in _STREAMED)
 
 

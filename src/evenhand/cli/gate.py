@@ -203,10 +203,12 @@ def _written_whatever_comes(request: GateRequest) -> Iterator[None]:
         return
     _look_at_target(to)
     name = near(request.terms.baseline) if request.terms.baseline else ""
+    # First: killed before the end, the file must not say what an earlier gate came to.
     _write(to, nothing("the gate did not come to its end", 0.0, name))
     try:
         yield
     except EvenhandError as error:
+        # What is written is read elsewhere: no key of the environment may be quoted in it.
         known.learn_environment(os.environ)
         _write(to, nothing(clip(safe(shown(in_one_line(str(error)))), 500), 0.0, name))
         raise
@@ -224,6 +226,7 @@ def _report(ended: _Ended, request: GateRequest, session: Session) -> int:
         tell(f"next: evenhand resume {short_id(outcome.run)}")
     elif outcome.run and outcome.verdict in ("worse", "undecided", "nothing"):
         tell(f"next: evenhand show {short_id(outcome.run)} --where status:fail,error")
+    # A gate over what could be read must not pass where parts of its files are broken.
     code = code or (USAGE if ended.broken else code)
     if session.notify and ended.file is not None and code != INTERRUPTED:
         from evenhand.cli.notifying import document_of, notify
@@ -346,6 +349,7 @@ def _look_at_target(file: Path) -> None:
     """
     with contextlib.suppress(OSError):  # writing it says why it cannot be
         with file.open("rb") as there:
+            # A gate's schema is its first key.
             start = there.read(1000)
         if start.strip() and b'"evenhand.gate/' not in start:
             raise UsageError(
@@ -471,6 +475,7 @@ def _look_at_script(
     Raises:
         UsageError: They would be.
     """
+    # Most CI systems set it to true; some set it to an empty text, or to false.
     in_ci = env.get("CI", "").lower() not in ("", "0", "false", "no")
     if run_request.offline and in_ci and not request.offline_in_ci:
         raise UsageError(

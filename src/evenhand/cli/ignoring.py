@@ -45,6 +45,7 @@ def _is_ignored(folder: Path) -> bool:
             bare = line.removeprefix("!")
             if bare in _ANYWHERE or (place == folder and bare in _HERE):
                 return True
+        # What is above the repository says nothing in it.
         if (place / ".git").exists():
             break
     return False

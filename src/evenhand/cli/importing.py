@@ -87,6 +87,7 @@ def _meant(words: Sequence[str], importer: str | None) -> tuple[str, list[Path]]
     first, *more = words
     if importer is not None:
         return importer, [Path(word) for word in words]
+    # A file may be called like a tool: alone, it is the file.
     if first in names() and (more or not os.path.exists(first)):  # noqa: PTH110 (a word, not yet a path)
         if not more:
             raise UsageError(
@@ -162,6 +163,7 @@ def _written(
         data = Dataset(one.cases, one.name)
         name = _file_name(one.name, taken)
         path = folder / f"{name}.jsonl"
+        # A dataset imported from cases.jsonl must not be written over it.
         if any(path.resolve() == source.resolve() for source in sources):
             path = folder / f"{name}-imported.jsonl"
         if path.exists() and not _same(path, data):

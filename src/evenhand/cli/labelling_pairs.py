@@ -82,6 +82,7 @@ class PairLabelling(Record, frozen=True, kw_only=True):
             raise UsageError("nothing is drawn yet", hint="Say how many: --draw 60.")
         elif not draws:
             draws = [draw_pairs(run, pairs, FIRST_DRAW, self.seed)]
+        # The same draw may have been asked for again.
         draws = list({draw.number: draw for draw in draws}.values())
         items = list(drawn_pairs(run, pairs.name, draws))
         labels = standing_pair_labels(run.pair_labels())

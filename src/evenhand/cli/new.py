@@ -127,6 +127,7 @@ def write(kind: Kind, name: str, folder: Path) -> Path:
         with target.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
+        # mkdir says the same where a file stands in the way of a folder.
         if isinstance(error, FileExistsError) and target.exists():
             raise UsageError(
                 f"{relpath(target)} is there already; nothing was written",

@@ -41,6 +41,7 @@ class _Target(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (i
         try:
             parts = urlsplit(target)
             is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+            # urlsplit reads the port only now, and raises for one that is no number.
             _ = parts.port
         except ValueError:
             is_address = False

@@ -85,6 +85,7 @@ def edit(id_: str, name: str) -> int:
         tell(f"{editor} ended with code {code}")
         return FAILED
     after = path.read_bytes() if path.is_file() else b""
+    # An editor that was left without a change must not make a new version.
     if after != before:
         bumped(prompt_named(id_))
     return PASSED

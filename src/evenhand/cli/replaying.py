@@ -169,5 +169,6 @@ def nothing_sent(settings: Settings) -> Iterator[None]:
             stack.enter_context(scripted_at(NOWHERE))
             os.environ.update(leading_to(NOWHERE, "scripted"))
         else:
+            # Providers refuse to be made without a key, though nothing will be sent.
             os.environ.update(keys_not_needed(os.environ))
         yield

@@ -175,6 +175,7 @@ def run(
             "--shard and --stop-when-decided do not go together: a shard alone cannot decide for all",
             hint="Leave one of them out.",
         )
+    # The temporary home has to outlive the recordings: it is left last.
     with _home(no_write) as home, contextlib.ExitStack() as opened:
         replay = opened.enter_context(request.opened()) if request else None
         if replay is not None and request is not None:

@@ -145,6 +145,7 @@ def _report(finished: Finished, plan: Plan, session: Session) -> int:
         code = exit_code(word, ending.status, ending.signal, session)
         if run_file.meta.settings.get("calibrated") == "required":
             code = canaries().code(code, run_file)
+        # What could be read passed; that other parts are broken must not look like success.
         return notified(run_file, word, code or (USAGE if plan.broken else code), session)
 
 

@@ -225,6 +225,7 @@ class Asked(Record, frozen=True, kw_only=True):
         from evenhand.core.plan import look_at_size, refuse_hints
 
         for path in self.paths:
+            # stat() would raise OSError in the middle of something.
             if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
                 raise UsageError(f"{path[:60]}…: no file has a name as long as this one")
         self._check_names()

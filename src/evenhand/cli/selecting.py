@@ -273,6 +273,7 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         ("filter_failing_only", ("fail",)),
         ("filter_errors_only", ("error",)),
     ):
+        # Of several such options the last one of this list holds.
         if options[option]:
             failing = Failing(_run_file(options[option]), outcomes)
     sources = (*paths, *options["configs"])
@@ -359,5 +360,6 @@ def _prompt_source(text: str) -> str:
     """A prompt: a file where one stands, or else text."""
     name = text.removeprefix("file://")
     path = name.rpartition(":")[0] if ".py:" in name else name
+    # A prompt may be a long text of several lines, which stat() refuses.
     there = len(path) < 400 and "\n" not in path and os.path.exists(path)
     return f"file://{os.path.abspath(name)}" if there else text

@@ -145,6 +145,7 @@ def settings_for(
     from evenhand.cli.offline import script_digest
     from evenhand.engine.door import Settings
 
+    # A run that is resumed has to be answered by the same script.
     if request.offline:
         record["script"] = script_digest(request.folder)
     return Settings(

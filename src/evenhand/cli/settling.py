@@ -86,6 +86,7 @@ def settled(
         plan = request.plan()
         look_at_files_beside(str(plan.source))
         asks = settings.sends and not request.offline and any(one.paid for one in plan.providers)
+        # Opening connections early hides their latency; for nothing where the cache has all answers.
         if asks and not has_answers(plan, settings):
             prepare()
         if prepared is not None:
@@ -209,6 +210,7 @@ def settle(
     finally:
         if progress is not None:
             progress.stop()
+    # Only here: a signal that came meanwhile must not cut off what was being printed.
     late.raise_now()
     return finished
 

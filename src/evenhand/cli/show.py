@@ -190,6 +190,7 @@ def export(
         return 0
     is_page = format_ == "html" or (not format_ and to.suffix.lower() in (".html", ".htm"))
     with RunFile.open(find(Path.cwd(), run)) as whole:
+        # A page takes a baseline for its own view, without a filter.
         run_file = narrowed(whole, where, None if is_page and where is None else baseline)
         written(run_file, to, format_, baseline if is_page else None, calls=calls)
     return 0

@@ -56,6 +56,7 @@ class Study(Record, frozen=True):
             UsageError: The report of a package's study returned something else, which must not pass for 0.
         """
         code = cast("object", self.came_to(file, session))  # nobody has type-checked a package
+        # True would exit with 1, and None with 0.
         if isinstance(code, int) and not isinstance(code, bool):
             return code
         raise UsageError(

@@ -40,6 +40,7 @@ def look_at_origin(meta: RunMeta, *, trust: bool) -> None:
     from evenhand.store.catalogue import homes
     from evenhand.store.signing import is_signed
 
+    # The signature is of this home's own key: who copies a file can't make it.
     if not trust and not is_signed(meta, homes(Path.cwd())):
         named = "\n  ".join(_named(meta)) or "nothing that it names"
         raise UsageError(

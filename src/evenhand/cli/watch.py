@@ -207,6 +207,7 @@ class _Watcher(MutableRecord, kw_only=True):
     def _without_outputs(self, before: Looked, now: Looked) -> Looked:
         """The files as they were before a run, but those that each run changes: it writes them."""
         during = frozenset(changed(before, now))
+        # What changes during every run is the run's own; once may be the user, saving meanwhile.
         written, self.during = during & self.during, during
         remaining = {path: before[path] for path in before.keys() - written}
         return {**remaining, **{path: now[path] for path in written & now.keys()}}
@@ -252,6 +253,7 @@ class _Watcher(MutableRecord, kw_only=True):
         started: float,
     ) -> int:
         """Runs it in a process of its own, and waits for its end."""
+        # -P: the current folder may hold a module that is called like one of Python's.
         command = [sys.executable, "-P", "-m", "evenhand", "run", *paths, *self.options]
         command += [*self.budget.options(), "--json", "--no-progress"]
         process = subprocess.Popen(  # noqa: S603 (ourselves)

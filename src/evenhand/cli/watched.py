@@ -58,6 +58,7 @@ class Target:
         if not self.is_evals:
             around = self.path if Path(self.path).is_dir() else str(self.folder)
             return file == self.path or file.startswith(os.path.join(around, ""))  # noqa: PTH118 (its end counts)
+        # Before its first run ends nobody knows what it imports.
         if self.files is None:
             return file.endswith(".py") or _may_be_data(file)
         return file == self.file or any(

@@ -134,6 +134,7 @@ class CaseTests:
             if numbers is None:
                 numbers = self._parts[part] = array("I")
             _reach(numbers, place)
+            # 0 stands for nothing; of repeats, the first says what the case says.
             numbers[place] = numbers[place] or int(letters, 16) or 1
         _reach(self._numbers, place)
         while len(self._passed) <= place:
@@ -142,10 +143,12 @@ class CaseTests:
             self._passed[place] = 1
         terms = tuple(map(_terms, trial.outcomes))
         last = self._last
+        # Trials come in the plan's order, so that neighbours are asked the same as a rule.
         if terms != last.terms or trial.definitions != last.definitions:
             last = self._last = _Last(terms, trial.definitions)
         self.holding.update(last.holding(trial.outcomes))
         if last.signature and not self._numbers[place]:
+            # A dict as an ordered set: its length is the next number.
             number = self._signatures.setdefault(last.signature, len(self._signatures))
             self._numbers[place] = number + 1
 
@@ -192,6 +195,7 @@ class CaseTests:
                 values[one.slot, "", ""] += cases[number]
                 for name, value in one.settings:
                     values[one.slot, name, value] += cases[number]
+                    # So that how many lack an argument is a difference of two sums.
                     values[one.slot, name, _ANY] += cases[number]
         return values, cases.total()
 
@@ -242,6 +246,7 @@ class TestChanges:
         }
         """What expectations are called, by metric and by name."""
         alone = _Alone(first=first, second=second, passed=passed, mine=mine, theirs=theirs)
+        # Two passes: whether an argument was edited is known once all of its changes are.
         raw = {
             pair: list(_changes(mine[pair[0] - 1], theirs[pair[1] - 1], alone)) for pair in passed
         }
@@ -341,10 +346,13 @@ class _Alone(MutableRecord, kw_only=True):
         """
         for side, value in enumerate(one.values):
             (own, cases), (other, _) = self.counts(side), self.counts(1 - side)
+            # One case alone can't show a pattern, unless there are hardly any more.
             if _having(own, one.slots[side], one.name, value) < 2 < cases:
                 return False
+            # What was written otherwise is gone on the other side; an answer can come up there again.
             if _having(other, one.slots[1 - side], one.name, value):
                 return False
+            # An edit makes one value of one; answers that were alike by chance become different ones.
             if len(self._became[one.slots, one.name, side, value]) > 1:
                 return False
         return True
@@ -358,6 +366,7 @@ class _Alone(MutableRecord, kw_only=True):
         key = one.slot, bool(side)
         if key not in self._expected:
             (own, cases), (other, _) = self.counts(side), self.counts(1 - side)
+            # Of a single case among many it may be a branch that the answer took.
             shared = own[one.slot, "", ""] >= 2 or cases < 3
             self._expected[key] = (
                 shared and not other[one.slot, "", ""] and any(self._stands_beside(one, side))
@@ -386,6 +395,7 @@ def _changes(first: Signature, second: Signature, alone: _Alone) -> Iterator[Cha
         return
     left = {one.slot: one for one in first}
     right = {one.slot: one for one in second}
+    # A copy of the keys: `left` loses some on the way.
     pairs = [(left.pop(slot), right.pop(slot)) for slot in [*left] if slot in right]
     # One that is counted under another metric is known by its name.
     by_name = {one.name: one for one in right.values()}
@@ -414,6 +424,7 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
         yield Change(
             slot=slot, names=names, text=f"scale {_scale(one.scale)}, now {_scale(two.scale)}"
         )
+    # Runs of earlier versions say neither kind nor settings: nothing differs for that.
     known = bool(one.kind and two.kind)
     if known and one.kind != two.kind:
         yield Change(slot=slot, names=names, text=f"{one.kind}, now {two.kind}")

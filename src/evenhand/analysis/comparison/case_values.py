@@ -81,6 +81,7 @@ class Measured:
     def add(self, place: int, value: float | str) -> None:
         """One trial's: a number, `error` or `not_applicable`."""
         state = _ERROR if value == "error" else _OTHER if isinstance(value, str) else _VALUE
+        # The first trial out of order: from here on each one's case has to be written down.
         if self._places is None and place != len(self._values):
             self._places = array("I", range(len(self._values)))
         if self._places is not None:
@@ -92,6 +93,7 @@ class Measured:
         elif value in SHARES:
             self._values.append(int(value))
         else:
+            # The first value that is neither 0 nor 1 widens all before it, once.
             self._values = array("d", self._values)
             self._values.append(value)
         self._states.append(state)
@@ -99,9 +101,11 @@ class Measured:
     def of(self, place: int) -> Values:
         """What the case at this place came to."""
         starts = self._starts or self._arranged()
+        # A case that came after the last value: this metric was not measured in it.
         if place + 1 >= len(starts):
             return Values()
         first, end = starts[place], starts[place + 1]
+        # By far the most common: no repeats, no error.
         if end - first == 1 and self._states[first] == _VALUE:
             return Values([float(self._values[first])])
         states = self._states[first:end]
@@ -121,6 +125,7 @@ class Measured:
         if places is None:
             self._starts = range(len(self._values) + 1)
             return self._starts
+        # A counting sort: places are small numbers, and it is stable, so repeats keep their order.
         counts = array("I", bytes(4 * (max(places) + 2)))
         together = True
         for place in places:
@@ -349,6 +354,7 @@ def read_trials(
         place = side.cases.place(trial.case, trial.description or trial.case)
         side.tests.add(place, trial)
         key, of_cases = keys[trial.variant], groups[trial.variant]
+        # The first trial of the case: later repeats say the same of what it belongs to.
         if place == len(of_cases):
             if key:
                 side.keys.update(trial.metadata)
@@ -375,6 +381,7 @@ def read_trials(
             known.append(len(side.metrics))
     for column, numbers in groups.items():
         _group(sides[column], numbers)
+    # Metrics that a later trial was the first to have: the errors before it are errors of them, too.
     for column, errors in in_error.items():
         column_metrics = list(sides[column].metrics.values())
         for place, known in zip(*errors, strict=True):

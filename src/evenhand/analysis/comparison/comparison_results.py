@@ -48,6 +48,7 @@ class CaseChange(Record, frozen=True):
     @property
     def difference_range(self) -> OpenNumber:
         """Second minus first, at both ends of what errors can have come to."""
+        # Errors of the two sides have nothing to do with each other: the ends are those of an interval's.
         (low, high), (least, most) = self.first_range, self.second_range
         return OpenNumber(least - high, most - low)
 

@@ -135,6 +135,7 @@ class JudgedRun:
             if key in rates:
                 shared.add(key)
             rates[key] = rate
+        # Of two judges of one metric, neither says which the other run's is to be held against.
         return {key: rate for key, rate in rates.items() if key not in shared}
 
     @cached_property
@@ -148,6 +149,7 @@ class JudgedRun:
         judged = self.metrics.get(metric) if self._run.draws() else None
         items = judged.of_variant(variant) if judged else []
         by_case = {item.case: item for item in items}
+        # With repeats, a case has several labels, which do not pair.
         if judged is None or len(by_case) < len(items):
             return {}, {}
         people = peoples_verdicts(self._run, judged)
@@ -222,6 +224,7 @@ def _in_both(
         for case, label in people_first.items()
         if case in people_second
     ]
+    # With fewer, the covariance is noise: taking the two as independent is wider, and safe.
     return cases if len(cases) >= FEWEST_PAIRED else []
 
 

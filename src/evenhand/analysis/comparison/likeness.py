@@ -47,6 +47,7 @@ def chosen_by(meta: RunMeta, *, narrowed: bool = False) -> str:
         return ""
     listed = failing.get("outcomes")
     outcomes = frozenset(map(str, listed if is_sequence(listed) else ()))
+    # `regrade` selects by an earlier run as well, and takes all of it: that is no choice.
     if outcomes >= _EVERY_OUTCOME:
         return ""
     path = Path(str(failing.get("path") or "an earlier run"))
@@ -82,6 +83,7 @@ def withheld_of(first: Side, second: Side) -> str:
 
 def same_outputs(first: RunMeta, second: RunMeta) -> bool:
     """Whether one run judges the outputs of the other, or both those of a third one."""
+    # Two columns of one run: each has outputs of its own.
     if first.id == second.id:
         return False
     sources = [
@@ -154,6 +156,7 @@ class Likeness:
         if parts:
             return f"with {part_words(parts)}"
         changes = self._changes.of_checks(one, two)
+        # Time and money don't hang on what is expected.
         if not changes or metric in LOWER:
             return ""
         if metric not in _BY_VERDICT:

@@ -49,4 +49,5 @@ class VariantTests:
         reasons = (
             likeness.why_not(PASSED, number) for number in mine.cases if number in theirs.cases
         )
+        # One reason is enough, and the first costs least.
         return next(filter(None, reasons), "")

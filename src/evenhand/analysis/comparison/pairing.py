@@ -73,6 +73,7 @@ def paired(
         else:
             apart.other.append(number)
     belongs = theirs.clusters | mine.clusters
+    # A case that stands alone gets a number below all clusters', another one each.
     own = [belongs.get(number, -place) for place, number in enumerate(pairs.numbers, 1)]
     repeats = worth_of(sizes.elements())
     least_of, most_of = pairs.differences()
@@ -83,8 +84,10 @@ def paired(
         return Differences(together, rates, repeats, (-reach, reach) if reach else None, scaled)
 
     least = differences(least_of)
+    # Without errors both ends are one: half of the work.
     data = Extremes(least, differences(most_of)) if apart.broken else certain(least)
     bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
+    # A metric that is only ever bounded from above is one of which less is better.
     lower = less or metric in LOWER | mine.lower | theirs.lower or bounds == {"most"}
     withheld = likeness.withheld
     if not withheld and metric != PASSED and not lower:
@@ -186,6 +189,7 @@ def _scale(
     for value in chain.from_iterable(side.values() for side in sides):
         least, most = min(least, value), max(most, value)
         shares = shares and value in SHARES
+    # No trial has a value: there are only errors, or nothing.
     if least > most:
         return False, OpenNumber(*declared) if declared else None, bool(declared)
     if metric not in LOWER:

@@ -30,6 +30,7 @@ def same_input(first: RunFile, second: RunFile) -> Mapping[str, str]:
     for case in pairs.keys() ^ {*pairs.values()}:
         if case in theirs and case not in pairs:
             other = f"{case} (second)"
+            # A dataset may hold anything, such a name too.
             while other in mine or other in theirs:
                 other += "′"
             pairs[case] = other
@@ -58,6 +59,7 @@ def _inputs(run: RunFile, *, content: bool) -> dict[str, str]:
     inputs: dict[str, str] = {}
     for trial in run.trials():
         question = trial.vars if trial.input is None else trial.input
+        # Of repeats the first; and an empty input tells no case from another.
         if trial.case in inputs or question in (None, {}, ""):
             continue
         part = "vars" if trial.input is None else "input"

@@ -208,6 +208,7 @@ def _spans(query: str) -> Iterator[tuple[int, int]]:
             i += 1
             continue
         at = i
+        # A regular expression may hold spaces; what only begins with a slash is a word.
         closing = _closing(query, at + (query[at] == "-"))
         i = _word_end(query, at) if closing < 0 else closing + 1
         yield at, i
@@ -422,6 +423,7 @@ def _own(text: str, quoted: bool, names: Names) -> Measure | None:
 
 def _column(text: str, word: _Word, names: Names) -> int:
     """A column by its name, prompt or model where only one has it, or by its number from 1."""
+    # By name first: a column's name may be another one's model.
     for i in range(3):
         places = [n for n, each in enumerate(names.columns) if each[i].lower() == text.lower()]
         if len(places) == 1:

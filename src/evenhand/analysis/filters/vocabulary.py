@@ -100,6 +100,7 @@ class Vocabulary:
         if known is None and term.field not in _WORDING:
             return
         for value, (at, end) in zip(term.values, term.spans, strict=True):
+            # With more names than are kept, one that is missing here may exist.
             if len(known or ()) < _MOST and not _is_there(value, known or (), term.field):
                 wording = _WORDING.get(term.field, f"no case's {term.key} is '{{}}'")
                 yield QueryProblem(at, end, wording.format(value), _hint(value, known or ()))

@@ -170,12 +170,14 @@ def select(
     measures = [m for t in terms if isinstance(t, NumberTerm) for m in (t.left, *t.right)]
     means = {m for m in measures if isinstance(m, Measure) and m.column is not None}
     kinds = {v for t in terms if isinstance(t, WordTerm) and t.field == "is" for v in t.values}
+    # Only these terms need a first pass over all trials.
     if means or kinds & {"flaky", "different"}:
         for trial in trials():
             others.look(trial, means)
     groups: dict[int, list[Term]] = {}
     for term in terms:
         groups.setdefault(term.place.group, []).append(term)
+    # No term at all: one alternative, of which everything holds.
     either = list(groups.values()) or [[]]
     for trial in trials():
         if vocabulary is not None:
@@ -297,6 +299,7 @@ class _OtherTrials(MutableRecord, kw_only=True):
             self.verdicts.setdefault((trial.case, trial.variant), set()).add(trial.outcome)
         if trial.outcome != "error":
             output = digest(encode(trial.output))
+            # Digests, as outputs of a large run don't fit in memory.
             if self.outputs.setdefault((trial.case, trial.repeat), output) != output:
                 self.differ.add(trial.case)
 
@@ -320,6 +323,7 @@ class _OtherTrials(MutableRecord, kw_only=True):
         before = self.before.get((trial.case, trial.variant, trial.repeat))
         if before is None:
             return "new"
+        # An error may have gone either way.
         if not {before[0], trial.outcome} <= {"pass", "fail"}:
             return "undecided"
         if before[0] == trial.outcome:

@@ -78,6 +78,7 @@ class ShareDecider:
             for variant, mine in by_variant.items():
                 for column in self._by_variant.get(variant, ()):
                     column.add(mine)
+            # What was decided once stays decided, whatever the trials in flight still come to.
             self._word = self._word or self._verdict()
 
     @property
@@ -109,6 +110,7 @@ class ShareDecider:
         }
 
     def _state(self, column: _Column) -> Literal["kept", "missed", "open"]:
+        # One column is enough to fail, so that many chances to be wrong are corrected for; all must pass.
         if column.watch.decides("missed", len(self._columns)):
             return "missed"
         return "kept" if column.watch.decides("kept") else "open"

@@ -152,6 +152,7 @@ class GateDecider:
                 map(expecting, trials), self._places, self._metrics, ids=CaseIds(), scales={}
             )
             case = trials[0].case
+            # Copies say nothing new: counted again, they would make it look surer than it is.
             if case in self._order.copies:
                 continue
             self._counted.add(case)
@@ -160,6 +161,7 @@ class GateDecider:
                 before, after = mine.find(one.metric, case), now.find(one.metric, case)
                 if before is not None and after is not None and _alike(mine, now, case):
                     one.add(before, after)
+            # What was decided once stays decided, whatever the trials in flight still come to.
             self._word = self._word or self._verdict()
 
     @property
@@ -218,6 +220,7 @@ class GateDecider:
             verdict = "worse"
         elif one.decides("not worse"):
             verdict = "better" if low > 0 else "not worse"
+        # The watch has everything turned so that more is better: turned back for the report.
         if one.lower:
             low, high = -high, -low
         compared = replace(result.compared, low=low, high=high)
@@ -261,6 +264,7 @@ def _watched(
     scale = OpenNumber(*known) if known and metric not in LOWER else None
     lower = less or metric in LOWER | mine.lower or mine.bounded.get(metric) == {"most"}
     one = _Watched(first=first, second=second, metric=metric, lower=lower, scale=scale, watch=None)
+    # Without a margin nothing can be shown to stay within it, and beyond the scale everything does.
     if 0 < margin < one.reach:
         one.watch = MarginWatch(margin / one.reach, BETS)
     return one

@@ -101,6 +101,7 @@ def gate(
         )
         notes += likeness.notes()
         common = [ids[n] for n in mine[i].cases if n in theirs[j].cases]
+        # All of them were taken from the baseline.
         unchanged = bool(common) and not any((j, case) in run_anew for case in common)
         where = meta.variants[j].where
         for metric in _metrics(mine[i], theirs[j], metrics):
@@ -170,6 +171,7 @@ def _places(run: RunFile) -> dict[int, dict[str, int]]:
             cases[trial.case] = trial.index
             if trial.outcome == "pass":
                 passed.add(key)
+        # The first that did not pass is what people want to look at.
         elif key in passed and trial.outcome != "pass":
             cases[trial.case] = trial.index
             passed.remove(key)
@@ -339,6 +341,7 @@ def look_at(
     ]
     if wrong:
         raise UsageError("\n".join(wrong))
+    # A margin in points, 3 for 0.03, would let anything pass.
     if margin > 1 and (not metrics or PASSED in metrics):
         raise _of_a_rate(margin, PASSED)
 

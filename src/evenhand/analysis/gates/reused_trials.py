@@ -68,11 +68,13 @@ class FromBaseline:
         candidates = self._by_case.get((planned.case.id, planned.repeat))
         if candidates is None:
             return NEW, None
+        # Without a digest of the checks, or where more than the request decides, anything may differ.
         if not checks or not by_request_alone:
             return CODE, None
         same = [trial for trial in candidates if request in trial.subject]
         if not same:
             return REQUEST, None
+        # What a trial that asked several times came to hangs on all of its requests.
         alone = [trial for trial in same if len(trial.subject) == 1]
         if not alone:
             return SEVERAL, None
@@ -105,6 +107,7 @@ def _whole(baseline: Baseline, script: str) -> str:
     """Why none of a baseline's trials can be taken; empty where they can."""
     header = baseline.header
     bound: Mapping[str, str] = header.bound
+    # Another version may score otherwise.
     if header.evenhand != __version__:
         return f"by Evenhand {header.evenhand} in the baseline, and by {__version__} now"
     if bound.get("script", "") != script[:16]:

@@ -145,13 +145,16 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
             continue
         if is_canary_check(meta):
             checks.append(path)
+        # A run can be in two homes: pulled from elsewhere, say.
         if meta.id in ids or not _belongs(meta, within):
             continue
         ids.add(meta.id)
+        # Runs made in code have no file: their title is all that tells them apart.
         key = (meta.source, "" if meta.source else meta.title)
         groups.setdefault(key, []).append((meta.created_at, path))
         if "imported" not in meta.settings:
             ours.add(key)
+        # The newest run's title: people rename configs.
         titles[key] = max(titles.get(key, (0.0, "")), (meta.created_at, meta.title))
     _join_imported(groups, titles, ours)
     lines: list[RunLine] = []
@@ -206,6 +209,7 @@ def _read(paths: Sequence[Path], unreadable: list[tuple[Path, str]]) -> tuple[Hi
         except StoreError as error:
             unreadable.append((path, error.message))
             continue
+        # A run without a trial says nothing: the next one is held against the one before it.
         if before is not None and one.trials:
             one = replace(one, changes=tuple(changes(before, evidence)))
         if one.trials:
@@ -250,6 +254,7 @@ def history_run(run: RunFile) -> HistoryRun:
             )
             for name, in_full, rate, latency, of in each
         ]
+    # A killed process could not write that it ended.
     killed = meta.status == "running" and not run.alive
     return HistoryRun(
         path=run.path,

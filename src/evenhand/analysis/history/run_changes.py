@@ -166,11 +166,13 @@ def _cases(run: RunFile) -> tuple[int, str]:
     number = total = 0
     for case in run.cases():
         number += 1
+        # A sum doesn't depend on the order, and takes no memory for a million cases.
         total += int.from_bytes(blake2b(case.encode("utf-8", "replace"), digest_size=16).digest())
     return number, f"{total % (1 << 128):032x}"
 
 
 def _judge_changes(before: Evidence, now: Evidence, checks: Iterable[Change]) -> Iterator[str]:
+    # A run that took all of its verdicts from elsewhere asked none: that is no change.
     if before.judges and now.judges:
         yield from _asked_otherwise(before.judges, now.judges)
     names = {one.slot for one in checks if _of_judge(one, now)}
@@ -244,6 +246,7 @@ def _asked_otherwise(
     if not only_names:
         yield from _come_and_gone(before.keys(), now.keys())
     for name in sorted(before.keys() & now.keys()):
+        # Empty where no call says under which name the model answered.
         if before[name] and now[name] and before[name] != now[name]:
             yield f"{_listed({name})} is now {_listed(now[name])}, was {_listed(before[name])}"
 

@@ -82,6 +82,7 @@ def classified(run: RunFile) -> list[LabelMatrix]:
         return []
     if run.settled() > MOST_TRIALS:
         return []
+    # Looking for a few bytes is much faster than decoding every result.
     if not any(_SIGN in result for result in run.results()):
         return []  # and nothing is decoded
     pairs: dict[int, list[tuple[str, str, str]]] = {}
@@ -234,6 +235,7 @@ def _table(one: LabelMatrix, width: int) -> list[str]:
     cells = [[row[0], *numbers, *row[1:]] for row, numbers in zip(rows, counts, strict=True)]
     table = [["", *heads, "recall", "precision"], *cells]
     wide = [max(columns(row[i]) for row in table) for i in range(len(table[0]))]
+    # Too wide for the terminal: the mistakes in words in place of a column for each label.
     if len(across) > COUNTED or sum(wide) + 3 * len(wide) > width:
         mistakes = [_mistakes(one, label) for label in listed]
         table = [["", "recall", "precision", "answered instead"]]

@@ -116,4 +116,5 @@ class Grid:
 
 def row_case(case: str) -> str:
     """A case's id as a run file's rows have it."""
+    # SQLite gives them back escaped, so that half a character survives.
     return case if case.isascii() else case.encode("ascii", "backslashreplace").decode()

@@ -72,6 +72,7 @@ def known_scale(declared: Scale | None, least: float, most: float) -> Scale | No
         least: The lowest value there is.
         most: The highest.
     """
+    # Some scorers of a metric may say their scale while others, from 0 to 1, say nothing.
     either = declared and (min(declared[0], SHARES[0]), max(declared[1], SHARES[1]))
     for scale in (declared, SHARES, either):
         if scale and scale[0] <= least and most <= scale[1]:
@@ -96,11 +97,14 @@ def mean_of(cases: Iterable[OfCase], scale: Scale | None = None) -> Mean | None:
         return None
     value, n = math.fsum(means) / len(means), len(means)
     ends = scale or (min(means), max(means))
+    # A million floats, of which nothing is needed from here on.
     del means
+    # Student's interval of values that are all alike has no width: it would claim to be sure.
     if scale is None and (n < FEWEST or ends[0] == ends[1]):
         return Mean(value, None, None, n)
     interval = mean_of_sums if scale is None else partial(mean_on_scale, scale=scale)
     least = interval(sums.units(ends[0]))
+    # Without errors both are the same, and the second costs as much as the first.
     most = interval(sums.units(ends[1])) if any(sums.errors) else least
     return Mean(value, least and least[1], most and most[2], n, scale is not None)
 

@@ -33,6 +33,7 @@ class TriggerRates(Record, frozen=True):
     def add_error(self, query: str, *, should_match: bool) -> None:
         """A trial without a decision, whose query should lead to the skill or should not."""
         if should_match:
+            # A decision against the skill would be a miss, and would not count for precision at all.
             self.recall.add_error(query, worst="fail", best="pass")
             self.precision.add_error(query, worst="none", best="pass")
         else:

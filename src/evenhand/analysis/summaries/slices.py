@@ -141,6 +141,7 @@ def slice_lines(run: RunFile, labels: Sequence[str], width: int) -> list[str]:
     variants = sorted({variant for rates in by_tag.values() for variant in rates})
     tags = list(by_tag)[:MOST_SHOWN]
     several = len(labels) > 1
+    # Where all columns don't fit side by side, the counts go first.
     for words in (rate_texts, _without_counts):
         cells = [
             _cells(labels[v] if several else "", [by_tag[tag].get(v) for tag in tags], words)

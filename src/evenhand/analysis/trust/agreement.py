@@ -69,6 +69,7 @@ def agreement(
         draws: The run's draws.
     """
     v = verdicts_of(metric.items, people)
+    # Outputs that were likelier to be drawn would count for too much: each label is weighted.
     if v.labels and uneven(draws, metric.metric):
         return _of_strata(metric, people, v, strata_of(draws, metric.metric))
     drawn = v.both_pass + v.excused, v.labels

@@ -133,11 +133,13 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     Raises:
         UsageError: `calibration.json` is damaged.
     """
+    # Imported runs have verdicts of judges, but no calls.
     if run.by_outcome or not (sum(run.judge_calls()) or "imported" in run.meta.settings):
         return []
     if run.meta.is_judge_check:
         return []
     known, draws = read_calibration(place_of(run.meta)), run.draws()
+    # Digests take as long again, and are only held against a calibration.
     judged = judgements(run, verdicts_only=not (known or draws))
     own = (
         {(judge.metric, judge.model): judge for judge in calibrations(run, judged)} if draws else {}
@@ -167,6 +169,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             labels = _of_file(place, metric, file, same)
             votes = {index: one.votes for index, one in same.items() if one.votes is not None}
             weighted = any(one.weighted is not None for one in labels.values())
+            # Votes were counted label by label, without weights: they go with uniform draws only.
             by_votes = bool(labels and votes) and not weighted
             if file.jury is not None and file.jury.better and by_votes:
                 passes = weighted_verdicts(run, metric, file.jury)
@@ -237,6 +240,7 @@ def _same_variants(
         names, system = meta.variants[index], judged.parts.system_of(index)
         alike = [one for one in judge.variants if one.system == system]
         named = [o for o in alike if (o.prompt, o.model) == (names.prompt, names.model)]
+        # Two variants that are the same system, under other names: neither is the one that was labelled.
         if one := named or (alike if len(alike) == 1 else []):
             same[index] = one[0]
     return same

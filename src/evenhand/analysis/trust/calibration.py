@@ -350,6 +350,7 @@ def _calibrated(
     counted = _counted(metric, draws, of_items)
     agrees = agreement(metric, counted, draws)
     verdicts, tpr, tnr, random_p = agrees.verdicts, agrees.tpr, agrees.tnr, agrees.random_p
+    # The correction divides by TPR + TNR − 1: at 0 or below there is none.
     worse = tpr is not None and tnr is not None and tpr.value + tnr.value <= 1
     not_random = random_p is not None and random_p < UNLIKELY
     corrected = None if worse or not_random else agrees.corrected
@@ -483,5 +484,6 @@ def _trust(
         return "usable", misses
     if corrected is None:
         return "usable with labels", misses
+    # The farther end: what the judge's own number may be off by at worst.
     off = max(raw.value - corrected.low, corrected.high - raw.value)
     return "usable with labels", f"{misses}; its own pass rate may be off by {off * 100:.0f} points"

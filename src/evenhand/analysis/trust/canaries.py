@@ -167,6 +167,7 @@ class Drift(Record, frozen=True, kw_only=True):
     @property
     def fewest(self) -> int:
         """With fewer canaries not even a judge that is wrong on all of them would be shown to have drifted."""
+        # If all of n are wrong now, McNemar's exact p is 2 / 2ⁿ.
         return math.floor(1 - math.log2(self.level)) + 1
 
     @property
@@ -205,6 +206,7 @@ class Drift(Record, frozen=True, kw_only=True):
         Returns:
             None where one of them is not known, or they have too few cases in common.
         """
+        # Rates over other cases differ whoever changed: only what both have is compared.
         if not self.same_cases:
             differences = [(after - before,) for before, after in self.common]
             if len(differences) < CASES_NEEDED:
@@ -229,6 +231,7 @@ class Drift(Record, frozen=True, kw_only=True):
         rate = self.pass_rate
         if rate is None:
             return False
+        # The interval is one of 95 %; this check has only a part of the 5 % that all share.
         wider = z_of(1 - self.level) / z_of()
         return (
             not rate.value - wider * (rate.value - rate.low)
@@ -412,6 +415,7 @@ def canaries_of(run: RunFile) -> CanaryReport | None:
     if not isinstance(run.meta.settings.get(WITH_CANARIES), Mapping):
         return None
     files = sorted(run.path.parent.glob(f"*{run.path.suffix}"))
+    # Ids begin with their time: the check of a run comes right after it.
     later = (path for path in files if path.stem > run.path.stem)
     for check in finished_checks(islice(later, LOOKED_AT)):
         if check.run == run.meta.id:

@@ -42,6 +42,7 @@ def questions(trial: TrialResult) -> dict[Key, str]:
     for outcome in trial.outcomes:
         model = judge_of(outcome)
         if model:
+            # Only where a judge was asked: encoding outputs takes time.
             output = output or digest(encode(trial.output))
             call = outcome.rests_on[0][0] if outcome.rests_on else ""
             part = [outcome.name, instrument_of(outcome), call, output]
@@ -104,6 +105,7 @@ def _votes(run: RunFile, metrics: Mapping[Key, JudgedMetric]) -> dict[Key, Votes
             passed = verdicts.get(key, {}).get(trial.index)
             if passed is None:
                 continue
+            # The variants of a run may ask the same: repeats are those of one.
             question_here = f"{trial.variant} {question}"
             members = _members(trial, key)
             for member, verdict in members or [("", passed)]:

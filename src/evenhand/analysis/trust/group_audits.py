@@ -160,6 +160,7 @@ def _compared(name: AuditName, groups: _Groups, labelled: Sequence[LabelledOutpu
     strata = [_stratum(groups, counts, people) for people in ("pass", "fail")]
     first, second = (sum(s.of_first for s in strata), sum(s.of_second for s in strata))
     ratio = common_odds_ratio(strata)
+    # Even the most one-sided table with these margins would not be significant.
     if ratio is None or ratio.least_p > SIGNIFICANT:
         wrong = sum(one.people is not one.judge for one in labelled)
         return not_applicable(
@@ -209,6 +210,7 @@ def _words(ratio: OddsRatio, groups: _Groups, strata: Sequence[Stratum]) -> str:
     """The odds ratio and the counts in words, the group with the higher odds first."""
     first, second = groups.first_words, groups.second_words
     value, low, high = ratio.value, ratio.low, ratio.high
+    # A multiple below 1 is hard to read: said of the other group, it is above.
     if value < 1:
         first, second = second, first
         value, low, high = _inverse(value), _inverse(high), _inverse(low)

@@ -248,6 +248,7 @@ def turned(votes: Sequence[Sequence[float]], verdicts: Sequence[bool]) -> list[l
 
 def folds_of(cases: Sequence[str]) -> list[int]:
     """For each output the number of its fold, from 0. All outputs of a case are in one."""
+    # By digest: folds don't hang on the order of the dataset, and are the same each time.
     order = sorted(set(cases), key=digest)
     places = {case: i % FOLDS for i, case in enumerate(order)}
     return [places[case] for case in cases]

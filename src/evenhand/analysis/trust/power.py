@@ -166,6 +166,7 @@ def _of_two(first: _Column, second: _Column, cases: Sequence[str], groups: Group
         return _Likeness()
     differing, low, high = mean
     one, two = (fmean(_mean(column[case]) for case in cases) for column in (first, second))
+    # The more they disagree, the less they correlate: the ends change places.
     alike, least, most = (correlation(one, two, share) for share in (differing, high, low))
     ends = None if least is None or most is None else (least, most)
     return _Likeness(differing, alike, ends)
@@ -261,6 +262,7 @@ class Power(Record, frozen=True):
     def _change(self, to: float, alike: float | None) -> Change:
         differing = self._share(self.difference, to, alike)
         cases = cases_needed_exact(self.difference, differing) * self.pilot.effect
+        # Without the residue of a float, 100.0000000001 cases would be 101.
         return Change(to, differing, math.ceil(cases - 1e-9))
 
     def _share(self, difference: float, to: float, alike: float | None = None) -> float:
@@ -280,6 +282,7 @@ class Power(Record, frozen=True):
         low, high = 0.0, max(pilot.rate, 1 - pilot.rate)
         if self._chance(high) < POWER:
             return None
+        # A bisection: 20 halvings are finer than a millionth of a point.
         for _ in range(20):
             middle = (low + high) / 2
             low, high = (low, middle) if self._chance(middle) >= POWER else (middle, high)
@@ -289,6 +292,7 @@ class Power(Record, frozen=True):
         """How likely the pilot's cases and repeats are to show a difference, in the direction in which that is less."""
         pilot = self.pilot
         rates = (pilot.rate - difference, pilot.rate + difference)
+        # A rounding error may put the only possible rate just beyond 0 or 1.
         shares = [self._share(difference, to) for to in rates if -1e-9 <= to <= 1 + 1e-9]
         return min(
             chance_to_show(

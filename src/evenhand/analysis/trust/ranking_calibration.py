@@ -194,6 +194,7 @@ def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTru
     )
     if same <= opposite:
         return RankingTrust("do not use", f"no better than chance: {misses}", raw, None, random_p)
+    # Ties count half, as in a sign test, so that the share is 0.5 by chance.
     low, _ = wilson((decided + same - opposite) / 2, decided)
     if low <= 0.5:
         why = f"not shown to be better than chance: {misses}"
@@ -229,9 +230,11 @@ def labels_of(answers: Sequence[str], variants: Sequence[int]) -> list[LabelledP
     for text in answers:
         case, one, two, answer, wins, losses = text.split(" ")
         first, second = variants[int(one)], variants[int(two)]
+        # Python would take −1 for the last variant.
         if answer not in ("first", "second", "tie") or first == second or int(one) < 0:
             raise ValueError(text)
         shares = float(wins), float(losses)
+        # They were written with six digits: thirds don't add up to 1.
         if not (min(shares) >= 0 and sum(shares) <= 1.001):
             raise ValueError(text)
         labels.append(
@@ -246,6 +249,7 @@ def _text_of(label: LabelledPair, order: Sequence[int]) -> str:
     people, judge = label
     first, second = order.index(people.first), order.index(people.second)
     wins, losses = judge.wins, judge.losses
+    # The judge's pair is in the order of the variants, people's in the order that was shown.
     if judge.one != people.first:
         wins, losses = losses, wins
     return f"{case_of(people.cluster)} {first} {second} {people.answer} {wins:g} {losses:g}"

@@ -82,6 +82,7 @@ def ranking_corrections(run: RunFile, rankings: Sequence[ComparedPairs]) -> list
         return [NO_LABELS for _ in rankings]
     known = read_rankings(place_of(run.meta))
 
+    # Reading all judgements takes long, and most runs need it for no ranking.
     @cache
     def judged() -> Judgements:
         return judgements(run)
@@ -125,6 +126,7 @@ def _by_file(
     evidence = evidence_of(judge, judged())
     changed = changed_since(ranking.bound, bound, ranking.seen, evidence, with_rule=with_rule)
     same = [_variant_of(run, pairs, judged(), ranking, i) for i in range(len(ranking.variants))]
+    # A variant that was labelled isn't in this run: its labels speak of another ranking.
     if not changed and None in same:
         changed = ("system",)
     one = RankingCorrection(

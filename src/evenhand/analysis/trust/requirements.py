@@ -120,6 +120,7 @@ def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]
             yield from _decided(run, required, variant, counted)
             continue
         clusters = together(counted.items(), groups[variant])
+        # Each trial that was never run counts as a case in error of its own.
         share = rate_over_clusters([*clusters, *[[Tally(0, 0, 1)]] * missing])
         if share is None:
             continue
@@ -174,6 +175,7 @@ def _means(
         return
     scales = [_scale(column) for column in measuring.values() if column.values]
     for variant, column in measuring.items():
+        # A column with errors alone has the scale of the others, if one is known.
         scale = _scale(column) if column.values else next(filter(None, scales), None)
         errors = column.errors + missing
         each = ((written_case(case), of_case) for case, of_case in column.cases.items())

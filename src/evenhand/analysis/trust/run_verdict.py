@@ -36,6 +36,7 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
 def _verdict_of(run: RunFile, totals: Totals) -> VerdictWord:
     meta = run.meta
     word = meta.decided.get("verdict")
+    # Stopping early was decided at a level that allows for looks; counting anew would not be.
     if meta.status == "decided" and word in ("passed", "failed"):
         return word
     if not meta.requirements:

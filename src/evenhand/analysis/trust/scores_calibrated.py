@@ -282,6 +282,7 @@ def _corrected(
     if effect.too_few:
         return VariantScores(paired, None, labels, effect)
     alone = _alone(labels, scale)
+    # A judge that is little use must never make the interval wider than the labels alone have it.
     estimate = mean_by_judge(judged, labels, weight_of_judge(paired), scale) or alone
     better = estimate.high - estimate.low <= alone.high - alone.low
     return VariantScores(paired, estimate if better else alone, labels, effect)
@@ -302,6 +303,7 @@ def scale_of(metric: JudgedMetric) -> Scale | None:
     if not values:
         return None
     scale = known_scale(metric.scale, min(values), max(values))
+    # Only 0 and 1: these are verdicts, which are corrected as such.
     if scale == SHARES and all(value in SHARES for value in values):
         return None
     return scale

@@ -133,6 +133,7 @@ def _in_order(
 ) -> dict[Item, bool]:
     """What people say in the order of the draw: a random one, whoever labelled what when."""
     drawn = [place for draw in uniform_first(draws, metric.metric) for place in draw.places]
+    # Reversed, so that a place that several draws hold has its first number.
     order = {place: number for number, place in reversed(list(enumerate(drawn)))}
     return {
         item: people[item]
@@ -163,6 +164,7 @@ def items_for_people(run: RunFile, risk: float, metrics: Sequence[str] = ()) -> 
 
 def _selected(metric: JudgedMetric, people: Mapping[Item, bool], risk: float) -> SelectiveVerdicts:
     sure = certainties(metric.items)
+    # The order is a random one: the test of how far down to accept goes by it.
     labelled = [(sure[item], item.passed is passed) for item, passed in people.items()]
     acceptance = acceptable(labelled, list(sure.values()), risk) if labelled else None
     cases = {

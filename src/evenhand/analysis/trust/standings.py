@@ -95,6 +95,7 @@ def _standings(pairs: ComparedPairs, correction: RankingCorrection) -> Standings
         errors=round(sum(one.weight for one in pairs.missing)),
         correction=correction,
     )
+    # Strengths can only be compared within variants that answers connect.
     groups = connected(answers)
     if not groups:
         return replace(empty, why="no answer of a judge can be used")

@@ -94,12 +94,14 @@ def changed_since(
     names = [
         name for name in now if before.get(name) != now[name] and (name != "rule" or with_rule)
     ]
+    # The same cases: whatever looks different is different.
     if "data" not in names or earlier is None:
         return tuple(names)
     alike = {
         name: asked_alike(earlier.cases, evidence.cases, name)
         for name in ("system", "judge prompt", "criteria")
     }
+    # No case is in both samples: then the prompts as written have to say it.
     if alike["system"] is None and earlier.written == evidence.written:
         alike["system"] = True
     if earlier.models != evidence.models:

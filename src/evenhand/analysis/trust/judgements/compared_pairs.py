@@ -135,6 +135,7 @@ class ComparedPairs:
         """Takes the pairs of trials in error for missing, as far as these have variants that were compared."""
         variants = set[int]().union(*self._there.values())
         pairs = sum(len(there) * (len(there) - 1) // 2 for there in self._there.values())
+        # As many answers as a pair has on average, half of them in each order.
         each = (len(self.answers) + len(self.missing)) / pairs / 2
         members: dict[_Cell, set[int]] = defaultdict(set)
         absent: dict[_Cell, set[int]] = defaultdict(set)
@@ -184,5 +185,6 @@ def _pairs(outcome: Outcome) -> Iterator[tuple[int, list[object]]]:
     for row in rows if is_array(rows) else ():
         if is_mapping(row):
             variant, orders = row.get("variant"), row.get("orders")
+            # A truth value is an int for isinstance(), and no variant.
             if type(variant) is int and is_array(orders):
                 yield variant, orders

@@ -41,6 +41,7 @@ def _passes_drawn(s: Verdicts) -> list[float]:
 def _sum_of(first: Sequence[float], second: Sequence[float]) -> list[float]:
     total = [0.0] * (len(first) + len(second) - 1)
     for i, a in enumerate(first):
+        # Below that nothing is added that a float could tell, and most entries are.
         if a > 1e-18:
             for j, b in enumerate(second):
                 total[i + j] += a * b

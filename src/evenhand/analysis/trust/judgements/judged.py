@@ -211,6 +211,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
         for outcome in trial.outcomes:
             model = judge_of(outcome)
             if not model:
+                # Its judge is not known: the error is given to the metric's judge below.
                 if outcome.outcome == "error":
                     in_error.append((metric_of(outcome), trial.variant))
                 continue
@@ -242,6 +243,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                 )
             )
     _join_juries(metrics, whole)
+    # Reversed, so that of several judges of a metric the first one keeps the place.
     by_metric = {metric: judge for (metric, _), judge in reversed(metrics.items())}
     for metric, variant in in_error:
         if metric in by_metric:
@@ -259,6 +261,7 @@ def _join_juries(
         metric, model = key
         members = set(model.split("+"))
         juries = [k for k in whole if k[0] == metric and members < set(k[1].split("+"))]
+        # Of several juries that it may be a part of, nobody knows which it is.
         if len(juries) == 1:
             part, jury = metrics.pop(key), metrics[juries[0]]
             jury.items = sorted([*jury.items, *part.items], key=lambda item: item.index)

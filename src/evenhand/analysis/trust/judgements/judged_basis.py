@@ -71,6 +71,7 @@ class Parts:
         """
         name = self.eval_of(trial)
         case = digest(encode([trial.case, trial.vars, trial.input, trial.expected]))
+        # With one eval there is nothing to tell apart, and a million trials take memory.
         if self._several:
             self._eval_of_trial[trial.index] = name
         if trial.prompt:

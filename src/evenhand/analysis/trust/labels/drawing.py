@@ -65,6 +65,7 @@ class DrawnItem(Record, frozen=True):
 
 def _whole(name: str, assertions: object) -> str:
     """The text that an expectation's name quotes the beginning of, as a config has it; else the name."""
+    # A name quotes a long text's beginning: `llm-rubric "Is it kind …"`.
     start = name.partition(' "')[2].rstrip('"').removesuffix(" …")
     for one in assertions if is_array(assertions) else ():
         if not is_mapping(one):
@@ -126,6 +127,7 @@ def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Dra
     before = [d for d in run.draws() if set(d.metrics) & set(names)]
     for known in before:
         same = known.seed, len(known.places), list(known.metrics), known.design
+        # Typed twice, a command must not draw twice: the labels would be of other trials.
         if same == (seed, min(size, len(places)), names, "uniform"):
             return known
     taken = {place for known in before for place in known.places}
@@ -137,6 +139,7 @@ def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Dra
         )
     chosen = random.Random(seed).sample(left, min(size, len(left)))  # noqa: S311 (a draw that can be repeated)
     add_draw(run.path, seed, names, len(places), chosen)
+    # The open run file doesn't see what was written after it.
     with RunFile.open(run.path) as again:
         return again.draws()[-1]
 
@@ -171,6 +174,7 @@ def items_for(
     by_others = [
         item for item in items if labels.get((item.trial.index, item.metric), {}).keys() - {author}
     ]
+    # −(−n // 100) rounds up: one label of another person is labelled again already.
     twice = {(i.trial.index, i.metric) for i in by_others[: -(-len(by_others) * OVERLAP // 100)]}
     skipped = {(i.trial.index, i.metric) for i in by_others} - twice
     return [

@@ -102,6 +102,7 @@ def _read_row(run: RunFile, row: Mapping[str, str], labels: SheetLabels) -> tupl
         return f"the verdict is {text[:40]!r}", "Write pass or fail, or leave it empty."
     item, metric = (row.get("item") or "").strip(), row.get("metric") or ""
     other_run = "Is it a draw of another run?"
+    # SQLite takes no integer of more than 64 bits.
     trial = run.trial(int(item)) if item.isdecimal() and len(item) < 10 else None
     if trial is None:
         return f"the run has no item {item[:40]!r}", other_run
@@ -113,6 +114,7 @@ def _read_row(run: RunFile, row: Mapping[str, str], labels: SheetLabels) -> tupl
         if row.get(column) not in (None, "", own, cell(own)):
             return f"item {item} has {column} {own}, not {row[column][:80]!r}", other_run
     output = DrawnItem(trial, metrics[metric], 0.0).output
+    # A draw of another run may have the same item numbers; the output tells.
     if _words(row.get("output") or output) not in (_words(output), _words(str(cell(output)))):
         return f"the output of item {item} is another one in this run", other_run
     key = trial.index, metrics[metric]

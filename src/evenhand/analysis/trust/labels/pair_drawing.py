@@ -119,6 +119,7 @@ def draw_pairs(run: RunFile, pairs: ComparedPairs, size: int, seed: int) -> Pair
         )
     rng = random.Random(seed)  # noqa: S311 (a draw that can be repeated)
     chosen = rng.sample(left, min(size, len(left)))
+    # People prefer what they see first, as judges do: a draw of the order cancels that out.
     orders = [(a, b) if rng.random() < 0.5 else (b, a) for a, b in chosen]
     add_pair_draw(run.path, seed, pairs.name, len(every), orders)
     with RunFile.open(run.path) as again:

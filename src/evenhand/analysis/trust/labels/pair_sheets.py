@@ -132,6 +132,7 @@ def _read_row(
     other_run = "Is it a draw of another run?"
     if row["metric"] not in (name, cell(name)):
         return f"the ranking is {row['metric'][:80]!r}, not {name!r}", other_run
+    # SQLite takes no integer of more than 64 bits.
     if not all(one.isdecimal() and len(one) < 10 for one in texts):
         return f"the run has no pair {places}", other_run
     pair = int(texts[0]), int(texts[1])

@@ -65,6 +65,7 @@ def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
             continue
         variants, (case, repeat, *_) = key
         del repeat
+        # The answer is about the pair as it was drawn, its places may be the other way round.
         first, second = variants if orders[place] == place else variants[::-1]
         read.pairs.append(
             LabelledPair(

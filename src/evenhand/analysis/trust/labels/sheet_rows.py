@@ -53,6 +53,7 @@ def write_rows(
         sheet.writerows([cell(value) for value in row] for row in rows)
         text = table.getvalue()
     try:
+        # "x": a file that is there may hold an hour of somebody's labels.
         with path.open("x", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError:
@@ -171,6 +172,7 @@ def _csv_rows(
         for line, cells in table:
             if not any(cells):
                 continue
+            # Spreadsheets leave empty cells at the end of a row out.
             row = header.row([*cells, *[""] * header.width])
             if header.fits(cells) or not row[needed[-1]].strip():
                 yield SheetRow(line, row)

@@ -50,6 +50,7 @@ def draw_unsure(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ())
     sure = _surest(run, metrics)
     places, _ = judged_places(run, metrics)
     groups = _levels({place: sure.get(place, 1.0) for place in places})
+    # Where the judge is as sure of everything, there is nothing to prefer.
     if len(groups) < 2:
         return draw(run, size, seed, metrics)
     needs = [math.fsum(map(_spread, (sure.get(p, 1.0) for p in group))) for group in groups]
@@ -202,6 +203,7 @@ def _levels(sure: Mapping[int, float]) -> list[list[int]]:
     """Places by how sure the judge is of them, the least sure first: groups that weigh about alike, ties together."""
     by_value: dict[float, list[int]] = {}
     for place, certainty in sure.items():
+        # Rounded, so that thirds that were added up in another order are ties.
         by_value.setdefault(round(certainty, 6), []).append(place)
     ordered = sorted(by_value.items())
     if len(ordered) <= LEVELS:
@@ -211,6 +213,7 @@ def _levels(sure: Mapping[int, float]) -> list[list[int]]:
     before = 0.0
     for value, group in ordered:
         mass = _spread(value) * len(group)
+        # By the middle of its mass: a large tie belongs to the level that most of it is in.
         level = min(LEVELS - 1, int(LEVELS * (before + mass / 2) / total))
         levels.setdefault(level, []).extend(group)
         before += mass
