@@ -134,10 +134,8 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     ink = Ink(takes_colors(sys.stdout))
     lines = [*(f"  {path}" for path in paths), "", *note_lines(moved.notes, ink, _MOVED)]
     target = shlex.quote(str(moved.sets[0] if len(moved.sets) == 1 else folder))
-    if moved.todo:
-        lines += ["", f"next: {moved.todo}, then evenhand check {target}"]
-    else:
-        lines += ["", f"next: evenhand check {target}"]
+    first = f"{moved.todo}, then " if moved.todo else ""
+    lines += ["", f"next: {first}evenhand check {target}"]
     if moved.offline:
         lines.append(
             f"      evenhand run {target} --offline   grades the recorded answers, and asks nobody"

@@ -136,11 +136,8 @@ def waves_in_words(waves: int) -> str:
     >>> waves_in_words(4)
     'about 4 waves, each of up to 24 h'
     """
-    return (
-        f"1 wave of up to {HOURS} h"
-        if waves == 1
-        else f"about {waves} waves, each of up to {HOURS} h"
-    )
+    many = "1 wave" if waves == 1 else f"about {waves} waves, each"
+    return f"{many} of up to {HOURS} h"
 
 
 def _longest(plan: Plan) -> int:

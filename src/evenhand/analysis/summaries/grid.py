@@ -9,6 +9,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.wording.words import clip, safe
 from evenhand.stats.tallies import Tally
 from evenhand.store.counted import TrialOutcome
+from evenhand.store.encoding import written_case
 from evenhand.store.runfile import RunFile
 
 KEPT = 10
@@ -111,10 +112,4 @@ class Grid:
 
     def number(self, trial: TrialResult) -> int:
         """The number of a trial's case."""
-        return self.numbers.get(row_case(trial.case), trial.index + 1)
-
-
-def row_case(case: str) -> str:
-    """A case's id as a run file's rows have it."""
-    # SQLite gives them back escaped, so that half a character survives.
-    return case if case.isascii() else case.encode("ascii", "backslashreplace").decode()
+        return self.numbers.get(written_case(trial.case), trial.index + 1)

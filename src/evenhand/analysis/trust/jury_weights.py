@@ -17,6 +17,7 @@ from evenhand.analysis.trust.judgements.judged import (
     judge_of,
     members_of,
     metric_of,
+    verdicts_beside,
 )
 from evenhand.analysis.trust.labelled_cases import case_labels, rows_of
 from evenhand.core.encoding import digest
@@ -133,6 +134,12 @@ def jury_weights(
     low, high = differences.interval()
     variants = sorted({item.variant for item in judged})
     by_votes = dict(zip(judged, weighted, strict=True))
+    by_variant = {
+        variant: [
+            (people[item], vote) for item, vote in by_votes.items() if item.variant == variant
+        ]
+        for variant in variants
+    }
     return JuryWeights(
         labels=len(judged),
         intercept=weights.intercept,
@@ -146,14 +153,8 @@ def jury_weights(
         p=p,
         word=verdict(differences, p),
         by_variant={
-            variant: _beside_people(
-                [
-                    (ok, vote)
-                    for item, ok, vote in zip(judged, passes, weighted, strict=True)
-                    if item.variant == variant
-                ]
-            )
-            for variant in variants
+            variant: verdicts_beside(pairs, [vote for _, vote in pairs])
+            for variant, pairs in by_variant.items()
         },
         labelled={
             variant: case_labels(
@@ -161,18 +162,6 @@ def jury_weights(
             )
             for variant in variants
         },
-    )
-
-
-def _beside_people(pairs: Sequence[tuple[bool, bool]]) -> Verdicts:
-    """Counts of people's verdicts, the first of each pair, beside those of the weighted votes."""
-    return Verdicts(
-        pairs.count((True, True)),
-        pairs.count((True, False)),
-        pairs.count((False, True)),
-        pairs.count((False, False)),
-        sum(vote for _, vote in pairs),
-        len(pairs),
     )
 
 

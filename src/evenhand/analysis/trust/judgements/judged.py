@@ -164,16 +164,24 @@ def certainty_of(outcome: Outcome) -> float:
 
 def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:
     """The counts of a judge's verdicts on items, beside people's on some of them."""
-    counts = {(a, b): 0 for a in (True, False) for b in (True, False)}
-    for item, passed in people.items():
-        counts[passed, item.passed] += 1
+    pairs = [(passed, item.passed) for item, passed in people.items()]
+    return verdicts_beside(pairs, [item.passed for item in items])
+
+
+def verdicts_beside(pairs: Sequence[tuple[bool, bool]], judged: Sequence[bool]) -> Verdicts:
+    """The counts of verdicts.
+
+    Args:
+        pairs: People's verdict and the judge's on each labelled output.
+        judged: The judge's on each output, labelled or not.
+    """
     return Verdicts(
-        counts[True, True],
-        counts[True, False],
-        counts[False, True],
-        counts[False, False],
-        sum(item.passed for item in items),
-        len(items),
+        pairs.count((True, True)),
+        pairs.count((True, False)),
+        pairs.count((False, True)),
+        pairs.count((False, False)),
+        sum(judged),
+        len(judged),
     )
 
 

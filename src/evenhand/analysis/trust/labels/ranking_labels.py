@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from msgspec import field
-
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, PairKey
-from evenhand.core.record import MutableRecord, Record
+from evenhand.core.record import Record
 from evenhand.stats.agreement import alpha
 from evenhand.stats.bradley_terry import Comparison
 from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair
@@ -36,13 +34,6 @@ class RankingLabels(Record, frozen=True):
     people: float | None = None
 
 
-class _Read(MutableRecord):
-    pairs: list[LabelledPair] = field(default_factory=list[LabelledPair])
-    unused: int = 0
-    at: list[float] = field(default_factory=list[float])
-    sides: list[list[float]] = field(default_factory=list[list[float]])
-
-
 def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
     """The labels of a ranking that count: of a pair that several people labelled, what most of them say."""
     draws = [draw for draw in run.pair_draws() if draw.metric == pairs.name]
@@ -56,26 +47,28 @@ def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
         return RankingLabels()
     keys = pair_keys(run, labels)
     judged = {pair.key: pair for pair in pairs.judged}
-    read = _Read()
+    answered: list[LabelledPair] = []
+    at: list[float] = []
+    sides: list[list[float]] = []
+    unused = 0
     for place, by_author in sorted(labels.items()):
         key, answer = keys.get(place), _plurality(orders.get(place), [*by_author.values()])
         known = judged.get(key[1]) if key is not None else None
         if key is None or known is None or answer is None:
-            read.unused += len(by_author)
+            unused += len(by_author)
             continue
-        variants, (case, repeat, *_) = key
-        del repeat
+        variants, (case, *_) = key
         # The answer is about the pair as it was drawn, its places may be the other way round.
         first, second = variants if orders[place] == place else variants[::-1]
-        read.pairs.append(
+        answered.append(
             LabelledPair(
                 Comparison(case, first, second, answer),
                 JudgedPair(known.case, known.one, known.two, known.wins, known.losses),
             )
         )
-        read.at += [label.at for label in by_author.values()]
-        read.sides.append([_SIDE[_answer_for(place, label)] for label in by_author.values()])
-    return RankingLabels(read.pairs, read.unused, max(read.at, default=None), alpha(read.sides))
+        at += [label.at for label in by_author.values()]
+        sides.append([_SIDE[_answer_for(place, label)] for label in by_author.values()])
+    return RankingLabels(answered, unused, max(at, default=None), alpha(sides))
 
 
 def pair_keys(

@@ -12,7 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.trust.judgements.judged import certainties, judgements
-from evenhand.analysis.trust.labels.drawing import draw, judged_metrics, judged_places
+from evenhand.analysis.trust.labels.drawing import (
+    all_drawn,
+    draw,
+    earlier_draws,
+    judged_metrics,
+    judged_places,
+)
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_array
 from evenhand.core.names import did_you_mean
@@ -149,18 +155,12 @@ def _draw(
     shares: Sequence[float],
 ) -> Draw:
     places, names = judged_places(run, metrics)
-    before = [known for known in run.draws() if set(known.metrics) & set(names)]
-    for known in before:
-        same = known.seed, known.design, known.by, list(known.metrics), len(known.places)
-        if same == (seed, design, by, names, min(size, len(places))):
-            return known
-    taken = {place for known in before for place in known.places}
+    known, taken = earlier_draws(run, min(size, len(places)), seed, names, design, by)
+    if known is not None:
+        return known
     left = [[place for place in group if place not in taken] for group in groups.values()]
     if not any(left):
-        raise UsageError(
-            f"all {count(len(places), 'judged trial')} of the run are drawn already",
-            hint="Go on labelling: `evenhand label` without --draw.",
-        )
+        raise all_drawn(count(len(places), "judged trial"))
     rng = random.Random(seed)  # noqa: S311 (a draw that can be repeated)
     numbers = allocated(shares, [len(group) for group in left], size)
     chosen = [p for group, n in zip(left, numbers, strict=True) for p in rng.sample(group, n)]
