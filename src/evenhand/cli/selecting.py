@@ -18,7 +18,7 @@ from evenhand.scorers.rag.definitions import SYSTEMS
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
 
-selecting = OptionSet(
+_WHICH = (
     click.option(
         "-c",
         "--config",
@@ -127,6 +127,9 @@ selecting = OptionSet(
         help="Run only the case called NAME (prompt directories).",
     ),
     click.option("--repeat", type=Number(REPEATS), metavar="N", help="Repeat each case N times."),
+)
+
+_OVER = (
     click.option(
         "-p",
         "--prompts",
@@ -213,6 +216,8 @@ selecting = OptionSet(
         help="Call every prompt function with promptfoo's single context argument.",
     ),
 )
+
+selecting = OptionSet(*_WHICH, *_OVER)
 """What is run, and what goes over it. They come as one dict, which `asked_for` understands."""
 
 

@@ -51,8 +51,7 @@ spending_options = OptionSet(
 )
 """What may be spent, and how fast."""
 
-session_options = OptionSet(
-    spending_options,
+_LOOKS = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
     click.option(
         "--calls",
@@ -79,8 +78,9 @@ session_options = OptionSet(
         is_flag=True,
         help="Exit with 100 if trials failed, as promptfoo does.",
     ),
-    notifying,
 )
+
+session_options = OptionSet(spending_options, *_LOOKS, notifying)
 """What may be spent, what is printed, and how it exits; `Session.of` understands them."""
 
 
