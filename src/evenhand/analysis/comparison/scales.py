@@ -18,23 +18,6 @@ _SMALL = 10.0
 _ABOVE = 1.5
 
 
-class _Values(Record, frozen=True):
-    """Values, as far as they show a scale."""
-
-    least: float
-    most: float
-    mean: float
-    whole: bool
-
-    @property
-    def shares(self) -> bool:
-        """Whether they may be on a scale that ends at 1."""
-        return self.least >= -1 and self.most <= 1
-
-    def __str__(self) -> str:
-        return f"from {self.least:g} to {self.most:g}"
-
-
 def other_scale(first: Sequence[float], second: Sequence[float], *declared: Scale | None) -> str:
     """That the values of two columns lie on different scales, in words; empty where they don't, as far as can be seen.
 
@@ -55,6 +38,23 @@ def other_scale(first: Sequence[float], second: Sequence[float], *declared: Scal
         if scale is not None and not (scale[0] <= values.least and values.most <= scale[1]):
             return _words(one, two)
     return _words(one, two) if _apart(one, two) or _apart(two, one) else ""
+
+
+class _Values(Record, frozen=True):
+    """Values, as far as they show a scale."""
+
+    least: float
+    most: float
+    mean: float
+    whole: bool
+
+    @property
+    def shares(self) -> bool:
+        """Whether they may be on a scale that ends at 1."""
+        return self.least >= -1 and self.most <= 1
+
+    def __str__(self) -> str:
+        return f"from {self.least:g} to {self.most:g}"
 
 
 def _words(one: _Values, two: _Values) -> str:

@@ -20,25 +20,6 @@ from evenhand.stats.sequential import ShareWatch
 ALPHA = 0.05
 
 
-class _Column:
-    """The cases of a variant against a bound. Every case counts once, as in the rate of the whole run."""
-
-    def __init__(self, variant: int, bound: float, cases: int) -> None:
-        self.variant = variant
-        self._bound = bound
-        self.watch = ShareWatch(bound, cases, ALPHA)
-
-    def add(self, trials: Sequence[TrialResult]) -> None:
-        """Takes in a case. One that does not apply is neither above nor below the bound."""
-        outcomes = [trial.outcome for trial in trials]
-        passed, errors = outcomes.count("pass"), outcomes.count("error")
-        n = passed + errors + outcomes.count("fail")
-        if n:
-            self.watch.add(passed / n, (passed + errors) / n)
-        else:
-            self.watch.add(self._bound)
-
-
 class ShareDecider:
     """Decides a run whose variants have to reach pass rates.
 
@@ -120,6 +101,25 @@ class ShareDecider:
         if "missed" in states:
             return "failed"
         return "passed" if states == {"kept"} else ""
+
+
+class _Column:
+    """The cases of a variant against a bound. Every case counts once, as in the rate of the whole run."""
+
+    def __init__(self, variant: int, bound: float, cases: int) -> None:
+        self.variant = variant
+        self._bound = bound
+        self.watch = ShareWatch(bound, cases, ALPHA)
+
+    def add(self, trials: Sequence[TrialResult]) -> None:
+        """Takes in a case. One that does not apply is neither above nor below the bound."""
+        outcomes = [trial.outcome for trial in trials]
+        passed, errors = outcomes.count("pass"), outcomes.count("error")
+        n = passed + errors + outcomes.count("fail")
+        if n:
+            self.watch.add(passed / n, (passed + errors) / n)
+        else:
+            self.watch.add(self._bound)
 
 
 def _bounds(requirements: Sequence[Requirement]) -> list[tuple[int, float]]:

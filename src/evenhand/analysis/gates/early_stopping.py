@@ -40,48 +40,6 @@ FEW = 200
 """With fewer cases, little is saved."""
 
 
-class _Watched(MutableRecord, kw_only=True):
-    """A metric of a pair of variants.
-
-    Attributes:
-        first: The baseline's variant.
-        second: The plan's.
-        metric: Its name.
-        lower: Whether less of it is better.
-        scale: The lowest and the highest value there can be.
-        watch: Its cases; None where nothing can be said before all of them are there.
-    """
-
-    first: int
-    second: int
-    metric: str
-    lower: bool
-    scale: OpenNumber | None
-    watch: MarginWatch | None
-
-    @property
-    def reach(self) -> float:
-        """How far apart two values can be."""
-        return self.scale.most - self.scale.least if self.scale else 0.0
-
-    def add(self, before: Values, after: Values) -> None:
-        """Takes in a case that both have."""
-        one, two = before.mean(self.scale), after.mean(self.scale)
-        if self.watch is None or one is None or two is None:
-            return
-        least, most = (two.least - one.most) / self.reach, (two.most - one.least) / self.reach
-        if self.lower:
-            least, most = -most, -least
-        if least < -1 or most > 1:  # off the scale that was declared: it is not known after all
-            self.watch = None
-            return
-        self.watch.add(least, most)
-
-    def decides(self, word: Literal["not worse", "worse"], of: int = 1) -> bool:
-        """Whether this is shown; see `MarginWatch.decides`."""
-        return self.watch is not None and self.watch.decides(word, of)
-
-
 class GateDecider:
     """Decides a gate.
 
@@ -233,6 +191,48 @@ class GateDecider:
         if self._watched and all(one.decides("not worse") for one in self._watched):
             return "not worse"
         return None
+
+
+class _Watched(MutableRecord, kw_only=True):
+    """A metric of a pair of variants.
+
+    Attributes:
+        first: The baseline's variant.
+        second: The plan's.
+        metric: Its name.
+        lower: Whether less of it is better.
+        scale: The lowest and the highest value there can be.
+        watch: Its cases; None where nothing can be said before all of them are there.
+    """
+
+    first: int
+    second: int
+    metric: str
+    lower: bool
+    scale: OpenNumber | None
+    watch: MarginWatch | None
+
+    @property
+    def reach(self) -> float:
+        """How far apart two values can be."""
+        return self.scale.most - self.scale.least if self.scale else 0.0
+
+    def add(self, before: Values, after: Values) -> None:
+        """Takes in a case that both have."""
+        one, two = before.mean(self.scale), after.mean(self.scale)
+        if self.watch is None or one is None or two is None:
+            return
+        least, most = (two.least - one.most) / self.reach, (two.most - one.least) / self.reach
+        if self.lower:
+            least, most = -most, -least
+        if least < -1 or most > 1:  # off the scale that was declared: it is not known after all
+            self.watch = None
+            return
+        self.watch.add(least, most)
+
+    def decides(self, word: Literal["not worse", "worse"], of: int = 1) -> bool:
+        """Whether this is shown; see `MarginWatch.decides`."""
+        return self.watch is not None and self.watch.decides(word, of)
 
 
 def _alike(mine: Seen, theirs: Seen, case: str) -> bool:

@@ -46,39 +46,6 @@ UNKNOWN_CASES = (
 Status = Literal["fresh", "stale", "missing"]
 
 
-class _Labels(Record, frozen=True):
-    """What corrects a rate.
-
-    Attributes:
-        counts: The judge's verdicts beside people's, and on all outputs.
-        effects: By how much less they say because trials of one case go together; None where that isn't known.
-        weighted: Where labels were weighted, those of a uniform draw that say as much.
-    """
-
-    counts: Verdicts
-    effects: DesignEffects | None
-    weighted: UniformLabels | None = None
-
-    @property
-    def why(self) -> str:
-        """Why they correct nothing; empty where they do."""
-        if self.effects is None:
-            return UNKNOWN_CASES
-        return few_cases(self.effects) if self.effects.too_few else ""
-
-    @property
-    def corrected(self) -> Estimate | None:
-        """The rate that people would have found; None where they correct nothing."""
-        if self.effects is None:
-            return None
-        rate = corrected_rate(self.counts, effects=self.effects)
-        if rate is None or self.weighted is None:
-            return rate
-        return corrected_by_strata(
-            self.weighted, self.counts.passed, self.counts.items, effects=self.effects
-        )
-
-
 class JudgedRate(Record, frozen=True, kw_only=True):
     """The pass rate of a judged metric in one variant.
 
@@ -219,6 +186,39 @@ def judged_rows(run: RunFile) -> list[dict[str, Any]]:
         }
         for rate in judged_rates(run)
     ]
+
+
+class _Labels(Record, frozen=True):
+    """What corrects a rate.
+
+    Attributes:
+        counts: The judge's verdicts beside people's, and on all outputs.
+        effects: By how much less they say because trials of one case go together; None where that isn't known.
+        weighted: Where labels were weighted, those of a uniform draw that say as much.
+    """
+
+    counts: Verdicts
+    effects: DesignEffects | None
+    weighted: UniformLabels | None = None
+
+    @property
+    def why(self) -> str:
+        """Why they correct nothing; empty where they do."""
+        if self.effects is None:
+            return UNKNOWN_CASES
+        return few_cases(self.effects) if self.effects.too_few else ""
+
+    @property
+    def corrected(self) -> Estimate | None:
+        """The rate that people would have found; None where they correct nothing."""
+        if self.effects is None:
+            return None
+        rate = corrected_rate(self.counts, effects=self.effects)
+        if rate is None or self.weighted is None:
+            return rate
+        return corrected_by_strata(
+            self.weighted, self.counts.passed, self.counts.items, effects=self.effects
+        )
 
 
 def _other_judge(
