@@ -74,11 +74,11 @@ def show(
         lines += [*(ink(line, "bold") for line in folded(text, width, "", "  ")), ""]
     grid: Grid | None = None
     if table and totals.trials:
-        from evenhand.analysis.summaries.classification import classification_lines  # noqa: PLC0415 (only for the table)
-        from evenhand.analysis.summaries.slices import slice_lines  # noqa: PLC0415 (imported on use)
         from evenhand.render.console_table import table_lines  # noqa: PLC0415 (imported on use)
         from evenhand.render.failures import failure_lines  # noqa: PLC0415 (imported on use)
         from evenhand.render.findings import findings  # noqa: PLC0415 (imported on use)
+        from evenhand.render.label_tables import classification_lines  # noqa: PLC0415 (only for the table)
+        from evenhand.render.tag_tables import slice_lines  # noqa: PLC0415 (imported on use)
 
         grid = Grid(run, short_names(meta.variants, width))
         sentences = [line for text in findings(run, grid) for line in folded(text, width, "  ")]
