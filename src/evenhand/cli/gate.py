@@ -161,7 +161,7 @@ def gate(
         try:
             ended = _gated(run_request, settings, session, decided_by)
         except NothingSelected as error:
-            tell(safe_text(str(error)))
+            tell(str(error))
             ended = _nothing(error.message, request.terms.over(project))
         return _report(ended, request, session)
 
@@ -222,7 +222,7 @@ def _report(ended: _Ended, request: GateRequest, session: Session) -> int:
     code = _printed(outcome, session, ended.terms.undecided, ended.signal)
     if outcome.run and outcome.status not in ("finished", "decided"):
         if ended.why:
-            tell(safe_text(ended.why))
+            tell(ended.why)
         tell(f"next: evenhand resume {short_id(outcome.run)}")
     elif outcome.run and outcome.verdict in ("worse", "undecided", "nothing"):
         tell(f"next: evenhand show {short_id(outcome.run)} --where status:fail,error")

@@ -12,7 +12,7 @@ from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
-from evenhand.cli.prompt_lookup import in_json, plain, prompt_named, say
+from evenhand.cli.prompt_lookup import in_json, prompt_named, say
 from evenhand.cli.streams import tell
 from evenhand.core.ranges import SECONDS
 
@@ -126,10 +126,10 @@ def send(
     if as_json:
         say(document(sent))
     if sent.error:
-        tell(plain(f"{id_}: {sent.error}"))
+        tell(f"{id_}: {sent.error}")
         return NO_VERDICT
     if sent.verified is False:
-        tell(plain(f"{id_}: verify.sh says no: {sent.complaint}"))
+        tell(f"{id_}: verify.sh says no: {sent.complaint}")
     return FAILED if sent.verified is False else PASSED
 
 
@@ -143,5 +143,5 @@ def _rendered(id_: str, case: str, pairs: tuple[str, ...], var_file: Path | None
         raise findings.error()
     rendering = rendered(prompt, case, inputs, variables(pairs, var_file))
     for note in rendering.notes:
-        tell(plain(note))
+        tell(note)
     return rendering

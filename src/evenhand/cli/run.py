@@ -28,7 +28,6 @@ from evenhand.cli.run_and_report import canaries as canaries_of_run
 from evenhand.cli.run_and_report import run_asked
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, session_options, settings_for
-from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
 from evenhand.cli.trusting import trust_option
 from evenhand.core.ranges import CANARIES, SHARE
@@ -192,7 +191,7 @@ def run(
         except NothingSelected as error:
             if not session.promptfoo_exit_codes or session.fail_on_empty:
                 raise
-            tell(safe_text(str(error)))
+            tell(str(error))
             return 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from evenhand.cli.batching import foresee
 from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE
 from evenhand.cli.session import Session, exit_code
-from evenhand.cli.settling import Request, safe_text, settled
+from evenhand.cli.settling import Request, settled
 from evenhand.cli.streams import tell
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def run_asked(
     else:
         code = _notified_of(finished, report(finished, session), session)
     for line in plan.notes:
-        tell(safe_text(line))
+        tell(line)
     return code
 
 

@@ -94,7 +94,7 @@ def settled(
         outputs = (*session.outputs, *plan.options.outputs)
         _check_outputs(session, outputs, plan)
         for problem in plan.broken:
-            tell(safe_text(str(problem)))
+            tell(str(problem))
         settings = with_fleet(request, plan, replace(settings, free=request.offline), session)
         if settings.replay is not None and settings.replay.empty and not settings.regrades:
             tell(

@@ -18,7 +18,7 @@ import msgspec
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.run_request import Asked
 from evenhand.cli.session import Session, spending_options, spending_record
-from evenhand.cli.settling import SCRIPTED, Request, safe_text, settle, settled
+from evenhand.cli.settling import SCRIPTED, Request, settle, settled
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import shape_fault
@@ -148,7 +148,7 @@ def ended(finished: Finished, code: int, name: str) -> int:
     if ending.status == "finished":
         return code
     resume = f"evenhand resume {called(Path.cwd(), finished.path)}"
-    tell(safe_text(f"the {name} stopped early: {ending.message}; {resume} continues it"))
+    tell(f"the {name} stopped early: {ending.message}; {resume} continues it")
     return code_for("undecided", ending.status, ending.signal)
 
 
