@@ -23,6 +23,7 @@ def complete_runs(
     from evenhand.store.catalogue import files, names
 
     items = [CompletionItem(begun, type="file")] if "/" in begun or "." in begun else []
+    # Not for nothing typed: the ids that follow are what is looked for then.
     if "latest".startswith(begun.lower()) and begun:
         items.append(CompletionItem("latest"))
     try:

@@ -147,6 +147,7 @@ class PairLabelling(Record, frozen=True, kw_only=True):
             _show(one, rule, total - len(left) + 1, total)
             key = click.getchar().lower()
             if key in _KEYS:
+                # At once, as a terminal may be closed at any moment.
                 keep(one.pair, one.metric, _KEYS[key])
                 done.append(left.pop(0))
             elif key == "s":

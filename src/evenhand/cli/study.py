@@ -238,6 +238,7 @@ def run_or_folder(run: str | None) -> Path:
     """
     from evenhand.store.catalogue import find
 
+    # A folder may be called `latest`; the word is meant.
     if run and run != "latest" and Path(run).is_dir():
         return find(Path(run), None)
     return find(Path.cwd(), run)

@@ -46,7 +46,7 @@ class FromBaseline:
         for trial in baseline.trials:
             self._by_case.setdefault((trial.case, trial.repeat), []).append(trial)
         self._whole = _whole(baseline, script)
-        self.asked: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
         """How many trials were run, by why."""
 
     def __call__(
@@ -56,7 +56,7 @@ class FromBaseline:
         if not why:
             why, trial = self._looked_up(planned, request, checks, by_request_alone)
         if trial is None:
-            self.asked[why] += 1
+            self.reasons[why] += 1
             return None
         result = result_of(trial, planned.index, planned.variant.index)
         reason = f"taken from the baseline of run {short_id(self._run)}: nothing has changed"
@@ -90,7 +90,7 @@ class FromBaseline:
         Args:
             run: How many were run.
         """
-        known = self.asked + Counter({BEFORE: self._earlier})
+        known = self.reasons + Counter({BEFORE: self._earlier})
         reasons = known + Counter({UNASKED: max(0, run - known.total())})
         if not reasons:
             return []

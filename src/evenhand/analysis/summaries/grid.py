@@ -55,6 +55,7 @@ class Grid:
         self.scores: list[tuple[float, float] | None] = [None for _ in variants]
         self._not_applicable: set[tuple[int, str]] = set()
         self._repeats = run.meta.repeats
+        # Passes are counted in the sums already, and most trials pass.
         for row in run.outcomes(but="pass"):
             self._add(row)
 

@@ -442,6 +442,7 @@ def _counted(
 
 
 def _majority(labels: Mapping[str, MetricLabel]) -> bool | None:
+    # An even split is no verdict of people's: the output is left out.
     passes = sum(label.verdict == "pass" for label in labels.values())
     return None if passes * 2 == len(labels) else passes * 2 > len(labels)
 

@@ -414,6 +414,7 @@ def canaries_of(run: RunFile) -> CanaryReport | None:
     """
     if not isinstance(run.meta.settings.get(WITH_CANARIES), Mapping):
         return None
+    # By name is by time, as ids begin with it.
     files = sorted(run.path.parent.glob(f"*{run.path.suffix}"))
     # Ids begin with their time: the check of a run comes right after it.
     later = (path for path in files if path.stem > run.path.stem)

@@ -309,6 +309,7 @@ class Power(Record, frozen=True):
         whole = differing - difference**2
         if within is None or whole <= 0:
             return 1.0
+        # By chance the repeats of a case may vary more than cases do: no variance is below 0.
         between = max(0.0, whole - 2 * within)
         return (between + (whole - between) / repeats) / whole
 
