@@ -15,8 +15,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import cast
 
-from evenhand.analysis.comparison.case_ids import CaseIds
-from evenhand.analysis.comparison.case_values import PASSED, ColumnCases, Measured, Seen
+from evenhand.analysis.comparison.case_values import PASSED, CaseIds, ColumnCases, Measured, Seen
 from evenhand.analysis.comparison.pairing import paired, with_verdicts
 from evenhand.analysis.comparison.variants import sentences
 from evenhand.analysis.summaries.grid import Grid
@@ -47,7 +46,7 @@ def seen(column: dict[str, Tally], ids: CaseIds) -> Seen:
         for value, times in ((1.0, tally.passed), (0.0, tally.failed), ("error", tally.errors)):
             for _ in range(times):
                 values.add(place, value)
-    return Seen(cases, {PASSED: values})
+    return Seen(cases=cases, metrics={PASSED: values})
 
 
 def alarms(first: dict[str, Tally], second: dict[str, Tally]) -> tuple[bool, bool]:

@@ -54,7 +54,7 @@ def grid(
     for rate in rates:
         for difference in differences:
             for alike in CORRELATIONS:
-                power = Power(Pilot(rate, alike=alike, measured=True), difference, 0.05)
+                power = Power(Pilot(rate=rate, alike=alike, measured=True), difference, 0.05)
                 for change in power.changes():
                     differing = max(difference, disagreement(rate, change.to, alike))
                     reached = exact(power.cases, difference, min(1 - 1e-12, differing))
@@ -109,7 +109,9 @@ def main(put: Callable[[str], object] = print) -> None:
     for spread in (0.0, 0.2, 0.3):
         rates = (0.7, 0.6)
         within = sum(r * (1 - r) - spread**2 for r in rates) / 2
-        pilot = Pilot(0.7, alike=spread**2 / math.sqrt(0.21 * 0.24), within=within, measured=True)
+        pilot = Pilot(
+            rate=0.7, alike=spread**2 / math.sqrt(0.21 * 0.24), within=within, measured=True
+        )
         for repeats, cases in Power(pilot, 0.1, 0.05).repeats():
             reached = with_repeats(rates, spread, cases, repeats, draws)
             put(f"cases ±{spread}, {repeats} repeats: {cases} cases, {100 * reached:.1f}")

@@ -9,8 +9,7 @@ import random
 import sys
 from collections import Counter
 
-from evenhand.analysis.comparison.case_ids import CaseIds
-from evenhand.analysis.comparison.case_values import ColumnCases, Measured, Seen
+from evenhand.analysis.comparison.case_values import CaseIds, ColumnCases, Measured, Seen
 from evenhand.analysis.comparison.pairing import paired, with_verdicts
 from evenhand.wings.coding_agents.skills.effect import DECIDES, word_of
 
@@ -23,7 +22,7 @@ def null_skill(random_: random.Random) -> str:
     """
     tasks, repeats = random_.randint(3, 40), random_.randint(1, 5)
     ids = CaseIds()
-    sides = [Seen(ColumnCases(ids), {DECIDES: Measured()}) for _ in range(2)]
+    sides = [Seen(cases=ColumnCases(ids), metrics={DECIDES: Measured()}) for _ in range(2)]
     for task in range(tasks):
         checks = random_.randint(1, 6)
         ease = random_.choice((0.0, 1.0, random_.random(), random_.betavariate(0.5, 0.5)))

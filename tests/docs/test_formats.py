@@ -202,7 +202,9 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     add_metric_labels(run.path, "ann", [(0, "rubric", "pass")])
     add_metric_labels(run.path, "bo", [(0, "rubric", "pass")])
     decided = {key: one.document() for key, one in selective_verdicts(run, 0.1).items()}
-    counted = Audit("length", "biased", "…", counts=(GroupCount("long", "pass", 1, 1),))
+    counted = Audit(
+        name="length", result="biased", words="…", counts=(GroupCount("long", "pass", 1, 1),)
+    )
     plain = calibrate(run)
     audited = replace(plain, audits={key: [counted] for key in plain.audits})
     jury = Outcome("j", "pass", 1.0, metadata={"jury": [{"judge": "a", "passed": True}]})
@@ -279,7 +281,7 @@ async def test_the_page_on_comparisons_has_every_key_of_the_document(make_run: M
 async def test_the_page_on_power_has_every_key_of_the_document():
     """From numbers, with repeats and a judge, and without."""
     judges = [JudgeWorth("a", 0.8, 0.5, 100), JudgeWorth("", 0.8, None, None)]
-    pilots = Pilot(0.8, 0.2, 0.1, 50, judges), Pilot(0.8)
+    pilots = Pilot(rate=0.8, differing=0.2, within=0.1, cases=50, judges=judges), Pilot(rate=0.8)
     agree("power-1.md", [Power(pilot, 0.05, 0.05).document() for pilot in pilots])
 
 

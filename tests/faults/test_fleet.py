@@ -194,7 +194,7 @@ def test_a_key_that_is_refused_stops_the_fleet(serve: Serve, folder: Make):
 
 def asked_of(folder: Path) -> Asked:
     """What `evenhand run` asks for there."""
-    return Asked((str(folder),), Selection(), Overrides())
+    return Asked(paths=(str(folder),), selection=Selection(), over=Overrides())
 
 
 def record_of(folder: Path) -> dict[str, Any]:

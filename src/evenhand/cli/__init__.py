@@ -57,6 +57,7 @@ def _outlived(code: int) -> int:
 
     Those of thread pools wait for work until the interpreter ends, which tells them to.
     """
+    # Not imported for this: what nobody has loaded left nothing running.
     threading = sys.modules.get("threading")
     runner = sys.modules.get("evenhand.engine.runner")
     if threading is None or runner is None:
@@ -69,6 +70,7 @@ def _outlived(code: int) -> int:
                 and not thread.daemon
                 and thread not in pools
             ):
+                # Most threads end in a moment: only one that doesn't is worth a word.
                 thread.join(PATIENCE)
                 if thread.is_alive():
                     tell(
@@ -164,6 +166,7 @@ def _run(words: list[str]) -> int:
         import errno
         import traceback
 
+        # User code may have replaced what Python itself needs: then the traceback is not about us.
         names = sys.modules.get("evenhand.engine.python_names")
         if names is not None and (problem := names.trouble()):
             tell(f"evenhand: ended without a verdict: {problem}")
@@ -175,6 +178,7 @@ def _run(words: list[str]) -> int:
             )
             return NO_VERDICT
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            # The name may hold anything, and is too long to print.
             start = ascii(os.fsdecode(error.filename or ""))[1:80]
             tell(f"evenhand: {start}…: no file has a name as long as this one")
             return USAGE

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
 from evenhand.cli.replaying import AGE
 from evenhand.core.errors import UsageError
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from evenhand.engine.batches.lane import BatchPolicy
     from evenhand.engine.door import Settings
 
-F = TypeVar("F", bound=Callable[..., object])
-
-_OPTIONS = (
+batch_options = OptionSet(
     click.option(
         "--detach",
         is_flag=True,
@@ -51,13 +50,7 @@ _OPTIONS = (
         help="Look at the batches every SECONDS.  [default: 5, and up to 60 with time]",
     ),
 )
-
-
-def batch_options(command: F) -> F:
-    """Adds the options that say how batches are used; `policy_of` understands them."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""How batches are used; `policy_of` understands them."""
 
 
 def taken(options: dict[str, Any]) -> dict[str, Any]:
@@ -77,10 +70,10 @@ def policy_of(options: Mapping[str, Any], *, batch: bool) -> BatchPolicy | None:
     Raises:
         UsageError: It doesn't, and an option says how.
     """
-    given = {name: value for name, value in options.items() if value not in (None, False)}
+    chosen = {name: value for name, value in options.items() if value not in (None, False)}
     if not batch:
-        if given:
-            name = _NAMES[next(iter(given))]
+        if chosen:
+            name = _NAMES[next(iter(chosen))]
             raise UsageError(
                 f"{name} says nothing here",
                 hint="It goes with --batch, or with batch: true in a model's config.",
@@ -88,7 +81,7 @@ def policy_of(options: Mapping[str, Any], *, batch: bool) -> BatchPolicy | None:
         return None
     from evenhand.engine.batches.lane import BatchPolicy
 
-    return BatchPolicy(**given)
+    return BatchPolicy(**chosen)
 
 
 def with_marked(
@@ -112,6 +105,7 @@ def with_marked(
     if policy is None:
         return settings
     refuse_with_batches(**refusals)
+    # `resume` then knows that only marked models go in batches.
     policy = replace(policy, marked=True)
     record = {**settings.record, **batch_record(policy)}
     return foresee(plan, replace(settings, batch=policy, record=record))
@@ -147,8 +141,8 @@ def policy_again(options: Mapping[str, Any], record: object) -> BatchPolicy | No
 
     from evenhand.engine.batches.lane import BatchPolicy
 
-    given = {name: value for name, value in options.items() if value not in (None, False)}
-    return replace(msgspec.convert(record, BatchPolicy), **given)
+    chosen = {name: value for name, value in options.items() if value not in (None, False)}
+    return replace(msgspec.convert(record, BatchPolicy), **chosen)
 
 
 def foresee(plan: Plan, settings: Settings) -> Settings:
@@ -187,6 +181,7 @@ def foresee(plan: Plan, settings: Settings) -> Settings:
 
 def batch_record(policy: BatchPolicy | None) -> dict[str, object]:
     """What the run's file keeps of that; empty for a run without batches."""
+    # Not `detach`: who resumes says anew whether to wait.
     return {} if policy is None else {"batch": {**asdict(policy), "detach": False}}
 
 

@@ -32,7 +32,7 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
     Commit the file. `evenhand run PATH --replay FILE` answers every call from it, and sends nothing.
     """
     from evenhand.core.judge_checks import refuse_judge_check
-    from evenhand.core.wording.words import count, safe
+    from evenhand.core.wording.words import count, near, safe
     from evenhand.render.own_files import look_for_folder
     from evenhand.store.cassette_making import cassette_of, write_cassette
     from evenhand.store.catalogue import find
@@ -60,11 +60,5 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
     if left:
         tell(f"{count(left, 'trial')} not settled: their calls are left out")
     path = safe(source) if source else "PATH"
-    tell(f"next: evenhand run {_near(path)} --replay {safe(str(to))}")
+    tell(f"next: evenhand run {near(path)} --replay {safe(str(to))}")
     return 0
-
-
-def _near(path: str) -> str:
-    from evenhand.core.wording.words import near
-
-    return near(path)

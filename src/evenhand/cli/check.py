@@ -53,19 +53,19 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
         row = {**estimate_row(plan, estimates, precedent), "differences": plan.differences()}
         click.echo(encode(row).decode())
         return 0
-    shown = "" if paths in ((), (".",)) else shlex.join(paths)
+    place = "" if paths in ((), (".",)) else shlex.join(paths)
     for line in problem_lines(plan.hints, len(plan.hints)):
         tell(line)
     for line in _difference_lines(plan.differences()):
         tell(line)
-    for line in estimate_lines(plan, estimates, shown, precedent, ready=not missing_keys):
+    for line in estimate_lines(plan, estimates, place, precedent, ready=not missing_keys):
         click.echo(line)
     if missing_keys:
         raise ConfigError(missing_keys)
     return 0
 
 
-def _planned(asked: Asked) -> tuple[Plan, Sequence[Problem]]:
+def _planned(request: Asked) -> tuple[Plan, Sequence[Problem]]:
     """The plan, and the keys that it lacks: what it would cost can be said without them.
 
     Raises:
@@ -75,17 +75,19 @@ def _planned(asked: Asked) -> tuple[Plan, Sequence[Problem]]:
     from evenhand.providers.missing_keys import model_without_key
 
     try:
-        plan = asked.plan(prepare=False)
+        plan = request.plan(prepare=False)
         problems, hints = plan.broken, plan.hints
     except ConfigError as error:
         plan, problems, hints = None, error.problems, error.hints
     if plan is not None and not problems:
         return plan, ()
     models = [model_without_key(problem) for problem in problems]
+    # Something other than keys is wrong as well: that would make any estimate a wrong one.
     if not all(models):
         raise ConfigError(problems, hints)
+    # Keys that open nothing, so that providers can be made and priced.
     with lent_keys(models):
-        plan = asked.plan(prepare=False)
+        plan = request.plan(prepare=False)
     if plan.broken:
         raise ConfigError((*problems, *plan.broken), hints)
     return plan, problems

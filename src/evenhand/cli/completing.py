@@ -23,13 +23,15 @@ def complete_runs(
     from evenhand.store.catalogue import files, names
 
     items = [CompletionItem(begun, type="file")] if "/" in begun or "." in begun else []
+    # Not for nothing typed: the ids that follow are what is looked for then.
     if "latest".startswith(begun.lower()) and begun:
         items.append(CompletionItem("latest"))
     try:
         there = files(Path.cwd())
-        shown = names(there)
-        chosen = [path for path in there if path.stem.startswith(begun.upper()) and shown[path]]
-        items += [_run(path, max(shown[path], begun.upper(), key=len)) for path in chosen[:MOST]]
+        short = names(there)
+        # Ids are in capitals; people type them as they like.
+        chosen = [path for path in there if path.stem.startswith(begun.upper()) and short[path]]
+        items += [_run(path, max(short[path], begun.upper(), key=len)) for path in chosen[:MOST]]
     except (EvenhandError, OSError):
         return items
     return items

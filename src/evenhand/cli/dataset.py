@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from evenhand.cli.exits import NO_VERDICT, PASSED
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import tell
 from evenhand.cli.wing_commands import WingGroup
@@ -19,32 +20,25 @@ from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, SEED, SH
 if TYPE_CHECKING:
     from evenhand.doors.eval_sets.dataset import Dataset
     from evenhand.doors.eval_sets.preparing import Prepared
-
-F = TypeVar("F", bound=Callable[..., object])
 _FILE = click.Path(path_type=Path)
 _SHOWN = 5
 _STREAMED = (".jsonl", ".csv", ".tsv")
 
 
-def _asking(command: F) -> F:
-    """The options of what asks models."""
-    for option in reversed(
-        (
-            click.option("--to", required=True, type=_FILE, help="The file to write."),
-            click.option(
-                "-j", "--concurrency", type=Number(CONCURRENCY), help="Number of calls in flight."
-            ),
-            click.option(
-                "--max-cost",
-                type=Number(BUDGET_USD),
-                metavar="USD",
-                help="Make no call that could take the cost past USD.",
-            ),
-            click.option("--no-cache", is_flag=True, help="Don't read or write the reply cache."),
-        )
-    ):
-        command = option(command)
-    return command
+_asking = OptionSet(
+    click.option("--to", required=True, type=_FILE, help="The file to write."),
+    click.option(
+        "-j", "--concurrency", type=Number(CONCURRENCY), help="Number of calls in flight."
+    ),
+    click.option(
+        "--max-cost",
+        type=Number(BUDGET_USD),
+        metavar="USD",
+        help="Make no call that could take the cost past USD.",
+    ),
+    click.option("--no-cache", is_flag=True, help="Don't read or write the reply cache."),
+)
+"""The options of what asks models."""
 
 
 @click.group(cls=WingGroup, short_help="Show, convert, split, enrich or generate a dataset.")
@@ -283,6 +277,7 @@ def generate(
 def _read(file: Path, *, stream: bool = False) -> Dataset:
     from evenhand.doors.eval_sets.dataset import Dataset
 
+    # Only these formats can be read row by row.
     return Dataset.read(file.absolute(), stream=stream and file.suffix.lower() in _STREAMED)
 
 

@@ -217,8 +217,8 @@ def _project(folder: Path) -> Iterator[Finding]:
         if value is not None:
             line = project.lines.get(name, 0)
             place = shown_path(Path(project.path)) + (f":{line}" if line else "")
-            shown = value if isinstance(value, str) else f"{value:g}"
-            yield Finding("ok", f"project: {name} = {shown} ({place})")
+            text = value if isinstance(value, str) else f"{value:g}"
+            yield Finding("ok", f"project: {name} = {text} ({place})")
 
 
 def _host(address: str) -> tuple[str, str]:
@@ -270,18 +270,18 @@ def _existing(folder: Path) -> Path:
 
 def _space(home: Path) -> Finding:
     free = shutil.disk_usage(_existing(home)).free
-    shown = f"{free / 1e9:.1f} GB" if free >= LITTLE_SPACE else f"{free / 1e6:.0f} MB"
+    amount = f"{free / 1e9:.1f} GB" if free >= LITTLE_SPACE else f"{free / 1e6:.0f} MB"
     if free < NO_SPACE:
         return Finding(
             "bad",
-            f"{shown} free on the disk of {home}",
+            f"{amount} free on the disk of {home}",
             "A run keeps every reply: make room first.",
         )
     if free < LITTLE_SPACE:
         return Finding(
-            "warn", f"{shown} free on the disk of {home}", "A run of 10,000 rows can take 100 MB."
+            "warn", f"{amount} free on the disk of {home}", "A run of 10,000 rows can take 100 MB."
         )
-    return Finding("ok", f"{shown} free on the disk of {home}")
+    return Finding("ok", f"{amount} free on the disk of {home}")
 
 
 def _clock() -> Iterator[Finding]:

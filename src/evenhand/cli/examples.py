@@ -168,15 +168,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 
 
-def _of_wing(name: str) -> tuple[str, ...]:
-    command = command_of(name)
-    return command.examples if command is not None else ()
-
-
 def with_examples(command: click.Command, *words: str) -> click.Command:
     """The command, and those below it, with their examples at the end of their help."""
     name = " ".join(words)
-    lines = EXAMPLES[name] if name in EXAMPLES else _of_wing(name)
+    of_wing = command_of(name) if name not in EXAMPLES else None
+    lines = of_wing.examples if of_wing is not None else EXAMPLES.get(name, ())
     if lines:
         command.epilog = "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
     if isinstance(command, click.Group):

@@ -58,6 +58,7 @@ def code_for(
         return OUT_OF_BUDGET
     if status == "waiting":
         return WAITING
+    # promptfoo counts errors as failures, and scripts that use its codes expect 100.
     if status not in ("finished", "decided") or (verdict == "undecided" and not promptfoo):
         return NO_VERDICT
     if verdict == "passed" or (verdict == "failed" and failures_are_fine):
@@ -100,6 +101,7 @@ def code_for_gate(gate: Gate, signal: int = 0, undecided: str = "") -> int:
         return OUT_OF_BUDGET
     if gate.verdict == "nothing":
         return NOTHING_SELECTED
+    # `--undecided pass` is for too few cases; a run that was cut off never passes by it.
     if gate.verdict == "undecided" and gate.status in ("finished", "decided"):
         if undecided == "fail":
             return FAILED

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
 from evenhand.core.ranges import WORKERS, Range
 
@@ -14,11 +15,9 @@ if TYPE_CHECKING:
     from evenhand.cli.session import Session
     from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
-
-F = TypeVar("F", bound=Callable[..., object])
 CPUS = Range(0.01, 1_000)
 
-_OPTIONS = (
+fleet_options = OptionSet(
     click.option(
         "--workers",
         type=Number(WORKERS),
@@ -40,16 +39,10 @@ _OPTIONS = (
         help="CPUs that a trial keeps busy: 4, or 0.1. Limits how many a worker runs at once.",
     ),
 )
+"""Several processes; `Session.of` understands them."""
 
 
-def fleet_options(command: F) -> F:
-    """Adds the options; `Session.of` understands them."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) -> Settings:
+def with_fleet(request: object, plan: Plan, settings: Settings, session: Session) -> Settings:
     """The settings, with the fleet that the options ask for, if they do.
 
     Raises:
@@ -64,4 +57,4 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
     from evenhand.core.wing import hook
 
     manned = cast("Callable[[object, Plan, Settings, Session], Settings]", hook("fleet"))
-    return manned(asked, plan, settings, session)
+    return manned(request, plan, settings, session)

@@ -21,7 +21,7 @@ from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, settings_for, spending_options
 from evenhand.cli.settling import safe_text, settled
-from evenhand.cli.streams import printing, tell
+from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import EvenhandError, NothingSelected, UsageError
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import MARGIN
@@ -134,22 +134,22 @@ def gate(
     session = Session.of(options)
     replaying = ReplayRequest.of(options)
     request = GateRequest(
-        GateTerms(baseline or "", margin, undecided or "", metrics),
-        options["lower"],
+        terms=GateTerms(baseline or "", margin, undecided or "", metrics),
+        lower=options["lower"],
         everything=options["everything"],
         stops=options["stop_when_decided"],
         offline_in_ci=options["offline_in_ci"],
         to="" if to is None else str(to.absolute()),
     )
     with _written_whatever_comes(request), contextlib.ExitStack() as opened:
-        asked = asked_for(paths, options)
-        project = project_for(asked.folder).gate
+        run_request = asked_for(paths, options)
+        project = project_for(run_request.folder).gate
         replay = opened.enter_context(replaying.opened()) if replaying else None
         if replay is not None and replaying is not None:
-            asked = with_replay(asked, replay.header, asks=replaying.asks)
+            run_request = with_replay(run_request, replay.header, asks=replaying.asks)
         if baseline:  # what is wrong with it is said even where the evals cannot be read
-            _look_at_script(_read(request), baseline, asked, request, os.environ)
-        settings = settings_for(asked, session)
+            _look_at_script(_read(request), baseline, run_request, request, os.environ)
+        settings = settings_for(run_request, session)
         if replay is not None and replaying is not None:
             settings = replace(settings, replay=replay, replay_asks=replaying.asks)
 
@@ -159,11 +159,11 @@ def gate(
             )
 
         try:
-            ended = _gated(asked, settings, session, decided_by)
+            ended = _gated(run_request, settings, session, decided_by)
         except NothingSelected as error:
-            tell(safe_text(str(error)))
+            tell(str(error))
             ended = _nothing(error.message, request.terms.over(project))
-        return _told(ended, request, session)
+        return _report(ended, request, session)
 
 
 def gate_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session) -> int:
@@ -175,7 +175,7 @@ def gate_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session
     from evenhand.cli.study import asked_of
 
     request = GateRequest.again(meta)
-    asked = asked_of(meta)
+    run_request = asked_of(meta)
 
     def decided_by(plan: Plan) -> _Gating:
         del plan  # its terms were read when the run began
@@ -188,7 +188,7 @@ def gate_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session
         return gating
 
     with _written_whatever_comes(request):
-        return _told(_gated(asked, settings, session, decided_by, file), request, session)
+        return _report(_gated(run_request, settings, session, decided_by, file), request, session)
 
 
 @contextlib.contextmanager
@@ -203,16 +203,18 @@ def _written_whatever_comes(request: GateRequest) -> Iterator[None]:
         return
     _look_at_target(to)
     name = near(request.terms.baseline) if request.terms.baseline else ""
+    # First: killed before the end, the file must not say what an earlier gate came to.
     _write(to, nothing("the gate did not come to its end", 0.0, name))
     try:
         yield
     except EvenhandError as error:
+        # What is written is read elsewhere: no key of the environment may be quoted in it.
         known.learn_environment(os.environ)
         _write(to, nothing(clip(safe(shown(in_one_line(str(error)))), 500), 0.0, name))
         raise
 
 
-def _told(ended: _Ended, request: GateRequest, session: Session) -> int:
+def _report(ended: _Ended, request: GateRequest, session: Session) -> int:
     """Prints a gate that came to its end, writes it, and notifies; with what it exits."""
     outcome = ended.outcome
     if request.file is not None:
@@ -220,10 +222,11 @@ def _told(ended: _Ended, request: GateRequest, session: Session) -> int:
     code = _printed(outcome, session, ended.terms.undecided, ended.signal)
     if outcome.run and outcome.status not in ("finished", "decided"):
         if ended.why:
-            tell(safe_text(ended.why))
+            tell(ended.why)
         tell(f"next: evenhand resume {short_id(outcome.run)}")
     elif outcome.run and outcome.verdict in ("worse", "undecided", "nothing"):
         tell(f"next: evenhand show {short_id(outcome.run)} --where status:fail,error")
+    # A gate over what could be read must not pass where parts of its files are broken.
     code = code or (USAGE if ended.broken else code)
     if session.notify and ended.file is not None and code != INTERRUPTED:
         from evenhand.cli.notifying import document_of, notify
@@ -236,7 +239,7 @@ def _told(ended: _Ended, request: GateRequest, session: Session) -> int:
     return code
 
 
-class _Ended(Record, frozen=True):
+class _Ended(Record, frozen=True, kw_only=True):
     """A gate that came to its end.
 
     Attributes:
@@ -260,11 +263,11 @@ def _nothing(why: str, terms: GateTerms) -> _Ended:
     from evenhand.analysis.gates.gate_results import nothing
 
     name = near(terms.baseline) if terms.baseline else ""
-    return _Ended(nothing(why, terms.margin or 0.0, name), terms)
+    return _Ended(outcome=nothing(why, terms.margin or 0.0, name), terms=terms)
 
 
 def _gated(
-    asked: Asked,
+    run_request: Asked,
     settings: Settings,
     session: Session,
     decided_by: Callable[[Plan], _Gating],
@@ -273,7 +276,7 @@ def _gated(
     """Runs what is asked for, and compares it.
 
     Args:
-        asked: What is run.
+        run_request: What is run.
         settings: How.
         session: What may be spent, and how fast.
         decided_by: The gate of a plan.
@@ -290,7 +293,7 @@ def _gated(
     def prepared(plan: Plan, settings: Settings) -> Settings:
         gating = decided_by(plan)
         request = gating.request
-        _look_at_script(gating.before, request.terms.baseline, asked, request, os.environ)
+        _look_at_script(gating.before, request.terms.baseline, run_request, request, os.environ)
         _look_at_plan(gating, plan)
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.
         plan.options = replace(plan.options, closing=None, outputs=())
@@ -299,20 +302,27 @@ def _gated(
             script = str(settings.record.get("script", ""))
             gating.taking = FromBaseline(gating.before, script, earlier=_run_before(file))
         if request.stops:
-            gating.decider = gating.stopping(plan, asked.selection.seed)
+            gating.decider = gating.stopping(plan, run_request.selection.seed)
             if gating.decider.hint:
                 tell(gating.decider.hint)
         gatings.append(gating)
         record = {**settings.record, **request.record()}
         return replace(settings, taking=gating.taking, decider=gating.decider, record=record)
 
-    finished, plan = settled(asked, settings, file, session, prepared=prepared)
+    finished, plan = settled(run_request, settings, file, session, prepared=prepared)
     (gating,) = gatings
     with RunFile.open(finished.path) as run_file:
         outcome = gating.outcome(run_file)
     outcome = replace(outcome, baseline=near(gating.terms.baseline))
     ending, broken = finished.ending, bool(plan.broken)
-    return _Ended(outcome, gating.terms, ending.signal, broken, finished.path, ending.message)
+    return _Ended(
+        outcome=outcome,
+        terms=gating.terms,
+        signal=ending.signal,
+        broken=broken,
+        file=finished.path,
+        why=ending.message,
+    )
 
 
 def _run_before(file: Path | None) -> int:
@@ -339,6 +349,7 @@ def _look_at_target(file: Path) -> None:
     """
     with contextlib.suppress(OSError):  # writing it says why it cannot be
         with file.open("rb") as there:
+            # A gate's schema is its first key.
             start = there.read(1000)
         if start.strip() and b'"evenhand.gate/' not in start:
             raise UsageError(
@@ -364,13 +375,13 @@ def _write(file: Path, gate: Gate) -> None:
         ) from error
 
 
-def _terms_of(plan: Plan, said: GateTerms) -> GateTerms:
+def _terms_of(plan: Plan, own: GateTerms) -> GateTerms:
     """What the eval sets or the config of a plan say of their gate.
 
     Raises:
         UsageError: They say different things, and the command line does not settle it.
     """
-    terms = list(dict.fromkeys(said.over(one) for one in plan.options.gates))
+    terms = list(dict.fromkeys(own.over(one) for one in plan.options.gates))
     if len(terms) > 1:
         files = ", ".join(safe_text(one.baseline) or "none" for one in terms)
         raise UsageError(
@@ -457,21 +468,22 @@ class _Gating(MutableRecord):
 
 
 def _look_at_script(
-    baseline: Baseline, file: str, asked: Asked, request: GateRequest, env: Mapping[str, str]
+    baseline: Baseline, file: str, run_request: Asked, request: GateRequest, env: Mapping[str, str]
 ) -> None:
     """That scripted replies are only compared with scripted ones, and never by accident.
 
     Raises:
         UsageError: They would be.
     """
+    # Most CI systems set it to true; some set it to an empty text, or to false.
     in_ci = env.get("CI", "").lower() not in ("", "0", "false", "no")
-    if asked.offline and in_ci and not request.offline_in_ci:
+    if run_request.offline and in_ci and not request.offline_in_ci:
         raise UsageError(
             "--offline: a gate in CI would ask no model, and only test its own script",
             hint="Leave --offline out. If it is meant (an example, say), add --offline-in-ci.",
         )
-    if asked.offline != baseline.header.offline:
-        which = ("a model", "scripted") if asked.offline else ("scripted", "a model")
+    if run_request.offline != baseline.header.offline:
+        which = ("a model", "scripted") if run_request.offline else ("scripted", "a model")
         raise UsageError(
             f"{near(file)} is of something else: its replies are {_of(which[0])}, and these would be {_of(which[1])}",
             hint="Make the baseline of a run of the same kind.",
@@ -509,15 +521,12 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
     from evenhand.render.gate import document, lines
 
     code = code_for_gate(gate, signal, undecided or "")
-    with printing():
-        if session.as_json:
-            from evenhand.core.wording.json_text import json_text, writer
-
-            writer(sys.stdout)(json_text(document(gate)) + "\n")
-        else:
-            ink = Ink(takes_colors(sys.stdout))
-            told = lines(gate, ink, width_of(sys.stdout))
-            put(sys.stdout, "".join(f"{line}\n" for line in told))
+    if session.as_json:
+        say_json(document(gate))
+    else:
+        text = lines(gate, Ink(takes_colors(sys.stdout)), width_of(sys.stdout))
+        with printing():
+            put(sys.stdout, "".join(f"{line}\n" for line in text))
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
         tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
     elif gate.verdict == "undecided" and undecided == "pass":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 AGAIN = "Run the gate again: answers that the cache has are not paid for twice."
 
 
-class GateRequest(Record, frozen=True):
+class GateRequest(Record, frozen=True, kw_only=True):
     """A gate as it was asked for.
 
     Attributes:
@@ -47,15 +47,15 @@ class GateRequest(Record, frozen=True):
         Raises:
             UsageError: It isn't known, or the record is damaged.
         """
-        kept = meta.settings.get("gate")
-        if not isinstance(kept, Mapping):
+        record = meta.settings.get("gate")
+        if not isinstance(record, Mapping):
             raise UsageError(
                 f"run {meta.id} is a gate's that Evenhand {meta.version or 'of an earlier version'} started: what it"
                 " went by isn't known",
                 hint=AGAIN,
             )
         try:
-            return msgspec.convert(kept, GateRequest)
+            return msgspec.convert(record, GateRequest)
         except msgspec.ValidationError as error:
             raise UsageError(
                 f"run {meta.id} cannot be resumed: what its gate goes by is damaged: {shape_fault(error)}",

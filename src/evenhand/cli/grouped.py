@@ -1,10 +1,13 @@
-"""Commands with many options show them under headings, by what one looks for."""
+"""Options that several commands take, and commands that show theirs under headings, by what one looks for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
 
 import click
+
+F = TypeVar("F", bound=Callable[..., object] | click.Command)
 
 GROUPS: Mapping[str, str] = {
     "What to run": "filter_ filter_pattern filter_metadata filter_range first sample seed filter_prompts "
@@ -24,6 +27,29 @@ GROUPS: Mapping[str, str] = {
 """Headings, in their order, with the options below each, by the names of their parameters."""
 
 
+class _Decorator(Protocol):
+    """What `click.option` returns."""
+
+    def __call__(self, command: F, /) -> F: ...
+
+
+class OptionSet:
+    """Options that several commands take, as one decorator.
+
+    Args:
+        options: In the order in which the help lists them; sets among them.
+    """
+
+    def __init__(self, *options: _Decorator) -> None:
+        self._options = options
+
+    def __call__(self, command: F, /) -> F:
+        # A decorator puts its option before those that were added earlier.
+        for option in reversed(self._options):
+            command = option(command)
+        return command
+
+
 class GroupedCommand(click.Command):
     """A command whose help lists its options under headings."""
 
@@ -36,10 +62,10 @@ class GroupedCommand(click.Command):
             and (row := parameter.get_help_record(ctx)) is not None
         }
         for heading, names in GROUPS.items():
-            shown = [rows.pop(name) for name in names.split() if name in rows]
-            if shown:
+            group = [rows.pop(name) for name in names.split() if name in rows]
+            if group:
                 with formatter.section(heading):
-                    formatter.write_dl(shown)
+                    formatter.write_dl(group)
         if rows:
             with formatter.section("Options"):
                 formatter.write_dl(list(rows.values()))

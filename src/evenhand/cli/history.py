@@ -12,7 +12,7 @@ from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.run_names import runs_elsewhere
-from evenhand.cli.streams import printing
+from evenhand.cli.streams import printing, say_json
 from evenhand.core.ranges import Range
 
 LAST = Range(1, 10**6, whole=True)
@@ -38,7 +38,6 @@ def history(path: str | None, last: int, as_json: bool) -> int:
     from evenhand.analysis.history.history import history as read_history
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.ink import Ink, takes_colors, width_of
-    from evenhand.core.wording.json_text import json_text, writer
     from evenhand.core.wording.words import put, safe
     from evenhand.render.history_text import document, lines
     from evenhand.store.catalogue import files
@@ -51,15 +50,15 @@ def history(path: str | None, last: int, as_json: bool) -> int:
             hint="Name the folder or config whose runs to show; `evenhand show` shows one run.",
         )
     start = Path.cwd() if within is None else within if within.is_dir() else within.parent
-    found = read_history(files(start) if elsewhere is None else elsewhere, within, last)
+    runs = read_history(files(start) if elsewhere is None else elsewhere, within, last)
+    if as_json:
+        say_json(document(runs))
+        return PASSED
+    text = lines(runs, Ink(takes_colors(sys.stdout)), width_of(sys.stdout)) or [
+        f"there are no runs of {safe(path)}"
+        if path
+        else "there are no runs yet: `evenhand run` makes one"
+    ]
     with printing():
-        if as_json:
-            writer(sys.stdout)(json_text(document(found)) + "\n")
-        else:
-            text = lines(found, Ink(takes_colors(sys.stdout)), width_of(sys.stdout)) or [
-                f"there are no runs of {safe(path)}"
-                if path
-                else "there are no runs yet: `evenhand run` makes one"
-            ]
-            put(sys.stdout, "".join(f"{line}\n" for line in text))
+        put(sys.stdout, "".join(f"{line}\n" for line in text))
     return PASSED

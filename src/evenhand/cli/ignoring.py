@@ -27,7 +27,9 @@ def ignore_runs(folder: Path) -> Path | None:
         if path.is_symlink() or _is_ignored(folder):
             return None
         before = path.read_bytes() if path.exists() else b""
+        # A file with the line ends of Windows gets one more of these.
         end = b"\r\n" if b"\r\n" in before else b"\n"
+        # A last line without an end would be joined with the new one.
         gap = end if before and not before.endswith(b"\n") else b""
         with path.open("ab") as file:
             file.write(gap + LINE.encode() + end)
@@ -45,6 +47,7 @@ def _is_ignored(folder: Path) -> bool:
             bare = line.removeprefix("!")
             if bare in _ANYWHERE or (place == folder and bare in _HERE):
                 return True
+        # What is above the repository says nothing in it.
         if (place / ".git").exists():
             break
     return False

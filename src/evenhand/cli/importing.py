@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -12,11 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import PASSED
-from evenhand.cli.streams import printing, tell
+from evenhand.cli.streams import printing, say_json, tell
 
 if TYPE_CHECKING:
     from evenhand.doors.importers.import_report import ImportedDataset, ImportedFile
-    from evenhand.doors.importers.recorded import Recordings
+    from evenhand.doors.importers.recorded import RecordedDataset, Recordings
+
+
+_LONGEST_NAME = 60
 
 
 @click.command(name="import", short_help="Import another tool's results, datasets and traces.")
@@ -60,13 +64,12 @@ def import_(
     The runs can be shown, compared and exported like any other. The same results aren't imported twice. A dataset is
     written to NAME.jsonl; nothing is overwritten.
     """
-    from evenhand.cli.import_datasets import written
     from evenhand.doors.importers.chosen_verdicts import with_verdicts
 
     tool, files = _meant(words, importer)
     recordings = _read(tool, files, guessed=importer is None and len(files) == len(words))
     recordings = with_verdicts(recordings, verdicts)
-    datasets = written(recordings.datasets, folder, files)
+    datasets = _written(recordings.datasets, folder, files)
     print_imported(tool, kept(recordings), recordings, datasets, as_json=as_json)
     return PASSED
 
@@ -84,6 +87,7 @@ def _meant(words: Sequence[str], importer: str | None) -> tuple[str, list[Path]]
     first, *more = words
     if importer is not None:
         return importer, [Path(word) for word in words]
+    # A file may be called like a tool: alone, it is the file.
     if first in names() and (more or not os.path.exists(first)):  # noqa: PTH110 (a word, not yet a path)
         if not more:
             raise UsageError(
@@ -131,6 +135,75 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
         ) from error
 
 
+def _written(
+    datasets: Sequence[RecordedDataset], folder: Path, sources: Sequence[Path]
+) -> list[ImportedDataset]:
+    """The files of these datasets, one each: `NAME.jsonl`. One that is there with the same cases stays as it is.
+
+    Args:
+        datasets: The datasets.
+        folder: Where to write.
+        sources: The files that they were read from. Instead of one of these, `NAME-imported.jsonl` is written.
+
+    Raises:
+        UsageError: There is no such folder, or a file of the name has other cases. Nothing is written then.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.doors.eval_sets.dataset import Dataset
+    from evenhand.doors.importers.import_report import ImportedDataset
+
+    if datasets and not folder.is_dir():
+        raise UsageError(
+            f"--to {folder}: there is no such folder", hint=f"Make it: mkdir -p {folder}"
+        )
+    pairs: list[tuple[Dataset, ImportedDataset]] = []
+    taken: set[str] = set()
+    clashing: list[str] = []
+    for one in datasets:
+        data = Dataset(one.cases, one.name)
+        name = _file_name(one.name, taken)
+        path = folder / f"{name}.jsonl"
+        # A dataset imported from cases.jsonl must not be written over it.
+        if any(path.resolve() == source.resolve() for source in sources):
+            path = folder / f"{name}-imported.jsonl"
+        if path.exists() and not _same(path, data):
+            clashing.append(str(path))
+        pairs.append(
+            (data, ImportedDataset(path, one.name, len(data), data.fingerprint, not path.exists()))
+        )
+    if clashing:
+        raise UsageError(
+            f"{', '.join(clashing[:5])} {'is' if len(clashing) == 1 else 'are'} there already, with other"
+            " cases; nothing was imported",
+            hint="Move it away, or write elsewhere: --to FOLDER.",
+        )
+    for data, file in pairs:
+        if file.new:
+            data.write(file.path)
+    return [file for _, file in pairs]
+
+
+def _same(path: Path, data: object) -> bool:
+    from evenhand.core.errors import EvenhandError
+    from evenhand.doors.eval_sets.dataset import Dataset
+
+    try:
+        there = Dataset.read(path.absolute())
+    except EvenhandError:
+        return False
+    return isinstance(data, Dataset) and there.fingerprint == data.fingerprint
+
+
+def _file_name(name: str, taken: set[str]) -> str:
+    """A name without what a path could be made of, unlike those that are taken."""
+    plain = re.sub(r"[^\w.-]+", "-", name).strip(".-")[:_LONGEST_NAME] or "dataset"
+    unique, number = plain, 2
+    while unique.casefold() in taken:
+        unique, number = f"{plain}-{number}", number + 1
+    taken.add(unique.casefold())
+    return unique
+
+
 def kept(recordings: Recordings) -> list[ImportedFile]:
     """Keeps the runs; those that were imported before stay as they are.
 
@@ -158,7 +231,7 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
             f"all {len(recordings.runs)} runs are there already: nothing was imported",
             hint="Look at them with `evenhand show --list`.",
         )
-    made: list[ImportedFile] = []
+    imported: list[ImportedFile] = []
     for one in recordings.runs:
         path = known.get(one.meta.id) if len(recordings.runs) > 1 else None
         new = path is None
@@ -171,8 +244,8 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
                 path.unlink(missing_ok=True)
                 raise
         with RunFile.open(path) as run:
-            made.append(ImportedFile(path, run.meta, run.totals(), new))
-    return made
+            imported.append(ImportedFile(path, run.meta, run.totals(), new))
+    return imported
 
 
 def print_imported(
@@ -184,23 +257,12 @@ def print_imported(
     as_json: bool,
 ) -> None:
     """Prints what was imported, and what became of its parts."""
-    if as_json:
-        _print_json(tool, runs, datasets, recordings)
-    else:
-        _print(runs, datasets, recordings)
-
-
-def _print_json(
-    tool: str,
-    runs: Sequence[ImportedFile],
-    datasets: Sequence[ImportedDataset],
-    recordings: Recordings,
-) -> None:
-    from evenhand.core.wording.json_text import json_text, writer
     from evenhand.doors.importers.import_report import document
 
-    with printing():
-        writer(sys.stdout)(json_text(document(tool, runs, recordings.notes, datasets)) + "\n")
+    if as_json:
+        say_json(document(tool, runs, recordings.notes, datasets))
+    else:
+        _print(runs, datasets, recordings)
 
 
 def _print(

@@ -31,6 +31,7 @@ _process = _Process()
 
 def end_at_once() -> None:
     """From now on, Ctrl-C ends this process, as long as nobody has anything to finish."""
+    # A handler of somebody else's, or none at all as in the background of a shell, stays.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         _process.is_ours = True
         signal.signal(signal.SIGINT, _end)
@@ -54,6 +55,7 @@ def end_with(code: int) -> None:
 def _end(number: int, frame: FrameType | None) -> NoReturn:
     del number, frame
     try:  # noqa: SIM105 (contextlib may not be imported yet)
+        # Not sys.stderr: a signal may come while it is being written to.
         os.write(2, _process.word)
     except OSError:  # nobody reads it
         pass

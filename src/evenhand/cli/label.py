@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -77,20 +77,13 @@ RISK = Range(0.001, 0.999)
 )
 def label(
     run: str | None,
-    size: int | None,
-    active: bool,
-    by_stratum: str | None,
-    equal: bool,
-    seed: int | None,
     metrics: tuple[str, ...],
-    to: Path | None,
-    source: Path | None,
-    by: str | None,
     rule: str | None,
     unsure: float | None,
     codes: bool,
     as_json: bool,
     rename: tuple[str, ...],
+    **options: Any,
 ) -> int:
     """Label outputs of RUN as pass or fail, with the judge's verdict hidden. Default: the latest run.
 
@@ -111,6 +104,8 @@ def label(
     from evenhand.store.labels.stored_draws import set_rule, standing_labels
     from evenhand.store.runfile import RunFile
 
+    design, sheet = _Design.of(options), _Sheet.of(options)
+    size, to, source = sheet.size, sheet.to, sheet.source
     if source is not None and (size is not None or to is not None):
         raise UsageError(
             "--from goes with neither --draw nor --to",
@@ -121,7 +116,6 @@ def label(
             "--unsure goes with neither --draw nor --from",
             hint="What is picked is no draw: its labels correct nothing.",
         )
-    design = _Design(active, by_stratum, equal)
     design.check(size)
     if any((codes, rename, as_json)):
         return _codes(find(Path.cwd(), run), rename, codes=codes, as_json=as_json)
@@ -131,23 +125,23 @@ def label(
         ranking = ranking_to_label(run_file, (named,) if named is not None else metrics)
         if ranking is not None:
             design.refuse_for(ranking.name, unsure)
-            return _label_pairs(run_file, ranking, rule, _Files(size, seed, to, source, by, run))
+            return _label_pairs(run_file, ranking, rule, sheet, run or "latest")
         if source is None and not metrics:
             judged_places(run_file)  # says so where no judge was asked
         if rule is not None:
             set_rule(run_file.path, _one_metric(run_file, metrics), rule)
         if source is not None:
-            return _read_sheet(run_file, source, metrics, _name(by), run or "latest")
+            return _read_sheet(run_file, source, metrics, sheet.author, run or "latest")
         picked = None if unsure is None else items_for_people(run_file, unsure, metrics)
         draws = [d for d in run_file.draws() if not metrics or set(metrics) & set(d.metrics)]
         if size is not None:
-            draws = [design.draw(run_file, size, _seed(seed), metrics)]
+            draws = [design.draw(run_file, size, sheet.seed_or_any, metrics)]
         elif to is not None and picked is None and not draws:
             raise UsageError("nothing is drawn yet", hint="Say how many: --draw 60.")
         if to is not None:
             items = list(drawn_items(run_file, draws)) if picked is None else picked
-            if by:
-                items = items_for(by, items, standing_labels(run_file.metric_labels()))
+            if sheet.by:
+                items = items_for(sheet.by, items, standing_labels(run_file.metric_labels()))
             write_items(run_file, items, to)
             blank = sum(not item.output for item in items)
             if blank:
@@ -164,7 +158,7 @@ def label(
             return 0
     from evenhand.cli.labelling import label_in_terminal
 
-    return label_in_terminal(find(Path.cwd(), run), metrics, _name(by), size, picked)
+    return label_in_terminal(find(Path.cwd(), run), metrics, sheet.author, size, picked)
 
 
 class _Design(Record, frozen=True):
@@ -173,6 +167,11 @@ class _Design(Record, frozen=True):
     active: bool
     by_stratum: str | None
     equal: bool
+
+    @staticmethod
+    def of(options: dict[str, Any]) -> _Design:
+        """Takes its own out of the command's options."""
+        return _Design(**{name: options.pop(name) for name in _Design.__struct_fields__})
 
     def check(self, size: int | None) -> None:
         """Raises a UsageError where the options don't go together."""
@@ -263,7 +262,7 @@ def _read_sheet(
     return 0
 
 
-class _Files(Record, frozen=True):
+class _Sheet(Record, frozen=True, kw_only=True):
     """What is drawn, written or read, as the options say, and by whom."""
 
     size: int | None
@@ -271,29 +270,54 @@ class _Files(Record, frozen=True):
     to: Path | None
     source: Path | None
     by: str | None
-    run: str | None
+
+    @staticmethod
+    def of(options: dict[str, Any]) -> _Sheet:
+        """Takes its own out of the command's options."""
+        return _Sheet(**{name: options.pop(name) for name in _Sheet.__struct_fields__})
+
+    @property
+    def seed_or_any(self) -> int:
+        """The seed of the draw: a random one where none is named."""
+        import secrets
+
+        return secrets.randbelow(2**31) if self.seed is None else int(self.seed)
+
+    @property
+    def author(self) -> str:
+        """Who labels: the name of the user where none is named."""
+        if self.by:
+            return self.by
+        import getpass
+
+        try:
+            return getpass.getuser()
+        except (KeyError, OSError):  # a container's user may have no name
+            return "me"
 
 
-def _label_pairs(run: RunFile, pairs: ComparedPairs, rule: str | None, files: _Files) -> int:
+def _label_pairs(
+    run: RunFile, pairs: ComparedPairs, rule: str | None, sheet: _Sheet, name: str
+) -> int:
     """Labels pairs of a ranking."""
     from evenhand.cli.labelling_pairs import PairLabelling
     from evenhand.store.labels.stored_draws import set_rule
 
     if rule is not None:
         set_rule(run.path, pairs.name, rule)
-        idle = files.size is None and files.source is None and files.to is None
+        idle = sheet.size is None and sheet.source is None and sheet.to is None
         if idle and not sys.stdin.isatty():
             drawn = any(draw.metric == pairs.name for draw in run.pair_draws())
-            _tell_rule(pairs.name, files.run or "latest", is_drawn=drawn)
+            _tell_rule(pairs.name, name, is_drawn=drawn)
             return 0
     labelling = PairLabelling(
-        author=_name(files.by),
-        named=bool(files.by),
-        size=files.size,
-        seed=_seed(files.seed),
-        to=files.to,
-        source=files.source,
-        run=files.run or "latest",
+        author=sheet.author,
+        named=bool(sheet.by),
+        size=sheet.size,
+        seed=sheet.seed_or_any,
+        to=sheet.to,
+        source=sheet.source,
+        run=name,
     )
     return labelling.done(run, pairs)
 
@@ -331,23 +355,6 @@ def _codes(path: Path, rename: tuple[str, ...], *, codes: bool, as_json: bool) -
         for line in code_lines(run_file):
             click.echo(line)
     return 0
-
-
-def _seed(seed: int | None) -> int:
-    import secrets
-
-    return secrets.randbelow(2**31) if seed is None else int(seed)
-
-
-def _name(by: str | None) -> str:
-    if by:
-        return by
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "me"
 
 
 def _one_metric(run: RunFile, metrics: tuple[str, ...]) -> str:

@@ -23,10 +23,11 @@ from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 
 FIRST_DRAW = 60
-"""How many trials are drawn where nobody says how many: few enough for an hour."""
+"""How many trials, or pairs, are drawn where nobody says how many: few enough for an hour."""
 _KEYS: dict[str, LabelledVerdict] = {"p": "pass", "f": "fail"}
 _HELP = "p pass · f fail · c failure code · n note · 1–5 score · s skip · u undo · q quit"
-_QUIT = ("q", "\x03", "\x04")
+QUIT = ("q", "\x03", "\x04")
+"""The key, Ctrl-C and Ctrl-D: a terminal that is read key by key sends no signal."""
 
 
 def label_in_terminal(
@@ -136,7 +137,7 @@ class _Session:
                 last = done.pop()
                 add_metric_labels(self.path, self.author, [(last.trial.index, last.metric, None)])
                 left.insert(0, last)
-            elif key in _QUIT:
+            elif key in QUIT:
                 break
             else:
                 self._remark(item, key)
@@ -182,6 +183,6 @@ class _Session:
         click.echo(f"{safe(item.output, multiline=True)}\n")
         for name, value in self.remarks.get(item.trial.index, {}).items():
             if value is not None and name != "star":
-                shown = f"{value:g}" if isinstance(value, float) else safe(str(value))
-                click.echo(f"your {'failure code' if name == 'code' else name}: {shown}")
+                text = f"{value:g}" if isinstance(value, float) else safe(str(value))
+                click.echo(f"your {'failure code' if name == 'code' else name}: {text}")
         click.echo(_HELP)

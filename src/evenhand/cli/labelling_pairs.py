@@ -18,7 +18,7 @@ from evenhand.analysis.trust.labels.pair_drawing import (
 )
 from evenhand.analysis.trust.labels.pair_sheets import NEEDED, read_pair_labels, write_pairs
 from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
-from evenhand.cli.labelling import session_line
+from evenhand.cli.labelling import FIRST_DRAW, QUIT, session_line
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -28,8 +28,6 @@ from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.store.labels.stored_draws import add_pair_labels, set_rule, standing_pair_labels
 from evenhand.store.runfile import RunFile
 
-FIRST_DRAW = 60
-"""How many pairs are drawn where nobody says how many."""
 _LEFT: Sequence[str] = ("1", "l", "\x1b[d")
 _RIGHT: Sequence[str] = ("2", "r", "\x1b[c")
 _KEYS: Mapping[str, PairAnswer] = {
@@ -38,10 +36,9 @@ _KEYS: Mapping[str, PairAnswer] = {
     "t": "tie",
 }
 _HELP = "1 or ← first · 2 or → second · t tie · s skip · u undo · q quit"
-_QUIT = ("q", "\x03", "\x04")
 
 
-class PairLabelling(Record, frozen=True):
+class PairLabelling(Record, frozen=True, kw_only=True):
     """What is to be done with the pairs of a ranking.
 
     Attributes:
@@ -84,6 +81,7 @@ class PairLabelling(Record, frozen=True):
             raise UsageError("nothing is drawn yet", hint="Say how many: --draw 60.")
         elif not draws:
             draws = [draw_pairs(run, pairs, FIRST_DRAW, self.seed)]
+        # The same draw may have been asked for again.
         draws = list({draw.number: draw for draw in draws}.values())
         items = list(drawn_pairs(run, pairs.name, draws))
         labels = standing_pair_labels(run.pair_labels())
@@ -148,6 +146,7 @@ class PairLabelling(Record, frozen=True):
             _show(one, rule, total - len(left) + 1, total)
             key = click.getchar().lower()
             if key in _KEYS:
+                # At once, as a terminal may be closed at any moment.
                 keep(one.pair, one.metric, _KEYS[key])
                 done.append(left.pop(0))
             elif key == "s":
@@ -156,7 +155,7 @@ class PairLabelling(Record, frozen=True):
                 last = done.pop()
                 keep(last.pair, last.metric, None)
                 left.insert(0, last)
-            elif key in _QUIT:
+            elif key in QUIT:
                 break
         return len(done)
 

@@ -9,7 +9,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for
-from evenhand.cli.streams import printing, tell
+from evenhand.cli.streams import printing, say_json, tell
 
 
 @click.command(short_help="Make one run of the shards of a run.")
@@ -30,7 +30,6 @@ def merge(runs: tuple[str, ...], to: Path, as_json: bool) -> int:
     """
     from evenhand.analysis.trust.run_verdict import verdict_of
     from evenhand.cli.merge_report import merge_document, merge_lines
-    from evenhand.core.wording.json_text import json_text, writer
     from evenhand.core.wording.words import put, safe, short_id
     from evenhand.store import merging
     from evenhand.store.catalogue import find, homes
@@ -41,17 +40,15 @@ def merge(runs: tuple[str, ...], to: Path, as_json: bool) -> int:
         verdict = verdict_of(run_file)
     for line in merge_lines(merged):
         tell(line)
-    with printing():
-        if as_json:
-            writer(sys.stdout)(json_text(merge_document(merged, verdict)) + "\n")
-        else:
-            settled = sum(source.taken for source in merged.sources)
-            next_ = f"evenhand show {safe(str(to))}"
-            if merged.missing:
-                next_ = f"evenhand resume {safe(str(to))}"
+    if as_json:
+        say_json(merge_document(merged, verdict))
+    else:
+        settled = sum(source.taken for source in merged.sources)
+        next_ = "resume" if merged.missing else "show"
+        with printing():
             put(
                 sys.stdout,
-                f"{verdict}: {settled:,} of {merged.meta.planned:,} trials, saved as"
-                f" {short_id(merged.meta.id)} in {safe(str(to))} · next: {next_}\n",
+                f"{verdict}: {settled:,} of {merged.meta.planned:,} trials, saved as {short_id(merged.meta.id)}"
+                f" in {safe(str(to))} · next: evenhand {next_} {safe(str(to))}\n",
             )
     return code_for(verdict, merged.meta.status)

@@ -43,8 +43,8 @@ def new() -> None:
 def new_eval(name: str) -> int:
     """Write an eval set, evals/NAME_evals.py: two cases, an eval, the ways to expect."""
     path = write("eval", name, _project())
-    shown = relpath(path)
-    click.echo(f"  {shown}{_ignored()}\n\nnext: evenhand run {quote(shown)}")
+    file = relpath(path)
+    click.echo(f"  {file}{_ignored()}\n\nnext: evenhand run {quote(file)}")
     return 0
 
 
@@ -80,8 +80,8 @@ def new_prompt(name: str) -> int:
 
 def _prompt_function(name: str) -> int:
     path = write("prompt-function", name, _project())
-    shown = relpath(path)
-    click.echo(f"  {shown}{_ignored()}\n\nnext: python {quote(shown)}")
+    file = relpath(path)
+    click.echo(f"  {file}{_ignored()}\n\nnext: python {quote(file)}")
     return 0
 
 
@@ -127,6 +127,7 @@ def write(kind: Kind, name: str, folder: Path) -> Path:
         with target.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
+        # mkdir says the same where a file stands in the way of a folder.
         if isinstance(error, FileExistsError) and target.exists():
             raise UsageError(
                 f"{relpath(target)} is there already; nothing was written",

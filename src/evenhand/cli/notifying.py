@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
@@ -14,8 +14,6 @@ from evenhand.cli.streams import tell
 
 if TYPE_CHECKING:
     from evenhand.core.run import RunMeta, Totals
-
-F = TypeVar("F", bound=Callable[..., object])
 
 DESKTOP = "desktop"
 TIMEOUT_S = 10.0
@@ -43,6 +41,7 @@ class _Target(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (i
         try:
             parts = urlsplit(target)
             is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+            # urlsplit reads the port only now, and raises for one that is no number.
             _ = parts.port
         except ValueError:
             is_address = False
@@ -51,15 +50,14 @@ class _Target(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (i
         return target
 
 
-def notifying(command: F) -> F:
-    """Adds the option that says who is told when the run is over."""
-    return click.option(
-        "--notify",
-        multiple=True,
-        type=_Target(),
-        metavar="URL|desktop",
-        help="When the run is over, POST its verdict and counts as JSON to URL, or show a notice on the desktop.",
-    )(command)
+notifying = click.option(
+    "--notify",
+    multiple=True,
+    type=_Target(),
+    metavar="URL|desktop",
+    help="When the run is over, POST its verdict and counts as JSON to URL, or show a notice on the desktop.",
+)
+"""Who is told when the run is over."""
 
 
 def notify(targets: Sequence[str], document: Mapping[str, object]) -> None:

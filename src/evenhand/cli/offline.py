@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from evenhand.core.encoding import digest
@@ -24,17 +24,14 @@ def offline_answers(folder: Path) -> Iterator[None]:
             f"--offline: there is no offline.jsonl in {folder}",
             hint="It holds what models would answer, one rule a line; `evenhand init` makes one to start from.",
         )
-    before = dict(os.environ)
     with (
         FakeProvider(Script.read(script)) as fake,
         away_from_home_unpaid(),
         scripted_at(fake.url),
+        environment_kept(),
     ):
         os.environ.update(fake.env())
-        try:
-            yield
-        finally:
-            _restore(before)
+        yield
 
 
 def script_digest(folder: Path) -> str:
@@ -43,7 +40,14 @@ def script_digest(folder: Path) -> str:
     return digest(script.read_bytes()) if script.is_file() else ""
 
 
-def _restore(before: Mapping[str, str]) -> None:
-    for name in set(os.environ) - set(before):
-        del os.environ[name]
-    os.environ.update(before)
+@contextlib.contextmanager
+def environment_kept() -> Iterator[None]:
+    """Afterwards, the variables of the environment are what they were, whatever was made of them."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        # Not clear() and update(): in between, another thread would find nothing.
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        os.environ.update(before)

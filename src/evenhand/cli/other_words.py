@@ -211,6 +211,7 @@ def with_our_option(error: click.NoSuchOption) -> click.UsageError:
     """The error with the option of ours that was probably meant, instead of those whose letters are alike."""
     written = error.option_name.lower()
     bare = written.lstrip("-")
+    # Other tools spell their options with underscores.
     plain = "-" * (len(written) - len(bare)) + bare.replace("_", "-")
     of_promptfoo = OPTIONS.get((error.ctx.info_name if error.ctx else None) or "", {})
     if error.option_name in of_promptfoo:

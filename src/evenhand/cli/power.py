@@ -9,7 +9,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
-from evenhand.cli.streams import printing
+from evenhand.cli.streams import printing, say_json
 from evenhand.core.ranges import Range
 
 SHARE = Range(0, 1)
@@ -80,7 +80,7 @@ def power(
             hint="Two pass rates differ by no more than the share of cases on which they disagree.",
         )
     if rate is not None:
-        pilot = Pilot(rate, differing, judges=[JudgeWorth("", rate, rho2, judged)])
+        pilot = Pilot(rate=rate, differing=differing, judges=[JudgeWorth("", rate, rho2, judged)])
     else:
         if rho2 is not None or judged is not None:
             raise UsageError(
@@ -93,11 +93,9 @@ def power(
 
             pilot = replace(pilot, differing=differing, alike=None, alike_range=None)
     answers = Power(pilot, difference, half_width)
+    if as_json:
+        say_json(answers.document())
+        return 0
     with printing():
-        if as_json:
-            from evenhand.core.wording.json_text import json_text, writer
-
-            writer(sys.stdout)(json_text(answers.document()) + "\n")
-        else:
-            put(sys.stdout, "".join(f"{line}\n" for line in answers.lines()))
+        put(sys.stdout, "".join(f"{line}\n" for line in answers.lines()))
     return 0

@@ -85,6 +85,7 @@ def edit(id_: str, name: str) -> int:
         tell(f"{editor} ended with code {code}")
         return FAILED
     after = path.read_bytes() if path.is_file() else b""
+    # An editor that was left without a change must not make a new version.
     if after != before:
         bumped(prompt_named(id_))
     return PASSED
@@ -102,7 +103,7 @@ def promote(id_: str, *, force: bool, reason: str) -> int:
     done = promote_it(folder, force=force, reason=reason)
     for gate in done.gates:
         past = "forced past: " if done.done and not gate.met else ""
-        tell(plain(f"{past}{gate}"))
+        tell(f"{past}{gate}")
     if not done.done:
         tell(
             f"{id_} stays {folder.meta.status}: {len(done.missing)} of the gates to {done.target} not met"
@@ -125,7 +126,7 @@ def index(shell: str) -> int:
     from evenhand.doors.prompt_directories.index import index as write
 
     for line in write(library_here(), shell):
-        tell(plain(line))
+        tell(line)
     return PASSED
 
 
@@ -147,7 +148,7 @@ def site(out: Path) -> int:
 
     messages = build(library_here(), out)
     for line in messages:
-        tell(plain(line))
+        tell(line)
     say(str(out / "index.html"))
     return PASSED
 
@@ -165,10 +166,10 @@ def export_skill(id_: str, *, force: bool) -> int:
     try:
         path, notes = export(prompt_named(id_), force=force)
     except ConfigError as error:
-        tell(plain(str(error)))
+        tell(str(error))
         return FAILED
     for note in notes:
-        tell(plain(note))
+        tell(note)
     say(os.path.relpath(path))
     return PASSED
 

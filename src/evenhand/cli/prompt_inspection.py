@@ -84,7 +84,7 @@ def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
     findings = Findings()
     rows.tell(findings)
     for hint in findings.hints:
-        tell(plain(str(hint)))
+        tell(str(hint))
     for row in rows.rows[-last:]:
         say(encode(row).decode())
     return PASSED

@@ -3,48 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
-from evenhand.cli.prompt_lookup import in_json, plain, prompt_named, say
+from evenhand.cli.prompt_lookup import in_json, prompt_named, say
 from evenhand.cli.streams import tell
 from evenhand.core.ranges import SECONDS
 
 if TYPE_CHECKING:
     from evenhand.doors.prompt_directories.sending import Rendered
 
-F = TypeVar("F", bound=Callable[..., object])
 
-
-def _filling(command: F) -> F:
-    """The options that say what a prompt is filled in with."""
-    for option in reversed(
-        (
-            click.argument("id_", metavar="ID", shell_complete=complete_prompts),
-            click.option("--case", default="", metavar="NAME", help="Use the inputs of this case."),
-            click.option(
-                "--var",
-                "pairs",
-                multiple=True,
-                metavar="NAME=VALUE",
-                help="Override an input of the case; guard.sh overrides both.",
-            ),
-            click.option(
-                "--var-file",
-                type=click.Path(path_type=Path),
-                metavar="FILE",
-                help="Pass the text of FILE as the variable file_contents.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+_filling = OptionSet(
+    click.argument("id_", metavar="ID", shell_complete=complete_prompts),
+    click.option("--case", default="", metavar="NAME", help="Use the inputs of this case."),
+    click.option(
+        "--var",
+        "pairs",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Override an input of the case; guard.sh overrides both.",
+    ),
+    click.option(
+        "--var-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Pass the text of FILE as the variable file_contents.",
+    ),
+)
+"""What a prompt is filled in with."""
 
 
 @click.command(short_help="Render a prompt and print it.")
@@ -133,10 +126,10 @@ def send(
     if as_json:
         say(document(sent))
     if sent.error:
-        tell(plain(f"{id_}: {sent.error}"))
+        tell(f"{id_}: {sent.error}")
         return NO_VERDICT
     if sent.verified is False:
-        tell(plain(f"{id_}: verify.sh says no: {sent.complaint}"))
+        tell(f"{id_}: verify.sh says no: {sent.complaint}")
     return FAILED if sent.verified is False else PASSED
 
 
@@ -150,5 +143,5 @@ def _rendered(id_: str, case: str, pairs: tuple[str, ...], var_file: Path | None
         raise findings.error()
     rendering = rendered(prompt, case, inputs, variables(pairs, var_file))
     for note in rendering.notes:
-        tell(plain(note))
+        tell(note)
     return rendering

@@ -16,7 +16,7 @@ from evenhand.cli.replaying import ReplayRequest
 from evenhand.cli.run_and_report import notified
 from evenhand.cli.session import Session, exit_code, session_options, settings_for
 from evenhand.cli.settling import safe_text, settled
-from evenhand.cli.streams import printing, tell
+from evenhand.cli.streams import printing, say_json, tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,9 +60,9 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
                 f"{run} is a cassette: it has answers, and no outputs",
                 hint="Name the run: evenhand regrade RUN --with PATH.",
             )
-        asked = _asked(path, file, offline=offline)
-        settings = replace(settings_for(asked, session), replay=outputs, regrades=True)
-        finished, plan = settled(asked, settings, None, session)
+        request = _request(path, file, offline=offline)
+        settings = replace(settings_for(request, session), replay=outputs, regrades=True)
+        finished, plan = settled(request, settings, None, session)
     with RunFile.open(finished.path) as graded:
         comparison = _compared(file, finished.path)
         if session.as_json:
@@ -82,7 +82,7 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
         return notified(graded, word, code or (USAGE if plan.broken else code), session)
 
 
-def _asked(path: str, file: Path, *, offline: bool) -> Asked:
+def _request(path: str, file: Path, *, offline: bool) -> Asked:
     """What is asked for: all cases of PATH that the run has."""
     from evenhand.cli.run_request import Asked, Failing, absolute
     from evenhand.core.plan import Selection
@@ -93,10 +93,10 @@ def _asked(path: str, file: Path, *, offline: bool) -> Asked:
         request = before.meta.settings.get("asked") or {}
         repeats = (request.get("selection") or {}).get("repeats")
     return Asked(
-        (absolute(path),),
-        Selection(repeats=repeats),
-        Overrides(),
-        Failing(str(file), _ANY),
+        paths=(absolute(path),),
+        selection=Selection(repeats=repeats),
+        over=Overrides(),
+        failing=Failing(str(file), _ANY),
         offline=offline,
     )
 
@@ -120,8 +120,4 @@ def print_json(run: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> 
         run: The new run.
         comparison: It and the old one; None where they have nothing in common.
     """
-    from evenhand.core.wording.json_text import json_text, writer
-
-    row = {"schema": "evenhand.regrade/1", "run": run, "comparison": comparison}
-    with printing():
-        writer(sys.stdout)(json_text(row) + "\n")
+    say_json({"schema": "evenhand.regrade/1", "run": run, "comparison": comparison})

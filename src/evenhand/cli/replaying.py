@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.grouped import OptionSet
+from evenhand.cli.offline import environment_kept
 from evenhand.core.ages import age_s
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
     from evenhand.engine.door import Settings
     from evenhand.store.recordings import RecordedFrom, Recordings
-
-F = TypeVar("F", bound=Callable[..., object])
 
 
 class Age(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (it takes none before 8.5)
@@ -45,7 +45,7 @@ AGE = Age()
 _THAT_RUN = "-"
 """Of `--replay-or-ask` without a value: what `--replay` names."""
 
-_OPTIONS = (
+replaying_options = OptionSet(
     click.option(
         "--replay",
         metavar="RUN|FILE",
@@ -67,13 +67,7 @@ _OPTIONS = (
         help="Refuse recordings that are older, e.g. 30d.  [default: as a cassette says]",
     ),
 )
-
-
-def replaying_options(command: F) -> F:
-    """Adds the options that say what is replayed; `ReplayRequest.of` understands them."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""What is replayed; `ReplayRequest.of` understands them."""
 
 
 class ReplayRequest(Record, frozen=True):
@@ -138,26 +132,26 @@ class ReplayRequest(Record, frozen=True):
             recordings.close()
 
 
-def with_replay(asked: Asked, header: RecordedFrom, *, asks: bool) -> Asked:
+def with_replay(request: Asked, header: RecordedFrom, *, asks: bool) -> Asked:
     """What is asked, as it has to be for these recordings.
 
     Raises:
         UsageError: They are scripted and the run is not, or the other way round: nothing would be found.
     """
     if not asks:
-        if asked.offline:
+        if request.offline:
             raise UsageError(
                 "--offline and --replay: replies come either from the script or from the recordings",
                 hint="Leave --offline out. With --replay-or-ask, the script answers what is not recorded.",
             )
-        return replace(asked, offline=header.scripted)
-    if asked.offline != header.scripted:
+        return replace(request, offline=header.scripted)
+    if request.offline != header.scripted:
         which = "a script (--offline)" if header.scripted else "models"
         raise UsageError(
             f"the replies of {header.name} are those of {which}, and these would be others",
             hint="Add --offline." if header.scripted else "Leave --offline out.",
         )
-    return asked
+    return request
 
 
 @contextlib.contextmanager
@@ -168,17 +162,13 @@ def nothing_sent(settings: Settings) -> Iterator[None]:
     from evenhand.providers.prices import away_from_home_unpaid
 
     assert settings.replay is not None  # noqa: S101 (called for these alone)
-    before = dict(os.environ)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(environment_kept())
         if settings.replay.header.scripted:
             stack.enter_context(away_from_home_unpaid())
             stack.enter_context(scripted_at(NOWHERE))
             os.environ.update(leading_to(NOWHERE, "scripted"))
         else:
-            os.environ.update(keys_not_needed(before))
-        try:
-            yield
-        finally:
-            for name in set(os.environ) - set(before):
-                del os.environ[name]
-            os.environ.update(before)
+            # Providers refuse to be made without a key, though nothing will be sent.
+            os.environ.update(keys_not_needed(os.environ))
+        yield

@@ -105,6 +105,7 @@ def gone_on(
     with RunFile.open(file) as earlier:
         meta = earlier.meta
         errors = earlier.totals().errors
+    # Before anything else: the file names code that would be run.
     look_at_origin(meta, trust=session.trust)
     record = meta.settings
     if meta.status == "decided" and not errors and not record.get("gate"):
@@ -124,6 +125,7 @@ def gone_on(
     settings = Settings(
         concurrency=session.concurrency or record.get("concurrency"),
         cache=False if session.no_cache or not record.get("cache", True) else None,
+        # Not `or`: a budget of 0 is one.
         max_cost_usd=record.get("max_cost_usd") if session.max_cost is None else session.max_cost,
         time_limit_s=session.time_limit or record.get("time_limit_s"),
         retries=record.get("retries") if session.retries is None else session.retries,

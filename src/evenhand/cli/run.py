@@ -28,7 +28,6 @@ from evenhand.cli.run_and_report import canaries as canaries_of_run
 from evenhand.cli.run_and_report import run_asked
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, session_options, settings_for
-from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
 from evenhand.cli.trusting import trust_option
 from evenhand.core.ranges import CANARIES, SHARE
@@ -117,14 +116,11 @@ def run(
     paths: tuple[str, ...],
     no_write: bool,
     shard: str,
-    fail_on_empty: bool,
     retry_errors: bool,
     resumed: str,
-    at_least: float | None,
     calibrated: str | None,
     canaries: float | None,
     stop_when_decided: bool,
-    record_anew: bool,
     batch: bool | None,
     **options: Any,
 ) -> int:
@@ -143,24 +139,24 @@ def run(
 
     session = Session.of(options)
     request = ReplayRequest.of(options)
-    given = taken(options)
+    batching = taken(options)
     if retry_errors or resumed:
         from evenhand.cli.resume import gone_on, redone
 
-        return (redone if retry_errors else gone_on)(resumed or None, session, batching=given)
+        return (redone if retry_errors else gone_on)(resumed or None, session, batching=batching)
     if session.trust:
         raise UsageError(
             "--trust says nothing here", hint="It goes with --resume and --retry-errors."
         )
-    asked = replace(asked_for(paths, options), at_least=at_least, record_anew=record_anew)
-    project = project_for(asked.folder)
+    run_request = asked_for(paths, options)
+    project = project_for(run_request.folder)
     by_model = False
     if batch is None:  # what asks nobody needs no batches, whatever the project and its models say
-        asks = not request and not asked.offline
+        asks = not request and not run_request.offline
         batch = project.batch and asks
         by_model = asks and not batch
     refusals = {"no_write": no_write, "decides": stop_when_decided, "replays": request}
-    policy = None if by_model else policy_of(given, batch=batch)
+    policy = None if by_model else policy_of(batching, batch=batch)
     if policy is not None:
         refuse_with_batches(**refusals)
     calibrated = calibrated or project.calibrated
@@ -171,28 +167,31 @@ def run(
     elif canaries:
         raise UsageError("--canaries says nothing with --replay", hint="A replay asks no judge.")
     if stop_when_decided:
-        record["stop_when_decided"] = asked.selection.seed
+        record["stop_when_decided"] = run_request.selection.seed
     part = Shard.of(shard) if shard else None
     if part is not None and stop_when_decided:
         raise UsageError(
             "--shard and --stop-when-decided do not go together: a shard alone cannot decide for all",
             hint="Leave one of them out.",
         )
+    # The temporary home has to outlive the recordings: it is left last.
     with _home(no_write) as home, contextlib.ExitStack() as opened:
         replay = opened.enter_context(request.opened()) if request else None
         if replay is not None and request is not None:
-            asked = with_replay(asked, replay.header, asks=request.asks)
+            run_request = with_replay(run_request, replay.header, asks=request.asks)
         record |= batch_record(policy)
-        settings = replace(settings_for(asked, session, home, **record), batch=policy, shard=part)
+        settings = replace(
+            settings_for(run_request, session, home, **record), batch=policy, shard=part
+        )
         if replay is not None and request is not None:
             settings = replace(settings, replay=replay, replay_asks=request.asks)
         try:
-            marked = partial(with_marked, options=given, refusals=refusals) if by_model else None
-            return run_asked(asked, settings, None, session, step=marked)
+            marked = partial(with_marked, options=batching, refusals=refusals) if by_model else None
+            return run_asked(run_request, settings, None, session, step=marked)
         except NothingSelected as error:
-            if not session.promptfoo_exit_codes or fail_on_empty:
+            if not session.promptfoo_exit_codes or session.fail_on_empty:
                 raise
-            tell(safe_text(str(error)))
+            tell(str(error))
             return 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from evenhand.cli.batching import foresee
 from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE
 from evenhand.cli.session import Session, exit_code
-from evenhand.cli.settling import Request, safe_text, settled
+from evenhand.cli.settling import Request, settled
 from evenhand.cli.streams import tell
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def canaries() -> Canaries:
 
 
 def run_asked(
-    asked: Request,
+    request: Request,
     settings: Settings,
     file: Path | None,
     session: Session,
@@ -76,7 +76,7 @@ def run_asked(
         steps.append(step)
     if WITH_CANARIES in settings.record and file is None:
         steps.append(canaries().prepared)
-    finished, plan = settled(asked, settings, file, session, prepared=_one_by_one(steps))
+    finished, plan = settled(request, settings, file, session, prepared=_one_by_one(steps))
     if settings.sends and WITH_CANARIES in settings.record:
         canaries().after(finished.path, session)
     if report is None:
@@ -84,7 +84,7 @@ def run_asked(
     else:
         code = _notified_of(finished, report(finished, session), session)
     for line in plan.notes:
-        tell(safe_text(line))
+        tell(line)
     return code
 
 
@@ -145,6 +145,7 @@ def _report(finished: Finished, plan: Plan, session: Session) -> int:
         code = exit_code(word, ending.status, ending.signal, session)
         if run_file.meta.settings.get("calibrated") == "required":
             code = canaries().code(code, run_file)
+        # What could be read passed; that other parts are broken must not look like success.
         return notified(run_file, word, code or (USAGE if plan.broken else code), session)
 
 

@@ -31,6 +31,7 @@ class RunName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (i
         del param, ctx
         if value.startswith("#"):  # a cell: the second variant's is `#2:3`
             return value
+        # Wings are not imported for what can only be an id.
         if "#" not in value and "/" not in value and not Path(value).is_dir():
             return value
         for names in _everywhere():

@@ -11,7 +11,7 @@ option that is renamed or means something else needs one, and `Asked.again` has 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from evenhand.cli.option_checks import CONFIGS, EVALS, PROMPTS, refuse
+from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.malformed import shape_fault
@@ -32,11 +33,16 @@ if TYPE_CHECKING:
     from evenhand.doors.prompt_directories.library import Library
 
 
+_REASONS = {1: "fail", 2: "error"}
+"""What promptfoo's `failureReason` says."""
+
+
 class Failing(Record, frozen=True):
     """The tests that came to some of these outcomes in an earlier run.
 
     Attributes:
         path: The run's file, or a JSON file of promptfoo's results.
+        outcomes: Which.
     """
 
     path: str
@@ -47,10 +53,38 @@ class Failing(Record, frozen=True):
 
         Raises:
             UsageError: The file holds no results.
+            StoreError: It is a run file that cannot be read.
         """
-        from evenhand.cli.failed_cases import failed_cases
+        from evenhand.core.case import case_id
+        from evenhand.store.runfile import RunFile
 
-        return failed_cases(Path(self.path), self.outcomes)
+        path = Path(self.path)
+        if path.suffix == ".json":
+            return frozenset(case_id(variables) for variables in self._of_promptfoo(path))
+        with RunFile.open(path) as run:
+            return frozenset(
+                trial.case.partition("#")[0]
+                for trial in run.outcomes()
+                if trial.outcome in self.outcomes
+            )
+
+    def _of_promptfoo(self, path: Path) -> Iterator[Mapping[str, Any]]:
+        """The variables of the tests in a JSON file of promptfoo's results."""
+        try:
+            document: Any = decode(path.read_bytes())
+            for row in document["results"]["results"]:
+                outcome = (
+                    "pass" if row.get("success") else _REASONS.get(row.get("failureReason", 1))
+                )
+                if outcome in self.outcomes:
+                    yield row["vars"]
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise UsageError(
+                f"{path} holds no results of promptfoo's: it needs results.results, a list of objects with vars",
+                hint="Write some with: evenhand run -o results.json, or promptfoo eval -o results.json",
+            ) from None
 
 
 VERSION = 1
@@ -60,7 +94,7 @@ LONGEST_NAME = 255
 """Bytes in the name of a file, on all systems that we run on."""
 
 
-class Asked(Record, frozen=True):
+class Asked(Record, frozen=True, kw_only=True):
     """The paths, which part of what they hold, and what goes over it.
 
     Attributes:
@@ -108,8 +142,8 @@ class Asked(Record, frozen=True):
         """
         if not is_mapping(record):
             raise _damaged("they are not an object")
-        kept = dict(record)
-        version, unknown = kept.pop("version", 0), _unknown(kept)
+        options = dict(record)
+        version, unknown = options.pop("version", 0), _unknown(options)
         if unknown or version not in range(VERSION + 1):
             named = f": {', '.join(unknown)}" if unknown else ""
             raise UsageError(
@@ -118,7 +152,7 @@ class Asked(Record, frozen=True):
                 hint=f"Resume it with Evenhand {written_by}, or run it again: {_NOT_PAID_TWICE}",
             )
         try:
-            return msgspec.convert(kept, Asked)
+            return msgspec.convert(options, Asked)
         except msgspec.ValidationError as error:
             raise _damaged(shape_fault(error)) from error
 
@@ -191,6 +225,7 @@ class Asked(Record, frozen=True):
         from evenhand.core.plan import look_at_size, refuse_hints
 
         for path in self.paths:
+            # stat() would raise OSError in the middle of something.
             if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
                 raise UsageError(f"{path[:60]}…: no file has a name as long as this one")
         self._check_names()
@@ -267,10 +302,21 @@ class Asked(Record, frozen=True):
         return load([Path(path) for path in self.paths], chosen)
 
     def _prompts(self) -> tuple[Library, list[str]] | None:
-        """The prompt directories that are meant; None where something else is."""
-        from evenhand.cli.front_doors import prompts_meant
+        """The prompts that the paths stand for, all of one repository; None where one of them stands for none."""
+        from evenhand.doors.prompt_directories.library import prompts_at
 
-        return prompts_meant(self.paths)
+        library, ids = None, dict[str, None]()
+        for text in self.paths:
+            path = Path(text)
+            # A folder with a promptfoo config is promptfoo's, whatever else it holds.
+            if path.is_dir() and any(path.glob("promptfooconfig.*")):
+                return None
+            prompts = prompts_at(path) if path.exists() else None
+            if prompts is None or (library is not None and prompts[0] != library):
+                return None
+            library = prompts[0]
+            ids.update(dict.fromkeys(prompts[1]))
+        return (library, list(ids)) if library is not None else None
 
     def _registry(self, library: Library, ids: list[str], selection: Selection) -> Plan:
         from evenhand.doors.prompt_directories.plan import load
@@ -306,12 +352,12 @@ def _damaged(what: str) -> UsageError:
     )
 
 
-def _unknown(kept: Mapping[str, Any]) -> list[str]:
+def _unknown(options: Mapping[str, Any]) -> list[str]:
     """The names that no attribute has, those of a part after its name: `selection.shuffle`."""
     known = {field.name for field in fields(Asked)}
-    unknown = [str(name) for name in kept if name not in known]
+    unknown = [str(name) for name in options if name not in known]
     for part, kind in _PARTS.items():
-        inner = kept.get(part)
+        inner = options.get(part)
         if isinstance(inner, Mapping):
             known = {field.name for field in fields(kind)}
             unknown += [f"{part}.{name}" for name in inner if name not in known]

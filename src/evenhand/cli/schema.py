@@ -46,8 +46,8 @@ def schema(file: str, path: Path | None) -> int:
 
     FILE may also be a format that an installed wing brings, such as acme.report/1.
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
-    made, name = _made(file)
-    text = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+    document, name = _schema_of(file)
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if path is None:
         with printing():
             sys.stdout.write(text)
@@ -61,7 +61,7 @@ def schema(file: str, path: Path | None) -> int:
     return PASSED
 
 
-def _made(file: str) -> tuple[object, str]:
+def _schema_of(file: str) -> tuple[object, str]:
     """The schema of a file or a document, and what such a file is called.
 
     Raises:
@@ -88,11 +88,11 @@ def _made(file: str) -> tuple[object, str]:
 
 def _next(file: str, name: str, path: Path) -> str:
     """What makes an editor use it."""
-    shown = path.as_posix() if path.is_absolute() else f"./{path.as_posix()}"
+    target = path.as_posix() if path.is_absolute() else f"./{path.as_posix()}"
     if file not in FILES:
         return f"{name} is what it describes"
     if file == "project":
-        return f"next: write this as the first line of {name}\n  #:schema {shown}"
+        return f"next: write this as the first line of {name}\n  #:schema {target}"
     return (
-        f"next: write this as the first line of {name}\n  # yaml-language-server: $schema={shown}"
+        f"next: write this as the first line of {name}\n  # yaml-language-server: $schema={target}"
     )

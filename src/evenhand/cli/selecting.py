@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
 from evenhand.core.ranges import MILLISECONDS, REPEATS, ROWS, SEED
 from evenhand.scorers.rag.definitions import SYSTEMS
 
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
-
-F = TypeVar("F", bound=Callable[..., object])
 
 _WHICH = (
     click.option(
@@ -218,8 +217,11 @@ _OVER = (
     ),
 )
 
+selecting = OptionSet(*_WHICH, *_OVER)
+"""What is run, and what goes over it. They come as one dict, which `asked_for` understands."""
 
-_ANSWERING = (
+
+answering = OptionSet(
     click.option(
         "--strict",
         is_flag=True,
@@ -243,29 +245,15 @@ _ANSWERING = (
         help="Ask this model instead of those that the eval sets name.",
     ),
 )
+"""Who answers, and by which rules; `asked_for` understands them."""
 
 
-def stop_when_decided(command: F) -> F:
-    """Adds the option that ends a run before its last case."""
-    return click.option(
-        "--stop-when-decided",
-        is_flag=True,
-        help="Run the cases in random order, and stop as soon as the verdict is decided.",
-    )(command)
-
-
-def answering(command: F) -> F:
-    """Adds the options that say who answers, and by which rules; `asked_for` understands them, too."""
-    for option in reversed(_ANSWERING):
-        command = option(command)
-    return command
-
-
-def selecting(command: F) -> F:
-    """Adds the options that say what is run to a command. They come as one dict, which `asked_for` understands."""
-    for option in reversed((*_WHICH, *_OVER)):
-        command = option(command)
-    return command
+stop_when_decided = click.option(
+    "--stop-when-decided",
+    is_flag=True,
+    help="Run the cases in random order, and stop as soon as the verdict is decided.",
+)
+"""Ends a run before its last case."""
 
 
 def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
@@ -290,10 +278,11 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         ("filter_failing_only", ("fail",)),
         ("filter_errors_only", ("error",)),
     ):
+        # Of several such options the last one of this list holds.
         if options[option]:
             failing = Failing(_run_file(options[option]), outcomes)
     sources = (*paths, *options["configs"])
-    asked = Asked(
+    request = Asked(
         paths=tuple(map(absolute, sources or (".",))),
         selection=Selection(
             metadata=options["filter_metadata"],
@@ -332,9 +321,11 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         strict=options.get("strict", False),
         definitions=options.get("definitions") or "",
         model=options.get("model", ""),
+        at_least=options.get("at_least"),
+        record_anew=options.get("record_anew", False),
     )
-    asked.check_offline()
-    return asked
+    request.check_offline()
+    return request
 
 
 def _pairs(
@@ -374,5 +365,6 @@ def _prompt_source(text: str) -> str:
     """A prompt: a file where one stands, or else text."""
     name = text.removeprefix("file://")
     path = name.rpartition(":")[0] if ".py:" in name else name
+    # A prompt may be a long text of several lines, which stat() refuses.
     there = len(path) < 400 and "\n" not in path and os.path.exists(path)
     return f"file://{os.path.abspath(name)}" if there else text

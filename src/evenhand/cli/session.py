@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evenhand.cli.exits import code_for, failed_code
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.notifying import notifying
 from evenhand.cli.numbers import Number
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from evenhand.core.run import RunStatus, VerdictWord
     from evenhand.engine.door import Settings
 
-F = TypeVar("F", bound=Callable[..., object])
-
-_SPENDING = (
+spending_options = OptionSet(
     click.option(
         "-j",
         "--concurrency",
@@ -51,6 +49,7 @@ _SPENDING = (
         help="Time limit for one call of your own code.  [default: 60; 600 in eval sets]",
     ),
 )
+"""What may be spent, and how fast."""
 
 _LOOKS = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
@@ -81,22 +80,11 @@ _LOOKS = (
     ),
 )
 
-
-def spending_options(command: F) -> F:
-    """Adds the options that say what may be spent, and how fast."""
-    for option in reversed(_SPENDING):
-        command = option(command)
-    return command
+session_options = OptionSet(spending_options, *_LOOKS, notifying)
+"""What may be spent, what is printed, and how it exits; `Session.of` understands them."""
 
 
-def session_options(command: F) -> F:
-    """Adds the options that say what may be spent, what is printed, and how it exits; `Session.of` understands them."""
-    for option in reversed((*_SPENDING, *_LOOKS, notifying)):
-        command = option(command)
-    return command
-
-
-class Session(Record, frozen=True):
+class Session(Record, frozen=True, kw_only=True):
     """What these options say.
 
     Attributes:
@@ -105,6 +93,7 @@ class Session(Record, frozen=True):
         no_cache: Neither read nor write the cache.
         time_limit: Seconds for one call of a function of the user's.
         retries: How often a call that failed is tried again.
+        fail_on_empty: Exit with 5 where no case is selected, whatever promptfoo would do.
         calls: With the model calls of each trial, where there is room for them.
         outputs: Files to write the results to.
         workers: Processes that settle trials; None for none, or as many as the cluster has room for.
@@ -126,6 +115,7 @@ class Session(Record, frozen=True):
     no_progress: bool = False
     exit_zero: bool = False
     promptfoo_exit_codes: bool = False
+    fail_on_empty: bool = False
     outputs: tuple[str, ...] = ()
     workers: int | None = None
     ray: str | None = None
@@ -142,12 +132,12 @@ class Session(Record, frozen=True):
 
 
 def settings_for(
-    asked: Asked, session: Session, home: Path | None = None, **record: object
+    request: Asked, session: Session, home: Path | None = None, **record: object
 ) -> Settings:
     """How a new run of this is run, and what its file keeps of that.
 
     Args:
-        asked: What is run.
+        request: What is run.
         session: What may be spent, and how fast.
         home: Where it is kept; None for the usual place.
         record: What else its file keeps.
@@ -155,8 +145,9 @@ def settings_for(
     from evenhand.cli.offline import script_digest
     from evenhand.engine.door import Settings
 
-    if asked.offline:
-        record["script"] = script_digest(asked.folder)
+    # A run that is resumed has to be answered by the same script.
+    if request.offline:
+        record["script"] = script_digest(request.folder)
     return Settings(
         home=home,
         concurrency=session.concurrency,
@@ -164,18 +155,21 @@ def settings_for(
         max_cost_usd=session.max_cost,
         time_limit_s=session.time_limit,
         retries=session.retries,
-        at_least=asked.at_least,
-        record_anew=asked.record_anew,
-        record={
-            "asked": asked.record(),
-            "concurrency": session.concurrency,
-            "max_cost_usd": session.max_cost,
-            "cache": not session.no_cache,
-            "time_limit_s": session.time_limit,
-            "retries": session.retries,
-            **record,
-        },
+        at_least=request.at_least,
+        record_anew=request.record_anew,
+        record={"asked": request.record(), **spending_record(session), **record},
     )
+
+
+def spending_record(session: Session) -> dict[str, Any]:
+    """What a run's file keeps of what may be spent, so that `resume` spends no more."""
+    return {
+        "concurrency": session.concurrency,
+        "max_cost_usd": session.max_cost,
+        "cache": not session.no_cache,
+        "time_limit_s": session.time_limit,
+        "retries": session.retries,
+    }
 
 
 def exit_code(word: VerdictWord, status: RunStatus, signal: int, session: Session) -> int:

@@ -52,7 +52,7 @@ class Request(Protocol):
 
 
 def settled(
-    asked: Request,
+    request: Request,
     settings: Settings,
     file: Path | None,
     session: Session,
@@ -77,15 +77,16 @@ def settled(
     offline = contextlib.nullcontext()
     if not settings.sends:
         offline = nothing_sent(settings)
-    elif asked.offline:
-        offline = offline_answers(asked.folder)
+    elif request.offline:
+        offline = offline_answers(request.folder)
     elif settings.regrades:
         offline = judges_alone()
-    with own_process(), debuggable(), offline, using_definitions(asked.definitions or OURS):
+    with own_process(), debuggable(), offline, using_definitions(request.definitions or OURS):
         file = _of_held_process() or file
-        plan = asked.plan()
+        plan = request.plan()
         look_at_files_beside(str(plan.source))
-        asks = settings.sends and not asked.offline and any(one.paid for one in plan.providers)
+        asks = settings.sends and not request.offline and any(one.paid for one in plan.providers)
+        # Opening connections early hides their latency; for nothing where the cache has all answers.
         if asks and not has_answers(plan, settings):
             prepare()
         if prepared is not None:
@@ -93,14 +94,14 @@ def settled(
         outputs = (*session.outputs, *plan.options.outputs)
         _check_outputs(session, outputs, plan)
         for problem in plan.broken:
-            tell(safe_text(str(problem)))
-        settings = with_fleet(asked, plan, replace(settings, free=asked.offline), session)
+            tell(str(problem))
+        settings = with_fleet(request, plan, replace(settings, free=request.offline), session)
         if settings.replay is not None and settings.replay.empty and not settings.regrades:
             tell(
                 f"{safe_text(settings.replay.header.name)} has no recorded calls to answer from. A client of your own "
                 "is recorded, and replayed, only through evenhand.recording: any other sends what it is told to."
             )
-        source = _source(settings, offline=asked.offline)
+        source = _source(settings, offline=request.offline)
         with another_may_go_on():
             return settle(plan, settings, file, session, source=source), plan
 
@@ -209,6 +210,7 @@ def settle(
     finally:
         if progress is not None:
             progress.stop()
+    # Only here: a signal that came meanwhile must not cut off what was being printed.
     late.raise_now()
     return finished
 
@@ -242,8 +244,8 @@ def _point_to_killed(plan: Plan, settings: Settings) -> None:
         )
 
 
-def _progress(wanted: bool) -> Progress | None:
-    if not wanted:
+def _progress(show: bool) -> Progress | None:
+    if not show:
         return None
     from evenhand.render.progress import Progress
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import click
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from evenhand.scorers.catalog import Entry
 
 
+SCAFFOLDS = Path(__file__).parent / "scaffolds"
+SKILLS = (".agents/skills/evenhand/SKILL.md", ".claude/skills/evenhand/SKILL.md")
+"""Where coding agents look for what they can do in a repository."""
 _MOVED = {"translated": "translated", "changed": "changed", "left_out": "not translated"}
 
 
@@ -67,7 +70,6 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
     if origin is not None:
         return _print_as_python(Path(origin))
     from evenhand.cli.ignoring import ignore_runs
-    from evenhand.cli.init import init as scaffold
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import safe
     from evenhand.render.own_files import look_for_folder
@@ -91,6 +93,61 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
     where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
     click.echo(f"\nnext: evenhand run{safe(where, multiline=True)} --offline")
     return PASSED
+
+
+def scaffold(folder: Path, kind: Literal["config", "python", "agent"] = "config") -> list[Path]:
+    """Writes the files of a small working folder, and returns their paths. Nothing that is there is overwritten.
+
+    Its files are in `scaffolds/`, as they are written (Python files as `….py.txt`, so that nobody takes them for ours);
+    `offline.jsonl` is what models would answer, so that the first run needs neither key nor network.
+
+    Args:
+        folder: Where; it is made where it is not there.
+        kind: A promptfoo config with prompts and tests, eval sets in Python, or a skill for coding agents.
+
+    Raises:
+        UsageError: One of the files is there already, or cannot be written. Nothing was written in the first case.
+    """
+    from evenhand.core.errors import UsageError
+
+    source = SCAFFOLDS / kind
+    targets = {_target(folder / file.relative_to(source)): file for file in _files(source)}
+    if kind == "agent":
+        targets = {folder / place: source / "SKILL.md" for place in SKILLS}
+    there = [path for path in targets if path.exists()]
+    if there:
+        names = ", ".join(str(path.relative_to(folder)) for path in there)
+        raise UsageError(
+            f"{folder.absolute()}: {names} {'is' if len(there) == 1 else 'are'} there already; nothing was written",
+            hint="Delete them first to have today's."
+            if kind == "agent"
+            else f"Name another folder: evenhand init my-evals{' --python' * (kind == 'python')}",
+        )
+    for path, file in targets.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as copy:
+                copy.write(file.read_bytes())
+        except OSError as error:
+            raise UsageError(
+                f"{path} cannot be written: {error.strerror or error}",
+                hint="Name a folder that you may write to: evenhand init my-evals",
+            ) from error
+    return list(targets)
+
+
+def _target(path: Path) -> Path:
+    """Where a file of a scaffold goes."""
+    return path.with_suffix("") if path.name.endswith(".py.txt") else path
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files of a folder, those on top first, each level by name."""
+    entries = sorted(folder.iterdir())
+    yield from (path for path in entries if path.is_file())
+    for path in entries:
+        if path.is_dir():
+            yield from _files(path)
 
 
 def _is_tool(origin: str) -> bool:
@@ -125,19 +182,17 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     if brought is None:
         from evenhand.doors.importers.dataset_folder import move_in
 
-        made = move_in(files, folder, tool)
+        moved = move_in(files, folder, tool)
     else:
-        made = cast("Callable[[Sequence[Path], Path], MovedIn]", brought.load())(files, folder)
+        moved = cast("Callable[[Sequence[Path], Path], MovedIn]", brought.load())(files, folder)
     ignored = ignore_runs(folder)
-    paths = [*made.files, *([folder / ignored.name] if ignored is not None else [])]
+    paths = [*moved.files, *([folder / ignored.name] if ignored is not None else [])]
     ink = Ink(takes_colors(sys.stdout))
-    lines = [*(f"  {path}" for path in paths), "", *note_lines(made.notes, ink, _MOVED)]
-    target = shlex.quote(str(made.sets[0] if len(made.sets) == 1 else folder))
-    if made.todo:
-        lines += ["", f"next: {made.todo}, then evenhand check {target}"]
-    else:
-        lines += ["", f"next: evenhand check {target}"]
-    if made.offline:
+    lines = [*(f"  {path}" for path in paths), "", *note_lines(moved.notes, ink, _MOVED)]
+    target = shlex.quote(str(moved.sets[0] if len(moved.sets) == 1 else folder))
+    first = f"{moved.todo}, then " if moved.todo else ""
+    lines += ["", f"next: {first}evenhand check {target}"]
+    if moved.offline:
         lines.append(
             f"      evenhand run {target} --offline   grades the recorded answers, and asks nobody"
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.run_names import RunName
 from evenhand.cli.streams import printing, tell
 
@@ -25,24 +26,23 @@ if TYPE_CHECKING:
 
 SHORTEST_ID = 5
 LARGE_PAGE = 50_000_000
-Callback = TypeVar("Callback", bound="Callable[..., object]")
 
 
-def filtered(command: Callback) -> Callback:
-    """Adds the options that choose trials."""
-    baseline = click.option(
+filtered = OptionSet(
+    click.option(
+        "--where",
+        metavar="FILTER",
+        help="Only matching trials, e.g. 'status:fail score<0.5'.",
+    ),
+    click.option(
         "--baseline",
         metavar="RUN",
         type=RunName(),
         shell_complete=complete_runs,
         help="The baseline for `changed:` and `change`.",
-    )
-    where = click.option(
-        "--where",
-        metavar="FILTER",
-        help="Only matching trials, e.g. 'status:fail score<0.5'.",
-    )
-    return where(baseline(command))
+    ),
+)
+"""What chooses trials."""
 
 
 def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> RunFile:
@@ -190,6 +190,7 @@ def export(
         return 0
     is_page = format_ == "html" or (not format_ and to.suffix.lower() in (".html", ".htm"))
     with RunFile.open(find(Path.cwd(), run)) as whole:
+        # A page takes a baseline for its own view, without a filter.
         run_file = narrowed(whole, where, None if is_page and where is None else baseline)
         written(run_file, to, format_, baseline if is_page else None, calls=calls)
     return 0

@@ -30,6 +30,7 @@ def patience(what: str) -> Iterator[None]:
             tell(f"still reading {what}{_where(reader)} after {seconds:.0f} s; Ctrl-C stops it")
             pause = AGAIN_S
 
+    # A thread, as the reading is user code that may never give way; a daemon, so that it never holds the process.
     thread = threading.Thread(target=watch, name="evenhand-patience", daemon=True)
     thread.start()
     try:

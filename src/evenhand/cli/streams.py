@@ -53,16 +53,16 @@ def set_apart() -> Iterator[TextIO]:
     real = sys.stdout
     try:
         real.flush()
-        kept = os.dup(1)
+        copy = os.dup(1)
     except (OSError, ValueError):  # there is no stdout to keep clean
         yield real
         return
     with contextlib.ExitStack() as stack:
-        stack.callback(os.close, kept)
-        stack.callback(os.dup2, kept, 1)
-        out = stack.enter_context(_twin(real, kept)) if _is_first(real) else real
+        stack.callback(os.close, copy)
+        stack.callback(os.dup2, copy, 1)
+        out = stack.enter_context(_twin(real, copy)) if _is_first(real) else real
         with contextlib.suppress(OSError, ValueError):
-            stack.enter_context(not_for_children(kept, out.fileno()))
+            stack.enter_context(not_for_children(copy, out.fileno()))
         os.dup2(2, 1)
         yield out
 

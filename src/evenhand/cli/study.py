@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 import msgspec
 
+from evenhand.cli.grouped import OptionSet
 from evenhand.cli.run_request import Asked
-from evenhand.cli.session import F, Session, spending_options
-from evenhand.cli.settling import SCRIPTED, Request, safe_text, settle, settled
+from evenhand.cli.session import Session, spending_options, spending_record
+from evenhand.cli.settling import SCRIPTED, Request, settle, settled
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import shape_fault
@@ -55,6 +56,7 @@ class Study(Record, frozen=True):
             UsageError: The report of a package's study returned something else, which must not pass for 0.
         """
         code = cast("object", self.came_to(file, session))  # nobody has type-checked a package
+        # True would exit with 1, and None with 0.
         if isinstance(code, int) and not isinstance(code, bool):
             return code
         raise UsageError(
@@ -83,13 +85,12 @@ class StudyPlan(Record, frozen=True):
         return self.make()
 
 
-def study_options(command: F) -> F:
-    """Adds what every study takes: what may be spent and how fast, --json, and --no-progress."""
-    as_json = click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON document to stdout."
-    )
-    quiet = click.option("--no-progress", is_flag=True, help="Don't print progress.")
-    return spending_options(as_json(quiet(command)))
+study_options = OptionSet(
+    spending_options,
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
+    click.option("--no-progress", is_flag=True, help="Don't print progress."),
+)
+"""What every study takes: what may be spent and how fast, --json, and --no-progress."""
 
 
 def begin_study(study: Study, key: str, record: Mapping[str, Any], options: dict[str, Any]) -> int:
@@ -147,7 +148,7 @@ def ended(finished: Finished, code: int, name: str) -> int:
     if ending.status == "finished":
         return code
     resume = f"evenhand resume {called(Path.cwd(), finished.path)}"
-    tell(safe_text(f"the {name} stopped early: {ending.message}; {resume} continues it"))
+    tell(f"the {name} stopped early: {ending.message}; {resume} continues it")
     return code_for("undecided", ending.status, ending.signal)
 
 
@@ -237,17 +238,7 @@ def run_or_folder(run: str | None) -> Path:
     """
     from evenhand.store.catalogue import find
 
+    # A folder may be called `latest`; the word is meant.
     if run and run != "latest" and Path(run).is_dir():
         return find(Path(run), None)
     return find(Path.cwd(), run)
-
-
-def spending_record(session: Session) -> dict[str, Any]:
-    """What a study's run keeps of what may be spent, so that `resume` spends no more."""
-    return {
-        "concurrency": session.concurrency,
-        "max_cost_usd": session.max_cost,
-        "cache": not session.no_cache,
-        "time_limit_s": session.time_limit,
-        "retries": session.retries,
-    }

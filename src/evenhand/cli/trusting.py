@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from evenhand.core.run import RunMeta
-
-F = TypeVar("F", bound="Callable[..., object]")
 _CALLED = {"paths": "the files", "failing": "the outcomes of", "definitions": "definitions of"}
 _NOT_RUN = frozenset(
     {"version", "selection", "at_least", "strict", "strict_prompts", "tag", "case", "names"}
@@ -25,13 +21,12 @@ _PLACES = ("source", "replay", "gate", "skill", "probe", "canaries", "tryout", "
 _LONGEST = 300
 
 
-def trust_option(command: F) -> F:
-    """Adds `--trust`, which lets a run that was made elsewhere say what is run."""
-    return click.option(
-        "--trust",
-        is_flag=True,
-        help="Run what the file of a run that was made elsewhere names: its paths, models and programs.",
-    )(command)
+trust_option = click.option(
+    "--trust",
+    is_flag=True,
+    help="Run what the file of a run that was made elsewhere names: its paths, models and programs.",
+)
+"""Lets a run that was made elsewhere say what is run."""
 
 
 def look_at_origin(meta: RunMeta, *, trust: bool) -> None:
@@ -45,6 +40,7 @@ def look_at_origin(meta: RunMeta, *, trust: bool) -> None:
     from evenhand.store.catalogue import homes
     from evenhand.store.signing import is_signed
 
+    # The signature is of this home's own key: who copies a file can't make it.
     if not trust and not is_signed(meta, homes(Path.cwd())):
         named = "\n  ".join(_named(meta)) or "nothing that it names"
         raise UsageError(
@@ -58,8 +54,8 @@ def _named(meta: RunMeta) -> Iterator[str]:
     """What the run's file has a later command use, a line each."""
     from evenhand.core.wording.words import safe
 
-    asked = meta.settings.get("asked")
-    for name, value in _settings(asked if isinstance(asked, Mapping) else {}):
+    request = meta.settings.get("asked")
+    for name, value in _settings(request if isinstance(request, Mapping) else {}):
         yield safe(f"{_CALLED.get(name, name)}: {value}"[:_LONGEST])
     for name in _PLACES:
         value = meta.source if name == "source" else meta.settings.get(name)
@@ -67,8 +63,8 @@ def _named(meta: RunMeta) -> Iterator[str]:
             yield safe(f"{name}: {_text(value)}"[:_LONGEST])
 
 
-def _settings(asked: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in asked.items():
+def _settings(request: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in request.items():
         if name in _NOT_RUN or not value:
             continue
         if is_mapping(value):
@@ -80,23 +76,22 @@ def _settings(asked: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _text(value: object) -> str:
     from evenhand.core.encoding import encode
 
-    if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
-        return ", ".join(cast("list[str]", value))
-    return value if isinstance(value, str) else encode(value).decode()
+    if isinstance(value, str):
+        return value
+    if is_sequence(value) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return encode(value).decode()
 
 
 def _look_at_files(meta: RunMeta) -> None:
     from evenhand.doors.eval_sets.project_code import changed_files
     from evenhand.engine.door import changed_since
 
-    asked: Mapping[str, Any] = meta.settings.get("asked") or {}
+    request: Mapping[str, Any] = meta.settings.get("asked") or {}
     digests = meta.config.get("files")
-    paths = asked.get("paths")
-    if not isinstance(digests, Mapping) or not isinstance(paths, list | tuple):
+    paths = request.get("paths")
+    if not is_mapping(digests) or isinstance(paths, str) or not is_sequence(paths):
         return
-    changed = changed_files(
-        [path for path in cast("list[object]", paths) if isinstance(path, str)],
-        cast("Mapping[str, str]", digests),
-    )
+    changed = changed_files([path for path in paths if isinstance(path, str)], digests)
     if changed:
         raise changed_since(meta, changed)

@@ -80,7 +80,7 @@ def watch(
     options = _without(context.meta[_WORDS], paths)
     with _signals():
         try:
-            _Watcher(watched, options, _Budget(max_cost)).watch()
+            _Watcher(watched=watched, options=options, budget=_Budget(max_cost)).watch()
         except _Ended:
             tell("")
     return 0
@@ -157,12 +157,12 @@ class _Budget(MutableRecord):
         return [] if self.limit is None else ["--max-cost", repr(max(0.0, self.limit - self.spent))]
 
 
-class _Watcher(MutableRecord):
+class _Watcher(MutableRecord, kw_only=True):
     watched: Watched
     options: Sequence[str]
     budget: _Budget
     failing: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    told: dict[str, str] = field(default_factory=dict[str, str])
+    complaints: dict[str, str] = field(default_factory=dict[str, str])
     not_run: set[str] = field(default_factory=set[str])
     during: frozenset[str] = frozenset()
     live: bool = field(default_factory=lambda: sys.stdout.isatty() and not is_dumb())
@@ -206,9 +206,10 @@ class _Watcher(MutableRecord):
     def _without_outputs(self, before: Looked, now: Looked) -> Looked:
         """The files as they were before a run, but those that each run changes: it writes them."""
         during = frozenset(changed(before, now))
+        # What changes during every run is the run's own; once may be the user, saving meanwhile.
         written, self.during = during & self.during, during
-        kept = {path: before[path] for path in before.keys() - written}
-        return {**kept, **{path: now[path] for path in written & now.keys()}}
+        remaining = {path: before[path] for path in before.keys() - written}
+        return {**remaining, **{path: now[path] for path in written & now.keys()}}
 
     def _changed(self, files: Sequence[str]) -> None:
         """Runs what these files are about."""
@@ -237,10 +238,10 @@ class _Watcher(MutableRecord):
         (self.not_run.add if document is None else self.not_run.discard)(target.path)
         for line in self._lines(target, paths, files, document, code, seconds):
             self._say(line)
-        if complaint != self.told.get(target.path, "") or document is None:
+        if complaint != self.complaints.get(target.path, "") or document is None:
             for line in complaint.splitlines():
                 self._say(f"  {line}")
-        self.told[target.path] = complaint
+        self.complaints[target.path] = complaint
 
     def _ended(
         self,
@@ -251,6 +252,7 @@ class _Watcher(MutableRecord):
         started: float,
     ) -> int:
         """Runs it in a process of its own, and waits for its end."""
+        # -P: the current folder may hold a module that is called like one of Python's.
         command = [sys.executable, "-P", "-m", "evenhand", "run", *paths, *self.options]
         command += [*self.budget.options(), "--json", "--no-progress"]
         process = subprocess.Popen(  # noqa: S603 (ourselves)

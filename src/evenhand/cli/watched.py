@@ -58,6 +58,7 @@ class Target:
         if not self.is_evals:
             around = self.path if Path(self.path).is_dir() else str(self.folder)
             return file == self.path or file.startswith(os.path.join(around, ""))  # noqa: PTH118 (its end counts)
+        # Before its first run ends nobody knows what it imports.
         if self.files is None:
             return file.endswith(".py") or _may_be_data(file)
         return file == self.file or any(
@@ -92,10 +93,12 @@ class Watched:
 
     def find(self) -> list[Target]:
         """Looks for targets that are new, and drops those that are gone; the new ones."""
-        found = [target for path in self.paths for target in _targets(path)]
+        targets = [target for path in self.paths for target in _targets(path)]
         known = {target.path for target in self.targets}
         self.targets = [target for target in self.targets if Path(target.file).exists()]
-        new = [target for target in {t.path: t for t in found}.values() if target.path not in known]
+        new = [
+            target for target in {t.path: t for t in targets}.values() if target.path not in known
+        ]
         self.targets += new
         return new
 

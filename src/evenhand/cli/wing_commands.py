@@ -35,6 +35,7 @@ def wing_summaries(group: str = "") -> Mapping[str, str]:
         for name, command in wing.commands.items():
             above, _, last = name.rpartition(" ")
             if above == group:
+                # Our own wings come first, and a name of ours stays ours.
                 lines.setdefault(last, command.summary)
     return lines
 

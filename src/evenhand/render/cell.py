@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from evenhand.analysis.summaries.column_names import full_names
-from evenhand.analysis.summaries.grid import Grid, row_case
+from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.errors import UsageError
 from evenhand.core.names import nearest
@@ -17,6 +17,7 @@ from evenhand.render.call_rows import text_lines
 from evenhand.render.outcome import label_lines, outcome_lines, titled, wrapped
 from evenhand.render.step_lines import step_lines
 from evenhand.render.trial_steps import steps_of
+from evenhand.store.encoding import written_case
 from evenhand.store.labels.label import standing
 from evenhand.store.runfile import RunFile
 
@@ -45,8 +46,8 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         if trial is None:
             raise UsageError(f"{what} has no settled trial {clip(ref, 60)}", hint=_columns(grid))
         return [trial]
-    if row_case(ref) in grid.numbers:
-        places = [row.index for row in run.outcomes() if row.case == row_case(ref)]
+    if written_case(ref) in grid.numbers:
+        places = [row.index for row in run.outcomes() if row.case == written_case(ref)]
         return _read(run, places)
     column, _, case = ref.rpartition(":")
     variants = _variants(run, grid, column) if column or ":" in ref else []
@@ -58,7 +59,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         row.index
         for row in run.outcomes()
         if row.variant in variants
-        and (row.case == row_case(case) or str(grid.numbers[row.case]) == case)
+        and (row.case == written_case(case) or str(grid.numbers[row.case]) == case)
     ]
     if not places:
         raise UsageError(

@@ -11,8 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from evenhand.analysis.comparison.case_ids import CaseIds
-from evenhand.analysis.comparison.case_values import BUILT_IN, Seen, read
+from evenhand.analysis.comparison.case_values import BUILT_IN, CaseIds, Seen, read
 from evenhand.analysis.comparison.comparison_results import Compared, ComparedRuns
 from evenhand.analysis.comparison.comparison_rows import CASES, METRICS, case_rows, metric_rows
 from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource, Side, matched, side_of

@@ -97,13 +97,13 @@ def show(
 
 
 def _tag_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
-    from evenhand.analysis.summaries.slices import slice_lines  # noqa: PLC0415 (imported on use)
+    from evenhand.render.tag_tables import slice_lines  # noqa: PLC0415 (imported on use)
 
     return slice_lines(run, names, width)
 
 
 def _label_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
-    from evenhand.analysis.summaries.classification import classification_lines  # noqa: PLC0415 (imported on use)
+    from evenhand.render.label_tables import classification_lines  # noqa: PLC0415 (imported on use)
 
     return classification_lines(run, names, width)
 

@@ -51,11 +51,11 @@ def findings(
     if where.triggers:
         from evenhand.analysis.summaries.skill_discovery import trigger_rates  # noqa: PLC0415 (imported on use)
 
-        lines += [grid.told(one.variant, str(one)) for one in trigger_rates(run, where.triggers)]
+        lines += [grid.line(one.variant, str(one)) for one in trigger_rates(run, where.triggers)]
     if where.judged:
         from evenhand.analysis.summaries.preferences import preferences  # noqa: PLC0415 (imported on use)
 
-        lines += [grid.told(one.variant, str(one)) for one in preferences(run, where.judged)]
+        lines += [grid.line(one.variant, str(one)) for one in preferences(run, where.judged)]
     one_each = ranked is not None
     if ranked is None:
         ranked = _rankings(run, grid, where)
@@ -119,7 +119,7 @@ def _repeats(run: RunFile, grid: Grid, *, one_each: bool) -> list[str]:
                 f"pass@{tries.k} {_share(tries.once)}, pass^{tries.k} {_share(tries.always)} over "
                 f"{count(tries.cases, 'case')} (at least once, and every time, in {tries.k} tries)"
             )
-            lines.append(grid.told(result.variant, text))
+            lines.append(grid.line(result.variant, text))
         if result.flaky:
             named = ", ".join(_tally(run, case) for case in result.flaky[:NAMED])
             more = len(result.flaky) - NAMED
@@ -129,7 +129,7 @@ def _repeats(run: RunFile, grid: Grid, *, one_each: bool) -> list[str]:
                 "passed in some repeats and failed in "
                 f"others: {named}{f' and {more:,} more' if more > 0 else ''}"
             )
-            lines.append(grid.told(result.variant, text))
+            lines.append(grid.line(result.variant, text))
     return lines
 
 

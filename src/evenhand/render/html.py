@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from evenhand.analysis.summaries.classification import classification_lines
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.rates import HEADS, rate_cells
-from evenhand.analysis.summaries.slices import slice_lines
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import count, money, passed_of, safe, seconds, short_id, tokens
@@ -19,8 +17,10 @@ from evenhand.render.calibration import judged_or_damaged
 from evenhand.render.failures import failure_lines
 from evenhand.render.findings import findings
 from evenhand.render.heading import heading_of
+from evenhand.render.label_tables import classification_lines
 from evenhand.render.requirements import requirement_lines
 from evenhand.render.run_warnings import usage_line, warnings
+from evenhand.render.tag_tables import slice_lines
 from evenhand.store.runfile import RunFile
 
 WIDTH = 110

@@ -18,7 +18,9 @@ async def test_each_key_is_kept_at_once_and_can_be_undone(make_run: Make):  # no
     """A rule first; then the first, the second, a tie taken back, one skipped, and the end."""
     run = await make_run(drawn(10, [0.2, 1.0, -1.2]), VARIANTS[:3])
     items = drawn_of(run, 6)
-    labelling = PairLabelling("ann", True, None, 1, None, None, "latest")
+    labelling = PairLabelling(
+        author="ann", named=True, size=None, seed=1, to=None, source=None, run="latest"
+    )
     with CliRunner().isolation(input="Helps most.\n12tusq") as (out, *_):
         labelling.ask(run, NAME, list(items), 6)
         shown = out.getvalue().decode()

@@ -16,9 +16,11 @@ from evenhand.core.plan import Selection
 from evenhand.doors.promptfoo.overrides import Overrides
 
 ASKED = Asked(
-    ("/evals",),
-    Selection(pattern="money", only=frozenset({"a", "b"}), range=(1, None), metadata=("k=v",)),
-    Overrides(prompts=("x",), variables={"a": "1"}, delay_ms=5),
+    paths=("/evals",),
+    selection=Selection(
+        pattern="money", only=frozenset({"a", "b"}), range=(1, None), metadata=("k=v",)
+    ),
+    over=Overrides(prompts=("x",), variables={"a": "1"}, delay_ms=5),
     failing=Failing("/run.db", ("fail", "error")),
     offline=True,
     at_least=0.5,
@@ -56,9 +58,9 @@ def test_what_is_kept_says_the_version_of_its_shape() -> None:
 def test_a_run_that_was_started_before_options_had_a_version_can_be_resumed() -> None:
     """What was added since has its default."""
     assert Asked.again(json.loads(json.dumps(UNVERSIONED)), "0.1.0") == Asked(
-        ("/evals/promptfooconfig.yaml",),
-        Selection(pattern="money", range=(0, 5), first=3, repeats=2),
-        Overrides(providers=("echo",), variables={"tone": "kind"}, env_files=(".env",)),
+        paths=("/evals/promptfooconfig.yaml",),
+        selection=Selection(pattern="money", range=(0, 5), first=3, repeats=2),
+        over=Overrides(providers=("echo",), variables={"tone": "kind"}, env_files=(".env",)),
         failing=Failing("/runs/a.db", ("fail",)),
         offline=True,
     )

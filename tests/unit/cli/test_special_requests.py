@@ -25,7 +25,7 @@ from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
 from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
 from evenhand.wings.judge_checks.plan import Probing
 
-ASKED = Asked(("/evals/a.py",), Selection(), Overrides())
+ASKED = Asked(paths=("/evals/a.py",), selection=Selection(), over=Overrides())
 RUN = Path("/runs/01RUN.db")
 Request = ProbeRequest | CanaryRequest | TryoutRequest | SkillRequest | GateRequest
 KINDS: Mapping[str, tuple[str, Request, Callable[[RunMeta, Path], Request]]] = {
@@ -51,7 +51,7 @@ KINDS: Mapping[str, tuple[str, Request, Callable[[RunMeta, Path], Request]]] = {
     ),
     "gate": (
         "gate",
-        GateRequest(GateTerms(baseline="/b.json", margin=0.05), ("cost",), stops=True),
+        GateRequest(terms=GateTerms(baseline="/b.json", margin=0.05), lower=("cost",), stops=True),
         lambda meta, _: GateRequest.again(meta),
     ),
 }

@@ -293,8 +293,8 @@ async def test_a_preference_for_a_place_is_among_the_audits_and_few_pairs_say_no
 
 def test_all_tests_of_a_run_are_corrected_together():
     """Of two audits with p = 0.03 neither is biased; alone it is. What was not tested doesn't count."""
-    one = Audit("length", "not shown", "", p=0.03)
-    nothing = Audit("repeats", "measured", "")
+    one = Audit(name="length", result="not shown", words="", p=0.03)
+    nothing = Audit(name="repeats", result="measured", words="")
     assert corrected({("a", "j"): [one, nothing]})["a", "j"][0].result == "biased"
     both = corrected({("a", "j"): [one], ("b", "j"): [one, nothing]})
     assert [audit.result for each in both.values() for audit in each] == [

@@ -659,7 +659,9 @@ def test_calibrations_of_eval_sets_are_beside_the_folder_evals(tmp_path: Path):
     for source, place in places.items():
         meta = RunMeta("id", "t", str(source), "f", 1, 1, 1, ONE, 0.0, "0")
         assert place_of(meta) == place / "calibration.json"
-    assert Asked((str(file.parent),), Selection(), Overrides()).folder == tmp_path
+    assert (
+        Asked(paths=(str(file.parent),), selection=Selection(), over=Overrides()).folder == tmp_path
+    )
 
 
 async def test_each_variant_is_corrected_by_its_own_labels(make_run: Make, tmp_path: Path):

@@ -9,12 +9,14 @@ import pytest
 
 from evenhand import EvalSet, Run, at_least, run
 from evenhand.analysis.comparison.variants import sentences
-from evenhand.analysis.summaries.classification import classification_lines, classified
+from evenhand.analysis.summaries.classification import classified
 from evenhand.analysis.summaries.grid import Grid
-from evenhand.analysis.summaries.slices import slice_lines, slices
+from evenhand.analysis.summaries.slices import slices
 from evenhand.core.errors import UsageError
 from evenhand.render.console import show
 from evenhand.render.document import document
+from evenhand.render.label_tables import classification_lines
+from evenhand.render.tag_tables import slice_lines
 from evenhand.scorers import Label
 from evenhand.stats.interval import wilson
 

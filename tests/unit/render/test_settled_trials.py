@@ -84,7 +84,7 @@ async def test_a_run_has_no_truth_value(make_run: Make) -> None:
     with pytest.raises(TypeError, match=r"run\.passed"):
         assert run
     with pytest.raises(TypeError, match=r"comparison\.verdict"):
-        assert Comparison("a", "b", ())
+        assert Comparison(first="a", second="b", results=())
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ class _Looked(Sequence[_T]):
     @overload
     def __getitem__(self, index: slice) -> tuple[_T, ...]: ...
     def __getitem__(self, index: int | slice) -> _T | tuple[_T, ...]:
+        # A range does what a sequence has to: negative indices, steps, and IndexError.
         places = range(len(self))[index]
         return self._at(places) if isinstance(places, int) else tuple(map(self._at, places))
 
@@ -101,6 +102,7 @@ class CasePairs(_Looked[CaseChange]):
 
     def add(self, number: int, first: OpenNumber, second: OpenNumber) -> None:
         """Puts one behind the others."""
+        # Errors are rare: only cases that have some take the room of two more numbers.
         if first.least != first.most or second.least != second.most:
             self._open.append(len(self.numbers))
             self._first_most.append(first.most)
@@ -114,6 +116,7 @@ class CasePairs(_Looked[CaseChange]):
 
     def _means(self, place: int) -> tuple[OpenNumber, OpenNumber]:
         first, second = self._first[place], self._second[place]
+        # Places are added in order, so the open ones are sorted.
         at = bisect_left(self._open, place) if self._open else 0
         if at == len(self._open) or self._open[at] != place:
             return OpenNumber(first, first), OpenNumber(second, second)
@@ -136,6 +139,7 @@ class CasePairs(_Looked[CaseChange]):
             return least, least
         most = least[:]
         for at, place in enumerate(self._open):
+            # The largest drop there can be: the first at its best, the second at its worst.
             least[place] = _difference(self._first_most[at], self._second[place])
             most[place] = _difference(self._first[place], self._second_most[at])
         return least, most
@@ -163,4 +167,5 @@ def in_order(places: Sequence[int], key: Callable[[int], float]) -> Iterator[int
         array("I", sorted(places[first : first + _SORTED_AT_ONCE], key=key))
         for first in range(0, len(places), _SORTED_AT_ONCE)
     ]
+    # Sorting all at once would make a Python float of each key; merge holds one of each part.
     return merge(*runs, key=key)

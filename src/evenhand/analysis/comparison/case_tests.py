@@ -46,7 +46,7 @@ class Argument(Record, frozen=True):
     values: tuple[str, str]
 
 
-class Asked(Record, frozen=True, gc=False):
+class Asked(Record, frozen=True, gc=False, kw_only=True):
     """One expectation of a trial, as far as it is the test's and not the output's.
 
     Attributes:
@@ -75,7 +75,7 @@ class Asked(Record, frozen=True, gc=False):
         return tuple(dict.fromkeys((self.slot[0], self.name)))
 
 
-class Change(Record, frozen=True):
+class Change(Record, frozen=True, kw_only=True):
     """How an expectation differs between two runs.
 
     Attributes:
@@ -111,7 +111,7 @@ class CaseTests:
         self.imported = imported
         self._parts: dict[str, array[int]] = {}
         self._signatures: dict[Signature, int] = {}
-        self._asked = array("I")
+        self._numbers = array("I")
         """By place one more than the number of what it was asked; 0 where that isn't known."""
         self._passed = bytearray()
         self._last = _Last((), ())
@@ -134,20 +134,23 @@ class CaseTests:
             if numbers is None:
                 numbers = self._parts[part] = array("I")
             _reach(numbers, place)
+            # 0 stands for nothing; of repeats, the first says what the case says.
             numbers[place] = numbers[place] or int(letters, 16) or 1
-        _reach(self._asked, place)
+        _reach(self._numbers, place)
         while len(self._passed) <= place:
             self._passed.append(0)
         if trial.outcome == "pass":
             self._passed[place] = 1
         terms = tuple(map(_terms, trial.outcomes))
         last = self._last
+        # Trials come in the plan's order, so that neighbours are asked the same as a rule.
         if terms != last.terms or trial.definitions != last.definitions:
             last = self._last = _Last(terms, trial.definitions)
         self.holding.update(last.holding(trial.outcomes))
-        if last.signature and not self._asked[place]:
+        if last.signature and not self._numbers[place]:
+            # A dict as an ordered set: its length is the next number.
             number = self._signatures.setdefault(last.signature, len(self._signatures))
-            self._asked[place] = number + 1
+            self._numbers[place] = number + 1
 
     def part(self, name: str, place: int) -> int:
         """A number for what the case at this place says in a part; 0 for nothing."""
@@ -158,9 +161,9 @@ class CaseTests:
         """Whether some case says something in a part."""
         return part in self._parts
 
-    def asked(self, place: int) -> int:
+    def signature_number(self, place: int) -> int:
         """A number for what the case at this place was asked; 0 where that isn't known."""
-        return self._asked[place] if place < len(self._asked) else 0
+        return self._numbers[place] if place < len(self._numbers) else 0
 
     def passed(self, place: int) -> bool:
         """Whether a trial of the case at this place passed."""
@@ -185,13 +188,14 @@ class CaseTests:
 
     def sums(self) -> tuple[Counts, int]:
         """For each expectation, argument and value how many cases have it; and how many cases were asked anything."""
-        cases = Counter(number for number in self._asked if number)
+        cases = Counter(number for number in self._numbers if number)
         values: Counts = Counter()
         for number, signature in enumerate(self._signatures, 1):
             for one in signature:
                 values[one.slot, "", ""] += cases[number]
                 for name, value in one.settings:
                     values[one.slot, name, value] += cases[number]
+                    # So that how many lack an argument is a difference of two sums.
                     values[one.slot, name, _ANY] += cases[number]
         return values, cases.total()
 
@@ -230,28 +234,31 @@ class TestChanges:
         self._known: dict[tuple[int, int], list[Change]] = {}
         passed: dict[tuple[int, int], list[int]] = {}
         for one, two in places:
-            pair = first.asked(one), second.asked(two)
+            pair = first.signature_number(one), second.signature_number(two)
             if all(pair):
                 counts = passed.setdefault(pair, [0, 0, 0])
                 counts[0] += first.passed(one)
                 counts[1] += second.passed(two)
                 counts[2] += 1
         mine, theirs = first.signatures(), second.signatures()
-        self.names = {name for one in (*mine, *theirs) for asked in one for name in asked.names}
+        self.names = {
+            name for one in (*mine, *theirs) for expectation in one for name in expectation.names
+        }
         """What expectations are called, by metric and by name."""
-        alone = _Alone(first, second, passed, mine, theirs)
+        alone = _Alone(first=first, second=second, passed=passed, mine=mine, theirs=theirs)
+        # Two passes: whether an argument was edited is known once all of its changes are.
         raw = {
             pair: list(_changes(mine[pair[0] - 1], theirs[pair[1] - 1], alone)) for pair in passed
         }
-        for made in raw.values():
-            for one in made:
+        for changes in raw.values():
+            for one in changes:
                 if one.argument is not None:
                     alone.add(one.argument)
         self.doubts: Counter[str] = Counter()
         """What differs and may be what the application answered, and in how many cases."""
-        for pair, made in raw.items():
+        for pair, changes in raw.items():
             self._known[pair] = []
-            for one in made:
+            for one in changes:
                 if one.argument is None or alone.edited(one.argument):
                     self._known[pair].append(one)
                 else:
@@ -277,7 +284,9 @@ class TestChanges:
 
     def of_checks(self, one: int, two: int) -> Sequence[Change]:
         """How a case is asked something else."""
-        changes = self._known.get((self._first.asked(one), self._second.asked(two)), ())
+        changes = self._known.get(
+            (self._first.signature_number(one), self._second.signature_number(two)), ()
+        )
         of_rule = self._first.part("rule", one), self._second.part("rule", two)
         if "rule" in self._compared and of_rule[0] != of_rule[1]:
             return [*changes, _RULE]
@@ -297,14 +306,16 @@ def same_test(first: CaseTests, one: int, second: CaseTests, two: int) -> bool:
         return True
     if any(first.part(part, one) != second.part(part, two) for part in PARTS):
         return False
-    asked = first.asked(one), second.asked(two)
-    return not all(asked) or first.signature(asked[0]) == second.signature(asked[1])
+    numbers = first.signature_number(one), second.signature_number(two)
+    return not all(numbers) or first.signature(numbers[0]) == second.signature(numbers[1])
 
 
-_RULE = Change("", (), "another threshold, scoring function or transform", scored=False)
+_RULE = Change(
+    slot="", names=(), text="another threshold, scoring function or transform", scored=False
+)
 
 
-class _Alone(MutableRecord):
+class _Alone(MutableRecord, kw_only=True):
     """What only one of two columns has."""
 
     first: CaseTests
@@ -335,10 +346,13 @@ class _Alone(MutableRecord):
         """
         for side, value in enumerate(one.values):
             (own, cases), (other, _) = self.counts(side), self.counts(1 - side)
+            # One case alone can't show a pattern, unless there are hardly any more.
             if _having(own, one.slots[side], one.name, value) < 2 < cases:
                 return False
+            # What was written otherwise is gone on the other side; an answer can come up there again.
             if _having(other, one.slots[1 - side], one.name, value):
                 return False
+            # An edit makes one value of one; answers that were alike by chance become different ones.
             if len(self._became[one.slots, one.name, side, value]) > 1:
                 return False
         return True
@@ -352,6 +366,7 @@ class _Alone(MutableRecord):
         key = one.slot, bool(side)
         if key not in self._expected:
             (own, cases), (other, _) = self.counts(side), self.counts(1 - side)
+            # Of a single case among many it may be a branch that the answer took.
             shared = own[one.slot, "", ""] >= 2 or cases < 3
             self._expected[key] = (
                 shared and not other[one.slot, "", ""] and any(self._stands_beside(one, side))
@@ -380,6 +395,7 @@ def _changes(first: Signature, second: Signature, alone: _Alone) -> Iterator[Cha
         return
     left = {one.slot: one for one in first}
     right = {one.slot: one for one in second}
+    # A copy of the keys: `left` loses some on the way.
     pairs = [(left.pop(slot), right.pop(slot)) for slot in [*left] if slot in right]
     # One that is counted under another metric is known by its name.
     by_name = {one.name: one for one in right.values()}
@@ -393,7 +409,7 @@ def _changes(first: Signature, second: Signature, alone: _Alone) -> Iterator[Cha
     for side, (rest, where) in enumerate(((left, "first"), (right, "second"))):
         for one in rest.values():
             if one.kind and one.weight and (one.exact or alone.is_new(one, side)):
-                yield Change(one.slot[0], one.names, f"in the {where} alone")
+                yield Change(slot=one.slot[0], names=one.names, text=f"in the {where} alone")
 
 
 def _between(one: Asked, two: Asked) -> Iterator[Change]:
@@ -401,14 +417,17 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
     slot, names = one.slot[0], tuple(dict.fromkeys((*one.names, *two.names)))
     if one.bounds[:2] != two.bounds[:2] or _differ(one.bounds[2], two.bounds[2]):
         words = f"{_bounds(one.bounds)}, now {_bounds(two.bounds)}"
-        yield Change(slot, names, words, scored=False)
+        yield Change(slot=slot, names=names, text=words, scored=False)
     if one.weight != two.weight:
-        yield Change(slot, names, f"weight {one.weight:g}, now {two.weight:g}")
+        yield Change(slot=slot, names=names, text=f"weight {one.weight:g}, now {two.weight:g}")
     if one.scale and two.scale and one.scale != two.scale:
-        yield Change(slot, names, f"scale {_scale(one.scale)}, now {_scale(two.scale)}")
+        yield Change(
+            slot=slot, names=names, text=f"scale {_scale(one.scale)}, now {_scale(two.scale)}"
+        )
+    # Runs of earlier versions say neither kind nor settings: nothing differs for that.
     known = bool(one.kind and two.kind)
     if known and one.kind != two.kind:
-        yield Change(slot, names, f"{one.kind}, now {two.kind}")
+        yield Change(slot=slot, names=names, text=f"{one.kind}, now {two.kind}")
         return
     mine, theirs = dict(one.settings), dict(two.settings)
     different = [
@@ -427,7 +446,13 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
         argument = None
         if not (one.exact and two.exact):
             argument = Argument((one.slot, two.slot), name, values)
-        yield Change(slot, names, f"{name} changed", of_argument=name != CODE, argument=argument)
+        yield Change(
+            slot=slot,
+            names=names,
+            text=f"{name} changed",
+            of_argument=name != CODE,
+            argument=argument,
+        )
 
 
 def _differ(first: float | None, second: float | None) -> bool:
@@ -485,7 +510,7 @@ class _Last:
         self.definitions = definitions
         self._slots: list[Slot | None] = []
         places: dict[str, int] = {}
-        asked: list[Asked] = []
+        expectations: list[Asked] = []
         for place, one in enumerate(terms):
             definition = definitions[place] if place < len(definitions) else UNKNOWN
             if definition.kind == _BROKEN_OFF or (definitions and definition is UNKNOWN):
@@ -493,10 +518,10 @@ class _Last:
                 continue
             known_by = one[1] or one[0]
             slot = known_by, places.get(known_by, 0)
-            asked.append(_asked(slot, one, definition))
+            expectations.append(_expectation(slot, one, definition))
             self._slots.append(slot)
             places[known_by] = slot[1] + 1
-        self.signature = tuple(asked)
+        self.signature = tuple(expectations)
 
     def holding(self, outcomes: Sequence[Outcome]) -> Iterator[Slot]:
         """The expectations that hold, of a trial that was asked so."""
@@ -505,7 +530,7 @@ class _Last:
                 yield slot
 
 
-def _asked(slot: Slot, terms: _Terms, definition: Definition) -> Asked:
+def _expectation(slot: Slot, terms: _Terms, definition: Definition) -> Asked:
     name, _, least, most, weight, scale, prompt, threshold = terms
     settings = tuple(sorted(definition.settings.items()))
     return Asked(
@@ -525,9 +550,7 @@ def _prompt_of(metadata: Mapping[str, object]) -> str:
     members = metadata.get("jury")
     if not is_array(members):
         return str(metadata.get("instrument") or "")
-    rows = members
-    each = [one for one in rows if is_mapping(one)]
-    prompts = [str(one.get("instrument") or "") for one in each]
+    prompts = [str(one.get("instrument") or "") for one in members if is_mapping(one)]
     return brief(prompts) if all(prompts) and prompts else ""
 
 
@@ -551,8 +574,8 @@ def _reach(numbers: array[int], place: int) -> None:
 def case_digest(trial: TrialResult) -> str:
     """What a trial's case is called and says, as a short digest: the same one in all runs that have the case so."""
     content = trial.content or _derived(trial, imported=False)
-    said = {part: letters for part, letters in content.items() if part != "rule"}
-    return brief([trial.case, said])
+    texts = {part: letters for part, letters in content.items() if part != "rule"}
+    return brief([trial.case, texts])
 
 
 def part_words(parts: Sequence[str]) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.analysis.comparison.case_ids import CaseIds
 from evenhand.analysis.comparison.case_tests import CaseTests
 from evenhand.analysis.summaries.metrics import described
+from evenhand.core.numbered import NumberedTexts, PackedTexts
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Outcome, Scale
 from evenhand.core.wording.words import clip, safe
@@ -81,6 +81,7 @@ class Measured:
     def add(self, place: int, value: float | str) -> None:
         """One trial's: a number, `error` or `not_applicable`."""
         state = _ERROR if value == "error" else _OTHER if isinstance(value, str) else _VALUE
+        # The first trial out of order: from here on each one's case has to be written down.
         if self._places is None and place != len(self._values):
             self._places = array("I", range(len(self._values)))
         if self._places is not None:
@@ -92,6 +93,7 @@ class Measured:
         elif value in SHARES:
             self._values.append(int(value))
         else:
+            # The first value that is neither 0 nor 1 widens all before it, once.
             self._values = array("d", self._values)
             self._values.append(value)
         self._states.append(state)
@@ -99,9 +101,11 @@ class Measured:
     def of(self, place: int) -> Values:
         """What the case at this place came to."""
         starts = self._starts or self._arranged()
+        # A case that came after the last value: this metric was not measured in it.
         if place + 1 >= len(starts):
             return Values()
         first, end = starts[place], starts[place + 1]
+        # By far the most common: no repeats, no error.
         if end - first == 1 and self._states[first] == _VALUE:
             return Values([float(self._values[first])])
         states = self._states[first:end]
@@ -121,6 +125,7 @@ class Measured:
         if places is None:
             self._starts = range(len(self._values) + 1)
             return self._starts
+        # A counting sort: places are small numbers, and it is stable, so repeats keep their order.
         counts = array("I", bytes(4 * (max(places) + 2)))
         together = True
         for place in places:
@@ -137,6 +142,26 @@ class Measured:
             self._values, self._states = values, states
         self._places = array("I")
         return starts
+
+
+class CaseIds(NumberedTexts):
+    """The ids of cases, each with its line for people."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names = PackedTexts()
+        """Empty where a case's name is its id."""
+
+    def named(self, case: str, name: str) -> int:
+        """The number of the case with this id. Its first name is kept."""
+        number = self.number(case)
+        if number == len(self._names):
+            self._names.add("" if name == case else name)
+        return number
+
+    def name(self, number: int) -> str:
+        """A case's line for people, as it was first met."""
+        return self._names[number] or self[number]
 
 
 class ColumnCases:
@@ -188,7 +213,7 @@ class ColumnCases:
         return any(number in other for number in self)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Seen:
     """A column's trials, as far as a comparison looks at them.
 
@@ -246,7 +271,7 @@ class Seen:
 def read(
     run: RunFile,
     columns: Collection[int],
-    wanted: Sequence[str],
+    metrics: Sequence[str],
     cluster: str,
     ids: CaseIds,
     names: Mapping[str, str] | None = None,
@@ -256,7 +281,7 @@ def read(
     Args:
         run: The run, read once.
         columns: Which.
-        wanted: The metrics; with none, whether trials passed and everything that was counted under a name.
+        metrics: The metrics; with none, whether trials passed and everything that was counted under a name.
         cluster: The variable, or key of the metadata, that says what belongs together; empty for that of the run's
             sets.
         ids: Numbers the cases, those of both that are compared.
@@ -271,7 +296,7 @@ def read(
     return read_trials(
         trials,
         columns,
-        wanted,
+        metrics,
         clusters,
         ids=ids,
         scales={**scales, **run.scales()},
@@ -283,7 +308,7 @@ def read(
 def read_trials(
     trials: Iterable[TrialResult],
     columns: Collection[int],
-    wanted: Sequence[str] = (),
+    metrics: Sequence[str] = (),
     clusters: Mapping[int, str] | None = None,
     *,
     ids: CaseIds,
@@ -296,7 +321,7 @@ def read_trials(
     Args:
         trials: In any order; those of other columns are passed over.
         columns: Which.
-        wanted: The metrics; see `read`.
+        metrics: The metrics; see `read`.
         clusters: For each column the variable, or key of the metadata, that says what belongs together; without it,
             copies alone do.
         ids: Numbers the cases, those of both that are compared.
@@ -304,9 +329,9 @@ def read_trials(
         lower: Metrics of which less is better, whatever their bounds.
         imported: Another program recorded them: what goes by the name of a variable may be what was answered.
     """
-    seen = {
+    sides = {
         column: Seen(
-            ColumnCases(ids),
+            cases=ColumnCases(ids),
             lower=lower,
             tests=CaseTests(imported=imported),
             scales={
@@ -323,12 +348,13 @@ def read_trials(
     in_error = {column: (array("I"), array("I")) for column in columns}
     """Where trials are in error, and how many metrics of the column were known then."""
     for trial in trials:
-        side = seen.get(trial.variant)
+        side = sides.get(trial.variant)
         if side is None:
             continue
         place = side.cases.place(trial.case, trial.description or trial.case)
         side.tests.add(place, trial)
         key, of_cases = keys[trial.variant], groups[trial.variant]
+        # The first trial of the case: later repeats say the same of what it belongs to.
         if place == len(of_cases):
             if key:
                 side.keys.update(trial.metadata)
@@ -336,39 +362,40 @@ def read_trials(
             cluster = cluster_in(key, trial.vars, trial.metadata)
             of_cases.append(number_of(cluster, trial.copy_key))
             side.clustered = side.clustered or bool(cluster)
-        asked = _asked(trial.outcomes)
-        side.labels.update(dict.fromkeys((*trial.named_scores, *asked)))
+        by_name = _by_name(trial.outcomes)
+        side.labels.update(dict.fromkeys((*trial.named_scores, *by_name)))
         every = (PASSED, *trial.named_scores, *_named(trial.outcomes))
-        for metric in wanted or dict.fromkeys(every):
-            value = _value(trial, metric, asked.get(metric, ()))
+        for metric in metrics or dict.fromkeys(every):
+            value = _value(trial, metric, by_name.get(metric, ()))
             if value is not None:
                 if metric not in side.metrics:
                     side.metrics[metric] = Measured()
                 side.metrics[metric].add(place, value)
-            for outcome in trial.outcomes if metric == PASSED else asked.get(metric, ()):
+            for outcome in trial.outcomes if metric == PASSED else by_name.get(metric, ()):
                 _note(side, metric, outcome)
         # What else the column measures is in error, too.
-        if not wanted and trial.outcome == "error":
+        if not metrics and trial.outcome == "error":
             side.fail(place, every)
             places, known = in_error[trial.variant]
             places.append(place)
             known.append(len(side.metrics))
     for column, numbers in groups.items():
-        _group(seen[column], numbers)
+        _group(sides[column], numbers)
+    # Metrics that a later trial was the first to have: the errors before it are errors of them, too.
     for column, errors in in_error.items():
-        metrics = list(seen[column].metrics.values())
+        column_metrics = list(sides[column].metrics.values())
         for place, known in zip(*errors, strict=True):
-            for values in metrics[known:]:
+            for values in column_metrics[known:]:
                 values.add(place, "error")
-    return seen
+    return sides
 
 
-def _group(seen: Seen, numbers: Sequence[int]) -> None:
+def _group(column: Seen, numbers: Sequence[int]) -> None:
     """Says what the cases belong to that do not stand alone, by their numbers in the column's order."""
     several = shared(numbers)
     if several:
-        cases = zip(seen.cases, numbers, strict=True)
-        seen.clusters.update((case, number) for case, number in cases if number in several)
+        cases = zip(column.cases, numbers, strict=True)
+        column.clusters.update((case, number) for case, number in cases if number in several)
 
 
 def _lower(run: RunFile) -> frozenset[str]:
@@ -382,7 +409,7 @@ def _counted(run: RunFile) -> frozenset[str]:
     return frozenset([one["name"] for one in metrics if one["counted"]] + ["score"] * bool(metrics))
 
 
-def _asked(outcomes: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:
+def _by_name(outcomes: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:
     """The expectations by their metric, and by their label."""
     by_name: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
@@ -398,33 +425,33 @@ def _named(outcomes: Sequence[Outcome]) -> list[str]:
     return [outcome.metric for outcome in outcomes if outcome.metric and outcome.score is None]
 
 
-def _value(trial: TrialResult, metric: str, asked: Sequence[Outcome]) -> float | str | None:
+def _value(trial: TrialResult, metric: str, outcomes: Sequence[Outcome]) -> float | str | None:
     """What a trial came to: a number, `error`, `not_applicable`, or None where it was not measured."""
     if metric == PASSED:
         return (
             float(trial.outcome == "pass") if trial.outcome in ("pass", "fail") else trial.outcome
         )
-    if trial.outcome == "error" and not asked and metric not in trial.named_scores:
+    if trial.outcome == "error" and not outcomes and metric not in trial.named_scores:
         return "error"
-    if metric in BUILT_IN and not asked:
+    if metric in BUILT_IN and not outcomes:
         value = {"score": trial.score, "latency": trial.latency_s, "cost": trial.cost_usd}[metric]
         return value if value is not None else "not_applicable"
-    if any(outcome.outcome == "error" for outcome in asked):
+    if any(outcome.outcome == "error" for outcome in outcomes):
         return "error"  # a mean over what is left would be of other questions
     if metric in trial.named_scores:
         return float(trial.named_scores[metric])
-    scores = [outcome.score for outcome in asked if outcome.score is not None]
-    return fmean(scores) if scores else "not_applicable" if asked else None
+    scores = [outcome.score for outcome in outcomes if outcome.score is not None]
+    return fmean(scores) if scores else "not_applicable" if outcomes else None
 
 
-def _note(seen: Seen, metric: str, outcome: Outcome) -> None:
+def _note(column: Seen, metric: str, outcome: Outcome) -> None:
     judge = outcome.metadata.get("judge")
     if judge is not None:
         version = outcome.metadata.get("prompt")
         label = f"{judge} ({version})" if version is not None else str(judge)
-        seen.judges.setdefault(metric, set()).add(clip(safe(label), 80))
+        column.judges.setdefault(metric, set()).add(clip(safe(label), 80))
     if metric != PASSED:
-        bounds = seen.bounded.setdefault(metric, set())
+        bounds = column.bounded.setdefault(metric, set())
         if outcome.at_least is not None:
             bounds.add("least")
         if outcome.at_most is not None:

@@ -48,6 +48,7 @@ class CaseChange(Record, frozen=True):
     @property
     def difference_range(self) -> OpenNumber:
         """Second minus first, at both ends of what errors can have come to."""
+        # Errors of the two sides have nothing to do with each other: the ends are those of an interval's.
         (low, high), (least, most) = self.first_range, self.second_range
         return OpenNumber(least - high, most - low)
 
@@ -65,7 +66,7 @@ class CaseChange(Record, frozen=True):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Compared:
     """One metric of two columns. What is said of it holds whatever trials in error would have come to.
 
@@ -156,7 +157,7 @@ class Compared:
         return self.difference_range and self.difference_range.value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparedRuns:
     """Two runs, or columns of runs, on the cases of both.
 

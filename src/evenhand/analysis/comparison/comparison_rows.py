@@ -10,16 +10,11 @@ from evenhand.analysis.summaries.frames import Kinds
 
 _COLUMNS: Kinds = {"metric": "text", "first_column": "text", "second_column": "text"}
 _ENDS: Kinds = {
-    "first": "number",
-    "first_least": "number",
-    "first_most": "number",
-    "second": "number",
-    "second_least": "number",
-    "second_most": "number",
-    "difference": "number",
-    "difference_least": "number",
-    "difference_most": "number",
+    f"{name}{end}": "number"
+    for name in ("first", "second", "difference")
+    for end in ("", "_least", "_most")
 }
+"""As `ends` names them."""
 CASES: Kinds = {**_COLUMNS, "case": "text", "name": "text", **_ENDS}
 """The columns of `case_rows`."""
 METRICS: Kinds = {

@@ -52,6 +52,7 @@ class Side(Record, frozen=True):
     def beside(self, other: Side) -> str:
         """The side's name, with as much of the run's id as tells it from the other side's."""
         id_, theirs = self.run.meta.id, other.run.meta.id
+        # Ids begin with their time: those of runs made at once share more than the short form has.
         alike = len(os.path.commonprefix([id_, theirs])) if id_ != theirs else 0  # noqa: RUF071 (of ids)
         name = id_[: max(SHORT_ID, alike + 1)]
         if self.column is None:
@@ -74,6 +75,7 @@ def side_of(source: RunSource, open_files: ExitStack) -> Side:
         ref, column = str(source.absolute()), ""
     elif isinstance(source, str):
         ref, _, column = source.partition(":")
+    # Anything may be passed: a Run has its file, and a list has none.
     elif isinstance(file := getattr(source, "file", None), RunFile):
         return Side(file)
     else:
@@ -95,6 +97,7 @@ def column_index(run: RunFile, name: str) -> int:
     names = column_names(variants)
     for known in (names, [v.prompt for v in variants], [v.model for v in variants]):
         matches = [i for i, each in enumerate(known) if each == name]
+        # A prompt or a model that several columns have names none of them.
         if len(matches) == 1:
             return matches[0]
     number = name.removeprefix("#")
@@ -130,6 +133,7 @@ def matched_variants(
     pairs: list[tuple[int, int]] = []
     for key in _LIKENESS:
         mine, theirs = _unique(left, key), _unique(right, key)
+        # Each key is tried on what the ones before it left over: the best match is taken first.
         for name in mine.keys() & theirs.keys():
             a, b = mine[name], theirs[name]
             pairs.append((a.index, b.index))
@@ -144,6 +148,7 @@ _LIKENESS: tuple[Callable[[Variant], tuple[str, ...]], ...] = (
     lambda v: (v.eval, _file_of(v.prompt), v.model),
     lambda v: (v.eval, v.model),
     lambda v: (v.eval,),
+    # A single column on each side is meant for the other, whatever it is called.
     lambda _: (),
 )
 

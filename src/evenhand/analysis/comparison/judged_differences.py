@@ -31,7 +31,7 @@ FEWEST_PAIRED = 50
 """Cases that must be labelled in both columns for their differences to be used."""
 
 
-class JudgedDifference(Record, frozen=True):
+class JudgedDifference(Record, frozen=True, kw_only=True):
     """A judged metric of two columns: second minus first.
 
     Attributes:
@@ -135,6 +135,7 @@ class JudgedRun:
             if key in rates:
                 shared.add(key)
             rates[key] = rate
+        # Of two judges of one metric, neither says which the other run's is to be held against.
         return {key: rate for key, rate in rates.items() if key not in shared}
 
     @cached_property
@@ -146,8 +147,9 @@ class JudgedRun:
     def labelled(self, metric: str, variant: int) -> tuple[dict[str, Item], dict[str, bool]]:
         """The judge's and people's verdicts by case; none where cases were repeated, or nothing is drawn."""
         judged = self.metrics.get(metric) if self._run.draws() else None
-        items = [i for i in judged.items if i.variant == variant] if judged else []
+        items = judged.of_variant(variant) if judged else []
         by_case = {item.case: item for item in items}
+        # With repeats, a case has several labels, which do not pair.
         if judged is None or len(by_case) < len(items):
             return {}, {}
         people = peoples_verdicts(self._run, judged)
@@ -222,6 +224,7 @@ def _in_both(
         for case, label in people_first.items()
         if case in people_second
     ]
+    # With fewer, the covariance is noise: taking the two as independent is wider, and safe.
     return cases if len(cases) >= FEWEST_PAIRED else []
 
 

@@ -7,14 +7,13 @@ differ. Then nothing is said of any case. Where single cases, or what is expecte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 from evenhand.analysis.comparison.case_tests import TestChanges, change_words, part_words
 from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen
 from evenhand.analysis.comparison.comparison_sides import Side
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.requirement import Bound
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
@@ -43,14 +42,15 @@ def chosen_by(meta: RunMeta, *, narrowed: bool = False) -> str:
     if narrowed:
         return "were chosen by what came of them"
     request = meta.settings.get("asked")
-    failing = cast("Mapping[str, object]", request).get("failing") if request else None
+    failing = request.get("failing") if is_mapping(request) else None
     if not is_mapping(failing):
         return ""
-    kept = failing
-    outcomes = frozenset(map(str, cast("Sequence[object]", kept.get("outcomes") or ())))
+    listed = failing.get("outcomes")
+    outcomes = frozenset(map(str, listed if is_sequence(listed) else ()))
+    # `regrade` selects by an earlier run as well, and takes all of it: that is no choice.
     if outcomes >= _EVERY_OUTCOME:
         return ""
-    path = Path(str(kept.get("path") or "an earlier run"))
+    path = Path(str(failing.get("path") or "an earlier run"))
     name = f"run {short_id(path.stem)}" if path.suffix == ".db" else path.name
     return f"were chosen because they {_CHOSEN.get(outcomes, 'came out so')} in {safe(name)}"
 
@@ -83,6 +83,7 @@ def withheld_of(first: Side, second: Side) -> str:
 
 def same_outputs(first: RunMeta, second: RunMeta) -> bool:
     """Whether one run judges the outputs of the other, or both those of a third one."""
+    # Two columns of one run: each has outputs of its own.
     if first.id == second.id:
         return False
     sources = [
@@ -155,6 +156,7 @@ class Likeness:
         if parts:
             return f"with {part_words(parts)}"
         changes = self._changes.of_checks(one, two)
+        # Time and money don't hang on what is expected.
         if not changes or metric in LOWER:
             return ""
         if metric not in _BY_VERDICT:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from evenhand.analysis.comparison.case_ids import CaseIds
-from evenhand.analysis.comparison.case_values import PASSED, Seen, read_trials
+from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Seen, read_trials
 from evenhand.analysis.comparison.likeness import Likeness
 from evenhand.core.score import Scale
 from evenhand.core.wording.words import safe
@@ -27,7 +26,7 @@ class VariantTests:
         self._run = run
 
     @cached_property
-    def _seen(self) -> dict[int, Seen]:
+    def _columns(self) -> dict[int, Seen]:
         columns = {variant.index for variant in self._run.meta.variants}
         trials = self._run.trials(limit=LOOKED_AT)
         return read_trials(trials, columns, (PASSED,), ids=CaseIds(), scales={})
@@ -35,8 +34,8 @@ class VariantTests:
     def mixed_scales(self) -> Iterator[str]:
         """The metrics whose means are over scores on several scales, in words: in one variant, or side by side."""
         scales: dict[str, set[Scale]] = {}
-        for seen in self._seen.values():
-            for metric, each in seen.tests.scales().items():
+        for column in self._columns.values():
+            for metric, each in column.tests.scales().items():
                 scales.setdefault(metric, set()).update(each)
         for metric, each in scales.items():
             if len(each) > 1:
@@ -45,9 +44,10 @@ class VariantTests:
 
     def differ(self, first: int, second: int) -> str:
         """How two variants are asked otherwise, in words; empty where they are asked the same."""
-        mine, theirs = self._seen[first], self._seen[second]
+        mine, theirs = self._columns[first], self._columns[second]
         likeness = Likeness(mine, theirs, one_run=True)
         reasons = (
             likeness.why_not(PASSED, number) for number in mine.cases if number in theirs.cases
         )
+        # One reason is enough, and the first costs least.
         return next(filter(None, reasons), "")

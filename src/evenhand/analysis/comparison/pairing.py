@@ -73,6 +73,7 @@ def paired(
         else:
             apart.other.append(number)
     belongs = theirs.clusters | mine.clusters
+    # A case that stands alone gets a number below all clusters', another one each.
     own = [belongs.get(number, -place) for place, number in enumerate(pairs.numbers, 1)]
     repeats = worth_of(sizes.elements())
     least_of, most_of = pairs.differences()
@@ -83,15 +84,17 @@ def paired(
         return Differences(together, rates, repeats, (-reach, reach) if reach else None, scaled)
 
     least = differences(least_of)
+    # Without errors both ends are one: half of the work.
     data = Extremes(least, differences(most_of)) if apart.broken else certain(least)
     bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
+    # A metric that is only ever bounded from above is one of which less is better.
     lower = less or metric in LOWER | mine.lower | theirs.lower or bounds == {"most"}
     withheld = likeness.withheld
     if not withheld and metric != PASSED and not lower:
         withheld = other_scale(
             pairs.means()[0][0],
             pairs.means()[1][0],
-            *(seen.scales.get(metric) for seen in (mine, theirs)),
+            *(side.scales.get(metric) for side in (mine, theirs)),
         )
     low, high = (-math.inf, math.inf) if withheld else data.interval()
     judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
@@ -186,6 +189,7 @@ def _scale(
     for value in chain.from_iterable(side.values() for side in sides):
         least, most = min(least, value), max(most, value)
         shares = shares and value in SHARES
+    # No trial has a value: there are only errors, or nothing.
     if least > most:
         return False, OpenNumber(*declared) if declared else None, bool(declared)
     if metric not in LOWER:
@@ -232,7 +236,7 @@ def _same_test(one: Compared, other: Compared) -> bool:
     return one.data == other.data
 
 
-def with_verdicts(made: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
+def with_verdicts(results: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
     """The results with their verdicts, each in the light of how many tests there are.
 
     A metric that is one number in all cases of both can't differ, and takes no part. A pass rate, and the only
@@ -240,7 +244,7 @@ def with_verdicts(made: Sequence[Compared], margin: float | None) -> Iterator[Co
     """
     tests: list[Compared] = []
     places: list[int] = []
-    for result in made:
+    for result in results:
         if not result.withheld and not result.constant:
             same = (i for i, test in enumerate(tests) if _same_test(test, result))
             places.append(next(same, len(tests)))
@@ -249,7 +253,7 @@ def with_verdicts(made: Sequence[Compared], margin: float | None) -> Iterator[Co
     alone = [test.p_alone for test in tests]
     corrected_ps, number = holm(alone), max(1, len(tests))
     remaining = iter(places)
-    for result in made:
+    for result in results:
         if result.withheld:
             yield result
             continue

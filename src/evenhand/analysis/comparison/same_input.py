@@ -30,6 +30,7 @@ def same_input(first: RunFile, second: RunFile) -> Mapping[str, str]:
     for case in pairs.keys() ^ {*pairs.values()}:
         if case in theirs and case not in pairs:
             other = f"{case} (second)"
+            # A dataset may hold anything, such a name too.
             while other in mine or other in theirs:
                 other += "′"
             pairs[case] = other
@@ -57,12 +58,13 @@ def _inputs(run: RunFile, *, content: bool) -> dict[str, str]:
     """
     inputs: dict[str, str] = {}
     for trial in run.trials():
-        asked = trial.vars if trial.input is None else trial.input
-        if trial.case in inputs or asked in (None, {}, ""):
+        question = trial.vars if trial.input is None else trial.input
+        # Of repeats the first; and an empty input tells no case from another.
+        if trial.case in inputs or question in (None, {}, ""):
             continue
         part = "vars" if trial.input is None else "input"
         own = trial.content.get(part, "") if content else ""
-        inputs[trial.case] = own or (brief(asked) if content else digest(encode(asked)))
+        inputs[trial.case] = own or (brief(question) if content else digest(encode(question)))
     return inputs
 
 

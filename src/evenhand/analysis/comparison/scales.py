@@ -18,23 +18,6 @@ _SMALL = 10.0
 _ABOVE = 1.5
 
 
-class _Values(Record, frozen=True):
-    """Values, as far as they show a scale."""
-
-    least: float
-    most: float
-    mean: float
-    whole: bool
-
-    @property
-    def shares(self) -> bool:
-        """Whether they may be on a scale that ends at 1."""
-        return self.least >= -1 and self.most <= 1
-
-    def __str__(self) -> str:
-        return f"from {self.least:g} to {self.most:g}"
-
-
 def other_scale(first: Sequence[float], second: Sequence[float], *declared: Scale | None) -> str:
     """That the values of two columns lie on different scales, in words; empty where they don't, as far as can be seen.
 
@@ -57,6 +40,23 @@ def other_scale(first: Sequence[float], second: Sequence[float], *declared: Scal
     return _words(one, two) if _apart(one, two) or _apart(two, one) else ""
 
 
+class _Values(Record, frozen=True):
+    """Values, as far as they show a scale."""
+
+    least: float
+    most: float
+    mean: float
+    whole: bool
+
+    @property
+    def shares(self) -> bool:
+        """Whether they may be on a scale that ends at 1."""
+        return self.least >= -1 and self.most <= 1
+
+    def __str__(self) -> str:
+        return f"from {self.least:g} to {self.most:g}"
+
+
 def _words(one: _Values, two: _Values) -> str:
     return (
         f"on other scales: {one} in the first, {two} in the second; where it is one scale, have the scorer say so:"
@@ -68,6 +68,7 @@ def _apart(small: _Values, large: _Values) -> bool:
     """Whether the one lies on a smaller scale than the other. Counts, which have none, are whole numbers from 0 up."""
     if large.least < 0 or large.most > _LARGEST or large.mean < _ABOVE:
         return False
+    # A quotient of means says nothing here; scores from −1 to 1 are told by their sign.
     if small.mean <= 0:
         return small.shares and small.least < 0
     times = large.mean / small.mean

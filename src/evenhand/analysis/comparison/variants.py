@@ -33,8 +33,8 @@ def sentences(grid: Grid, apart: Callable[[int, int], str] | None = None) -> lis
     for name in dict.fromkeys(grid.evals):
         places = [i for i, other in enumerate(grid.evals) if other == name]
         if len(places) > 1:
-            told = _compared if len(places) <= MOST_VARIANTS else _first_of_many
-            lines += told(grid, places, apart or (lambda *_: ""))
+            describe = _compared if len(places) <= MOST_VARIANTS else _first_of_many
+            lines += describe(grid, places, apart or (lambda *_: ""))
     return lines
 
 
@@ -57,6 +57,7 @@ def _first_of_many(
         return []
     best = order[-1]
     others = [i for i in order[:-1] if grid.meet(best, i) and not apart(best, i)]
+    # Bonferroni's correction: simple, and each pair's interval can be widened to match.
     beaten = sum(
         compared(grid, best, other).verdict(lambda p: min(1.0, p * pairs), of=pairs)[0] == "better"
         for other in others
@@ -107,6 +108,7 @@ def _beats(grid: Grid, first: int, second: int, data: Extremes, pairs: int, *, t
     """
     mean = data.mean or OpenNumber(0.0, 0.0)
     ends = (*mean, *data.interval(1 - (1 - CONFIDENCE) / pairs))
+    # The other one is better: the same interval, seen from its side.
     if turned:
         first, second, ends = second, first, (-ends[1], -ends[0], -ends[3], -ends[2])
     least, most, low, high = ends
@@ -171,6 +173,7 @@ def compared(grid: Grid, first: int, second: int) -> Extremes:
     repeats = worth_of(tally.n for _, pair in both for tally in pair)
     clusters = list(together(both, grid.groups[first]))
     least = Differences([[a.least - b.most for a, b in each] for each in clusters], True, repeats)
+    # Nothing is open: the second computation would be that of the first.
     if not any(a.errors or b.errors for each in clusters for a, b in each):
         return certain(least)
     most = Differences([[a.most - b.least for a, b in each] for each in clusters], True, repeats)

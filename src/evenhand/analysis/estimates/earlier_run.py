@@ -107,6 +107,7 @@ def waves_of_run(run: RunFile) -> int:
         elif call.role != "subject":
             before[call.trial] = before.get(call.trial, 0) + 1
     most = max(before.values(), default=0)
+    # A run whose trials kept no steps asked its subject all the same: one wave at least.
     one_call = {call.trial for call in run.ended() if call.role == "subject"}
     for place in islice(sorted(run.stepped()), TRIALS_READ):
         steps = run.kept_steps(place) or ()
@@ -122,6 +123,7 @@ def one_after_another(steps: Iterable[Step]) -> int:
         for one in steps
         if one.kind == "model"
     ]
+    # The greedy choice by the earliest end gives the most intervals that don't overlap.
     for start_s, end_s in sorted(spans, key=lambda span: span[1]):
         if not number or start_s >= free_s:
             number, free_s = number + 1, end_s
@@ -134,11 +136,8 @@ def waves_in_words(waves: int) -> str:
     >>> waves_in_words(4)
     'about 4 waves, each of up to 24 h'
     """
-    return (
-        f"1 wave of up to {HOURS} h"
-        if waves == 1
-        else f"about {waves} waves, each of up to {HOURS} h"
-    )
+    many = "1 wave" if waves == 1 else f"about {waves} waves, each"
+    return f"{many} of up to {HOURS} h"
 
 
 def _longest(plan: Plan) -> int:
@@ -146,5 +145,6 @@ def _longest(plan: Plan) -> int:
     depths: dict[int, int] = {}
     for planned in islice(plan.trials(), WALKED):
         if planned.after:
+            # Those before it were walked before it; 1 for one that is itself first.
             depths[planned.index] = 1 + max(depths.get(i, 1) for i in planned.after)
     return max(depths.values(), default=1)

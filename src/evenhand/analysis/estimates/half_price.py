@@ -31,9 +31,10 @@ def batch_shares(
     for provider in plan.providers:
         if marked and not asks_for_batches(provider):
             continue
-        found = place_of(provider, provider.request(Prompt.of(""))) if provider.paid else None
-        if found is not None:
-            shares[provider.id] = shares[provider.label] = 1 - DISCOUNT[found[0].vendor]
+        place = place_of(provider, provider.request(Prompt.of(""))) if provider.paid else None
+        if place is not None:
+            shares[provider.id] = shares[provider.label] = 1 - DISCOUNT[place[0].vendor]
+    # Their shares are known above: live if they are not in `shares`.
     named = {name for provider in plan.providers for name in (provider.id, provider.label)}
     for one in () if marked else estimates:
         share = None if one.provider in named else batch_share_of(one.provider)

@@ -68,6 +68,7 @@ class Pattern:
         Raises:
             UsageError: It takes too long on this text.
         """
+        # Looking for a text is many times faster than the search, and most texts lack it.
         if self.needed is not None and not any(part in text for part in self.needed):
             return False
         if self._choices * (len(text) + 1) ** (1 + self._wide) <= _AT_ONCE:
@@ -110,6 +111,7 @@ class _Reader:
         self._longest = [""]
         parts: list[str] = []
         at = 0
+        # One alternative takes any character, so this only ends with the text.
         while match := _PART.match(source, at):
             at = match.end()
             parts.append(self._part(match))
@@ -227,6 +229,7 @@ class _Reader:
         around.choices *= _AT_ONCE if tangled else 1 if most is None else most - least + 1
         around.repeats |= most is None
         self.wide += most is None
+        # What is repeated may be missing: the letter before the sign is not needed.
         self._run = self._run[:-1]
         self._end_of_run()
         self._repeated = True
@@ -248,10 +251,12 @@ def _members(text: str) -> str:
             spelt += re.escape(_small(low))
             continue
         high = match["high"]
+        # A set can't end a range: RegExp would take the hyphen for a hyphen.
         if high[0] + high[-1].lower() in ("\\d", "\\w", "\\s") or _member(high) < low:
             raise PatternError("a range of characters runs backwards", "E.g. [a-z]")
         spelt += f"{re.escape(low)}-{re.escape(_member(high))}"
         first, last = max(low, "A"), min(_member(high), "Z")
+        # Texts are in lower case: [A-Z] has to find them.
         if first <= last:
             spelt += f"{first.lower()}-{last.lower()}"
     return spelt
@@ -279,4 +284,5 @@ def _meant(c: str) -> str:
 
 
 def _small(c: str) -> str:
+    # `İ` becomes two characters, which a class can't hold.
     return c.lower() if len(c.lower()) == 1 else c

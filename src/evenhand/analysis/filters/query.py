@@ -116,7 +116,7 @@ class TextTerm(Record, frozen=True):
     pattern: Pattern | None = None
 
 
-class WordTerm(Record, frozen=True):
+class WordTerm(Record, frozen=True, kw_only=True):
     """A field that says one of these words, in small letters; `key` is that of `metadata.KEY:` or `label@KEY:`."""
 
     negated: bool
@@ -208,6 +208,7 @@ def _spans(query: str) -> Iterator[tuple[int, int]]:
             i += 1
             continue
         at = i
+        # A regular expression may hold spaces; what only begins with a slash is a word.
         closing = _closing(query, at + (query[at] == "-"))
         i = _word_end(query, at) if closing < 0 else closing + 1
         yield at, i
@@ -278,42 +279,23 @@ def _term(query: str, place: TermPlace, names: Names) -> Term:
         if not value.text and not value.quoted:
             raise _WrongError(f"nothing stands after '{query[start : value.end]}'")
     whole = query[start:end]
-    if not name.quoted:
-        field, _, key = name.text.partition(".")
-        if field.lower() == "metadata" and (operator == ":" or not key):
-            return _words(
-                negated,
-                "metadata",
-                key=key,
-                operator=operator,
-                operands=values,
-                names=names,
-                place=place,
-            )
-        field, at, key = name.text.partition("@")
-        if field.lower() == "label" and at and key:
-            return _words(
-                negated,
-                "label",
-                key=key.lower(),
-                operator=operator,
-                operands=values,
-                names=names,
-                place=place,
-            )
-        if name.text.lower() in WORDS:
-            return _words(
-                negated,
-                name.text.lower(),
-                key="",
-                operator=operator,
-                operands=values,
-                names=names,
-                place=place,
-            )
+    named = None if name.quoted else _field(name.text, operator)
+    if named is not None:
+        return _words(negated, *named, operator=operator, operands=values, names=names, place=place)
     return _numbers(
         negated, name, operator=operator, values=values, names=names, whole=whole, place=place
     )
+
+
+def _field(name: str, operator: Operator) -> tuple[str, str] | None:
+    """The field of words that a name means, and the key after it; None for a number."""
+    field, _, key = name.partition(".")
+    if field.lower() == "metadata" and (operator == ":" or not key):
+        return "metadata", key
+    field, at, key = name.partition("@")
+    if field.lower() == "label" and at and key:
+        return "label", key.lower()
+    return (name.lower(), "") if name.lower() in WORDS else None
 
 
 def _read(query: str, start: int, end: int, stop: Callable[[int], bool]) -> _Word:
@@ -364,7 +346,7 @@ def _words(
             raise _WrongError(f"'{field}' has no value '{value.text}'", hint, value)
     values = tuple(value.text.lower() for value in operands)
     spans = tuple((value.start, value.end) for value in operands)
-    return WordTerm(negated, field, key, values, place, spans)
+    return WordTerm(negated=negated, field=field, key=key, values=values, place=place, spans=spans)
 
 
 def _numbers(
@@ -441,6 +423,7 @@ def _own(text: str, quoted: bool, names: Names) -> Measure | None:
 
 def _column(text: str, word: _Word, names: Names) -> int:
     """A column by its name, prompt or model where only one has it, or by its number from 1."""
+    # By name first: a column's name may be another one's model.
     for i in range(3):
         places = [n for n, each in enumerate(names.columns) if each[i].lower() == text.lower()]
         if len(places) == 1:

@@ -51,9 +51,9 @@ class Vocabulary:
         self, names: Sequence[str], variants: Sequence[Variant], terms: Sequence[Term]
     ) -> None:
         self._terms = terms
-        self._asked = {term.field for term in terms if isinstance(term, WordTerm)}
+        self._fields = {term.field for term in terms if isinstance(term, WordTerm)}
         if any(_keys(term) for term in terms):
-            self._asked.add("metadata")
+            self._fields.add("metadata")
         self._known: dict[str, dict[str, None]] = {
             "variant": dict.fromkeys(names),
             "prompt": dict.fromkeys(v.prompt for v in variants),
@@ -64,9 +64,10 @@ class Vocabulary:
     def look(self, trial: TrialResult) -> None:
         """Takes note of a trial's names."""
         for field, of in _OF_TRIALS.items():
-            if field in self._asked:
+            if field in self._fields:
                 self._keep(self._known.setdefault(field, {}), of(trial))
-        if "metadata" in self._asked:
+        # Not for every filter: a trial may have many keys.
+        if "metadata" in self._fields:
             for key, value in trial.metadata.items():
                 if key != "tags" and isinstance(value, str | int | float):
                     text = value if isinstance(value, str) else _json(value)
@@ -100,6 +101,7 @@ class Vocabulary:
         if known is None and term.field not in _WORDING:
             return
         for value, (at, end) in zip(term.values, term.spans, strict=True):
+            # With more names than are kept, one that is missing here may exist.
             if len(known or ()) < _MOST and not _is_there(value, known or (), term.field):
                 wording = _WORDING.get(term.field, f"no case's {term.key} is '{{}}'")
                 yield QueryProblem(at, end, wording.format(value), _hint(value, known or ()))
@@ -132,11 +134,7 @@ def _hint(word: str, known: Iterable[str]) -> str:
 
 
 def _json(value: float) -> str:
-    return (
-        {True: "true", False: "false"}.get(value, str(value))
-        if isinstance(value, bool)
-        else str(value)
-    )
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _failing(trial: TrialResult) -> list[str]:

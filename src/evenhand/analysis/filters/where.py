@@ -119,11 +119,11 @@ def cell_rows(run: RunFile, grid: Grid, width: int, ink: Ink, most: int = LISTED
     for trial in run.trials(limit=most):
         score = "" if trial.score is None else number(trial.score)
         place = clip(grid.place(trial), PLACE)
-        shown = trial.error.message if trial.error else trial.output
+        content = trial.error.message if trial.error else trial.output
         start = f"  {trial.index:>6}  "
         line = f"{padded(word_of(trial), 14)} {score:>6}  {padded(place, PLACE)}  "
         room = max(10, width - columns(start + line) - 2)
-        text = "" if shown is None else clip(safe(_text(shown)), room)
+        text = "" if content is None else clip(safe(_text(content)), room)
         yield f"{start}{ink.mark(trial.outcome)} {line}{text}".rstrip()
     if total > most:
         yield f"  … and {count(total - most, 'more trial')}; -v prints all of them whole"
@@ -164,21 +164,25 @@ def select(
         before: What the baseline's trials came to.
         vocabulary: Takes note of the names that the trials have.
     """
-    seen = _OtherTrials(column_names(variants), variants, labels or {}, before or {})
-    wanted = [m for t in terms if isinstance(t, NumberTerm) for m in (t.left, *t.right)]
-    means = {m for m in wanted if isinstance(m, Measure) and m.column is not None}
+    others = _OtherTrials(
+        names=column_names(variants), variants=variants, labels=labels or {}, before=before or {}
+    )
+    measures = [m for t in terms if isinstance(t, NumberTerm) for m in (t.left, *t.right)]
+    means = {m for m in measures if isinstance(m, Measure) and m.column is not None}
     kinds = {v for t in terms if isinstance(t, WordTerm) and t.field == "is" for v in t.values}
+    # Only these terms need a first pass over all trials.
     if means or kinds & {"flaky", "different"}:
         for trial in trials():
-            seen.look(trial, means)
+            others.look(trial, means)
     groups: dict[int, list[Term]] = {}
     for term in terms:
         groups.setdefault(term.place.group, []).append(term)
+    # No term at all: one alternative, of which everything holds.
     either = list(groups.values()) or [[]]
     for trial in trials():
         if vocabulary is not None:
             vocabulary.look(trial)
-        if any(all(_holds(seen, trial, t) != t.negated for t in group) for group in either):
+        if any(all(_holds(others, trial, t) != t.negated for t in group) for group in either):
             yield trial.index
 
 
@@ -198,31 +202,31 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _holds(seen: _OtherTrials, trial: TrialResult, term: Term) -> bool:
+def _holds(others: _OtherTrials, trial: TrialResult, term: Term) -> bool:
     if isinstance(term, TextTerm):
         if term.pattern is not None:
             return any(term.pattern.search(each.lower()) for each in texts_of(trial))
         text = term.text.lower()
         return any(text in each.lower() for each in texts_of(trial))
     if isinstance(term, WordTerm):
-        return any(_says(seen, trial, term, value) for value in term.values)
-    left = seen.number(trial, term.left)
+        return any(_says(others, trial, term, value) for value in term.values)
+    left = others.number(trial, term.left)
     if left is None:
         return False
     for each in term.right:
-        right = seen.number(trial, each) if isinstance(each, Measure) else each
+        right = others.number(trial, each) if isinstance(each, Measure) else each
         if right is not None and _TESTS[term.operator](left - right):
             return True
     return False
 
 
-def _says(seen: _OtherTrials, trial: TrialResult, term: WordTerm, value: str) -> bool:
-    variant = seen.variants[trial.variant]
+def _says(others: _OtherTrials, trial: TrialResult, term: WordTerm, value: str) -> bool:
+    variant = others.variants[trial.variant]
     match term.field:
         case "status":
             return _STATUS.get(trial.outcome, trial.outcome) == value
         case "variant":
-            return value in seen.names[trial.variant].lower()
+            return value in others.names[trial.variant].lower()
         case "prompt":
             return value in variant.prompt.lower()
         case "model":
@@ -233,16 +237,16 @@ def _says(seen: _OtherTrials, trial: TrialResult, term: WordTerm, value: str) ->
             failing = (o.name for o in trial.outcomes if o.outcome in ("fail", "error"))
             return any(value in name.lower() for name in failing)
         case "tag":
-            return value in _tags(trial)
+            return value in (tag.lower() for tag in tags_of(trial))
         case "metadata":
             actual = trial.metadata.get(term.key)
             return isinstance(actual, str | int | float) and _text(actual).lower() == value
         case "error":
             return trial.error is not None and trial.error.slug.lower() == value
         case "changed":
-            return seen.changed(trial) == value
+            return others.changed(trial) == value
         case "label":
-            labels = seen.labels.get(trial.index, ())
+            labels = others.labels.get(trial.index, ())
             return any(
                 one.field == "verdict"
                 and one.value == value
@@ -250,23 +254,19 @@ def _says(seen: _OtherTrials, trial: TrialResult, term: WordTerm, value: str) ->
                 for one in labels
             )
         case "has":
-            return _has(seen, trial, value)
+            return _has(others, trial, value)
         case _:
-            return seen.kind(trial, value)
+            return others.kind(trial, value)
 
 
-def _has(seen: _OtherTrials, trial: TrialResult, value: str) -> bool:
+def _has(others: _OtherTrials, trial: TrialResult, value: str) -> bool:
     if value == "score":
         return trial.score is not None
     if value == "error":
         return trial.outcome == "error"
     fields = JUDGEMENTS if value == "label" else {value}
-    labels = seen.labels.get(trial.index, ())
+    labels = others.labels.get(trial.index, ())
     return any(one.field in fields and one.value not in (None, False) for one in labels)
-
-
-def _tags(trial: TrialResult) -> list[str]:
-    return [tag.lower() for tag in tags_of(trial)]
 
 
 def number_in(value: object) -> float | None:
@@ -275,7 +275,7 @@ def number_in(value: object) -> float | None:
     return float(text) if _WRITTEN.fullmatch(text) else None
 
 
-class _OtherTrials(MutableRecord):
+class _OtherTrials(MutableRecord, kw_only=True):
     """What has to be known of other trials to judge one."""
 
     names: Sequence[str]
@@ -299,6 +299,7 @@ class _OtherTrials(MutableRecord):
             self.verdicts.setdefault((trial.case, trial.variant), set()).add(trial.outcome)
         if trial.outcome != "error":
             output = digest(encode(trial.output))
+            # Digests, as outputs of a large run don't fit in memory.
             if self.outputs.setdefault((trial.case, trial.repeat), output) != output:
                 self.differ.add(trial.case)
 
@@ -322,6 +323,7 @@ class _OtherTrials(MutableRecord):
         before = self.before.get((trial.case, trial.variant, trial.repeat))
         if before is None:
             return "new"
+        # An error may have gone either way.
         if not {before[0], trial.outcome} <= {"pass", "fail"}:
             return "undecided"
         if before[0] == trial.outcome:

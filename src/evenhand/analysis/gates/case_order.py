@@ -46,6 +46,7 @@ class CaseOrder:
                 contents[case] = copy_key_of(planned.case, planned.test)
             of_trials.append(case)
             self._missing[case] = self._missing.get(case, 0) + 1
+            # Only trials of the case itself may come before it: other cases are run in another order.
             if any(of_trials[earlier] != case for earlier in planned.after):
                 raise UsageError(
                     f"--stop-when-decided: case {clip(safe(str(planned.case)), 60)} goes on where another one ended,"
@@ -77,6 +78,7 @@ class CaseOrder:
         """Takes in a result, in whatever order they come, and hands on the results of cases that are complete now."""
         self._waiting.setdefault(result.case, []).append(result)
         self._missing[result.case] -= 1
+        # One result can complete several: those that waited for this case.
         while self.taken_in < len(self.cases) and not self._missing[self.cases[self.taken_in]]:
             case = self.cases[self.taken_in]
             self.taken_in += 1

@@ -20,25 +20,6 @@ from evenhand.stats.sequential import ShareWatch
 ALPHA = 0.05
 
 
-class _Column:
-    """The cases of a variant against a bound. Every case counts once, as in the rate of the whole run."""
-
-    def __init__(self, variant: int, bound: float, cases: int) -> None:
-        self.variant = variant
-        self._bound = bound
-        self.watch = ShareWatch(bound, cases, ALPHA)
-
-    def add(self, trials: Sequence[TrialResult]) -> None:
-        """Takes in a case. One that does not apply is neither above nor below the bound."""
-        outcomes = [trial.outcome for trial in trials]
-        passed, errors = outcomes.count("pass"), outcomes.count("error")
-        n = passed + errors + outcomes.count("fail")
-        if n:
-            self.watch.add(passed / n, (passed + errors) / n)
-        else:
-            self.watch.add(self._bound)
-
-
 class ShareDecider:
     """Decides a run whose variants have to reach pass rates.
 
@@ -78,6 +59,7 @@ class ShareDecider:
             for variant, mine in by_variant.items():
                 for column in self._by_variant.get(variant, ()):
                     column.add(mine)
+            # What was decided once stays decided, whatever the trials in flight still come to.
             self._word = self._word or self._verdict()
 
     @property
@@ -109,6 +91,7 @@ class ShareDecider:
         }
 
     def _state(self, column: _Column) -> Literal["kept", "missed", "open"]:
+        # One column is enough to fail, so that many chances to be wrong are corrected for; all must pass.
         if column.watch.decides("missed", len(self._columns)):
             return "missed"
         return "kept" if column.watch.decides("kept") else "open"
@@ -118,6 +101,25 @@ class ShareDecider:
         if "missed" in states:
             return "failed"
         return "passed" if states == {"kept"} else ""
+
+
+class _Column:
+    """The cases of a variant against a bound. Every case counts once, as in the rate of the whole run."""
+
+    def __init__(self, variant: int, bound: float, cases: int) -> None:
+        self.variant = variant
+        self._bound = bound
+        self.watch = ShareWatch(bound, cases, ALPHA)
+
+    def add(self, trials: Sequence[TrialResult]) -> None:
+        """Takes in a case. One that does not apply is neither above nor below the bound."""
+        outcomes = [trial.outcome for trial in trials]
+        passed, errors = outcomes.count("pass"), outcomes.count("error")
+        n = passed + errors + outcomes.count("fail")
+        if n:
+            self.watch.add(passed / n, (passed + errors) / n)
+        else:
+            self.watch.add(self._bound)
 
 
 def _bounds(requirements: Sequence[Requirement]) -> list[tuple[int, float]]:

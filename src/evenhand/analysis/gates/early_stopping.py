@@ -11,9 +11,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from evenhand.analysis.comparison.case_ids import CaseIds
 from evenhand.analysis.comparison.case_tests import same_test
-from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen, Values, read_trials
+from evenhand.analysis.comparison.case_values import (
+    LOWER,
+    PASSED,
+    CaseIds,
+    Seen,
+    Values,
+    read_trials,
+)
 from evenhand.analysis.comparison.comparison_sides import matched_variants
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.case_order import CaseOrder
@@ -32,48 +38,6 @@ LAST = 0.0375
 """The level of what is said of all of them, where nothing was said before."""
 FEW = 200
 """With fewer cases, little is saved."""
-
-
-class _Watched(MutableRecord):
-    """A metric of a pair of variants.
-
-    Attributes:
-        first: The baseline's variant.
-        second: The plan's.
-        metric: Its name.
-        lower: Whether less of it is better.
-        scale: The lowest and the highest value there can be.
-        watch: Its cases; None where nothing can be said before all of them are there.
-    """
-
-    first: int
-    second: int
-    metric: str
-    lower: bool
-    scale: OpenNumber | None
-    watch: MarginWatch | None
-
-    @property
-    def reach(self) -> float:
-        """How far apart two values can be."""
-        return self.scale.most - self.scale.least if self.scale else 0.0
-
-    def add(self, before: Values, after: Values) -> None:
-        """Takes in a case that both have."""
-        one, two = before.mean(self.scale), after.mean(self.scale)
-        if self.watch is None or one is None or two is None:
-            return
-        least, most = (two.least - one.most) / self.reach, (two.most - one.least) / self.reach
-        if self.lower:
-            least, most = -most, -least
-        if least < -1 or most > 1:  # off the scale that was declared: it is not known after all
-            self.watch = None
-            return
-        self.watch.add(least, most)
-
-    def decides(self, word: Literal["not worse", "worse"], of: int = 1) -> bool:
-        """Whether this is shown; see `MarginWatch.decides`."""
-        return self.watch is not None and self.watch.decides(word, of)
 
 
 class GateDecider:
@@ -146,6 +110,7 @@ class GateDecider:
                 map(expecting, trials), self._places, self._metrics, ids=CaseIds(), scales={}
             )
             case = trials[0].case
+            # Copies say nothing new: counted again, they would make it look surer than it is.
             if case in self._order.copies:
                 continue
             self._counted.add(case)
@@ -154,6 +119,7 @@ class GateDecider:
                 before, after = mine.find(one.metric, case), now.find(one.metric, case)
                 if before is not None and after is not None and _alike(mine, now, case):
                     one.add(before, after)
+            # What was decided once stays decided, whatever the trials in flight still come to.
             self._word = self._word or self._verdict()
 
     @property
@@ -212,6 +178,7 @@ class GateDecider:
             verdict = "worse"
         elif one.decides("not worse"):
             verdict = "better" if low > 0 else "not worse"
+        # The watch has everything turned so that more is better: turned back for the report.
         if one.lower:
             low, high = -high, -low
         compared = replace(result.compared, low=low, high=high)
@@ -226,9 +193,51 @@ class GateDecider:
         return None
 
 
+class _Watched(MutableRecord, kw_only=True):
+    """A metric of a pair of variants.
+
+    Attributes:
+        first: The baseline's variant.
+        second: The plan's.
+        metric: Its name.
+        lower: Whether less of it is better.
+        scale: The lowest and the highest value there can be.
+        watch: Its cases; None where nothing can be said before all of them are there.
+    """
+
+    first: int
+    second: int
+    metric: str
+    lower: bool
+    scale: OpenNumber | None
+    watch: MarginWatch | None
+
+    @property
+    def reach(self) -> float:
+        """How far apart two values can be."""
+        return self.scale.most - self.scale.least if self.scale else 0.0
+
+    def add(self, before: Values, after: Values) -> None:
+        """Takes in a case that both have."""
+        one, two = before.mean(self.scale), after.mean(self.scale)
+        if self.watch is None or one is None or two is None:
+            return
+        least, most = (two.least - one.most) / self.reach, (two.most - one.least) / self.reach
+        if self.lower:
+            least, most = -most, -least
+        if least < -1 or most > 1:  # off the scale that was declared: it is not known after all
+            self.watch = None
+            return
+        self.watch.add(least, most)
+
+    def decides(self, word: Literal["not worse", "worse"], of: int = 1) -> bool:
+        """Whether this is shown; see `MarginWatch.decides`."""
+        return self.watch is not None and self.watch.decides(word, of)
+
+
 def _alike(mine: Seen, theirs: Seen, case: str) -> bool:
     """Whether a case says and is asked the same in both, as far as one case shows it: others decide nothing early."""
-    places = (seen.cases.place_of(seen.cases.ids.number(case)) for seen in (mine, theirs))
+    places = (side.cases.place_of(side.cases.ids.number(case)) for side in (mine, theirs))
     one, two = places
     return same_test(mine.tests, one, theirs.tests, two)
 
@@ -240,8 +249,10 @@ def expecting(trial: TrialResult) -> TrialResult:
     return trial
 
 
-def _with_values(seen: Seen) -> list[str]:
-    return [name for name in seen.metrics if any(seen.value(name, case).n for case in seen.cases)]
+def _with_values(column: Seen) -> list[str]:
+    return [
+        name for name in column.metrics if any(column.value(name, case).n for case in column.cases)
+    ]
 
 
 def _watched(
@@ -252,7 +263,8 @@ def _watched(
     known = known_scale(declared, min(values), max(values)) if values else declared
     scale = OpenNumber(*known) if known and metric not in LOWER else None
     lower = less or metric in LOWER | mine.lower or mine.bounded.get(metric) == {"most"}
-    one = _Watched(first, second, metric, lower, scale, None)
+    one = _Watched(first=first, second=second, metric=metric, lower=lower, scale=scale, watch=None)
+    # Without a margin nothing can be shown to stay within it, and beyond the scale everything does.
     if 0 < margin < one.reach:
         one.watch = MarginWatch(margin / one.reach, BETS)
     return one

@@ -17,7 +17,7 @@ GRAVEST: tuple[GateVerdict, ...] = ("worse", "nothing", "undecided", "not worse"
 """From the gravest on."""
 
 
-class GateResult(Record, frozen=True):
+class GateResult(Record, frozen=True, kw_only=True):
     """One metric of one variant.
 
     Attributes:
@@ -62,7 +62,7 @@ class Stopping(Record, frozen=True):
     open: tuple[str, ...] = ()
 
 
-class Gate(Record, frozen=True):
+class Gate(Record, frozen=True, kw_only=True):
     """What a gate came to.
 
     Attributes:
@@ -118,4 +118,4 @@ class Gate(Record, frozen=True):
 
 def nothing(why: str, margin: float, baseline: str = "") -> Gate:
     """A gate that had nothing to compare."""
-    return Gate((), margin, because=why, baseline=baseline)
+    return Gate(results=(), margin=margin, because=why, baseline=baseline)

@@ -81,8 +81,10 @@ def _times(differences: Differences, margin: float) -> float | None:
         low, high = differences.interval()
         distance = -mean
     reach = (high - low) / 2
+    # Where the mean lies on the margin, or nothing varies that is known, no number is enough.
     if math.isinf(reach) or distance <= 0:
         return None
+    # An interval shrinks with the root of the number of cases.
     return max(1.0, (reach / distance) ** 2)
 
 
@@ -94,12 +96,13 @@ def _times_of_rates(differences: Differences, margin: float) -> float | None:
         table = n * times, ahead * times, behind * times
         if mean > -margin:
             return paired_rates(*table, ONE_SIDED).low > -margin
-        shown = mcnemar(round(table[1]), round(table[2])) <= 1 - CONFIDENCE
-        return shown and paired_rates(*table, CONFIDENCE).high < 0
+        significant = mcnemar(round(table[1]), round(table[2])) <= 1 - CONFIDENCE
+        return significant and paired_rates(*table, CONFIDENCE).high < 0
 
     if not decided(MOST):
         return None
     least, most = 0.0, float(MOST)
+    # A bisection: 40 halvings are finer than a case for any number of them.
     for _ in range(40):
         middle = (least + most) / 2
         least, most = (least, middle) if decided(middle) else (middle, most)

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from evenhand.analysis.comparison.case_ids import CaseIds
-from evenhand.analysis.comparison.case_values import PASSED, Scales, Seen, read_trials
+from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Scales, Seen, read_trials
 from evenhand.analysis.comparison.comparison_results import unlike_words
 from evenhand.analysis.comparison.comparison_sides import LISTED, matched_variants
 from evenhand.analysis.comparison.likeness import Likeness, chosen_by, chosen_note, other_evals
@@ -69,7 +68,7 @@ def gate(
     pairs, gone, added = matched_variants(baseline.variants, meta.variants)
     stopped = decider if meta.status == "decided" else None
 
-    def seen(trials: Iterable[TrialResult], columns: set[int], scales: Scales) -> dict[int, Seen]:
+    def read(trials: Iterable[TrialResult], columns: set[int], scales: Scales) -> dict[int, Seen]:
         counted = (one for one in trials if stopped is None or stopped.counts(one.case))
         return read_trials(
             map(expecting, counted), columns, metrics, clusters, ids=ids, scales=scales
@@ -78,8 +77,8 @@ def gate(
     ids = CaseIds()
     # What belongs together, the run says of the cases of both.
     clusters = {variant.index: variant.cluster for variant in meta.variants}
-    mine = seen(baseline.results(), {i for i, _ in pairs}, baseline.scales)
-    theirs = seen(run.trials(), {j for _, j in pairs}, run.scales())
+    mine = read(baseline.results(), {i for i, _ in pairs}, baseline.scales)
+    theirs = read(run.trials(), {j for _, j in pairs}, run.scales())
     names = column_names(meta.variants)
     notes = [f"not in the run: variant {safe(str(one))}" for one in gone]
     notes += [f"not in the baseline: variant {safe(str(one))}" for one in added]
@@ -102,6 +101,7 @@ def gate(
         )
         notes += likeness.notes()
         common = [ids[n] for n in mine[i].cases if n in theirs[j].cases]
+        # All of them were taken from the baseline.
         unchanged = bool(common) and not any((j, case) in run_anew for case in common)
         where = meta.variants[j].where
         for metric in _metrics(mine[i], theirs[j], metrics):
@@ -114,14 +114,15 @@ def gate(
                 unchanged=unchanged,
             )
             result = replace(result, where=where, places=places.get(j, {}))
-            kept = stopped is None or result.verdict == "nothing"
-            results.append(result if kept or stopped is None else stopped.judged(result, i, j))
+            if stopped is not None and result.verdict != "nothing":
+                result = stopped.judged(result, i, j)
+            results.append(result)
     notes += _left_out(results)
     if stopped is None:
         results = list(_judged(results, margin, LAST if decider is not None else LEVEL))
     return Gate(
-        tuple(results),
-        margin,
+        results=tuple(results),
+        margin=margin,
         asked=totals.trials - taken,
         taken=taken,
         of=meta.planned,
@@ -152,8 +153,8 @@ def _left_out(results: Iterable[GateResult]) -> Iterator[str]:
 
 def _unrecorded(baseline: Iterable[Seen], run: Iterable[Seen]) -> Iterator[str]:
     """That the baseline does not say what was asked for it, as those of earlier versions."""
-    silent = not all(seen.tests.recorded for seen in baseline)
-    if silent and any(seen.tests.says_something for seen in run):
+    silent = not all(column.tests.recorded for column in baseline)
+    if silent and any(column.tests.says_something for column in run):
         yield (
             "the baseline does not say what its cases and expectations were: whether the test has changed since is"
             " not known. Make it anew: evenhand baseline RUN --to FILE"
@@ -170,6 +171,7 @@ def _places(run: RunFile) -> dict[int, dict[str, int]]:
             cases[trial.case] = trial.index
             if trial.outcome == "pass":
                 passed.add(key)
+        # The first that did not pass is what people want to look at.
         elif key in passed and trial.outcome != "pass":
             cases[trial.case] = trial.index
             passed.remove(key)
@@ -195,10 +197,10 @@ def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]], taken: int)
     return ""
 
 
-def _metrics(mine: Seen, theirs: Seen, wanted: Sequence[str]) -> list[str]:
+def _metrics(mine: Seen, theirs: Seen, names: Sequence[str]) -> list[str]:
     """What is compared: what is named, or else all that the baseline has of the cases of both."""
-    if wanted:
-        return [name for name in wanted if name in mine.metrics or name in theirs.metrics]
+    if names:
+        return [name for name in names if name in mine.metrics or name in theirs.metrics]
     return [
         name
         for name in mine.metrics
@@ -226,9 +228,14 @@ def _compared(
         unchanged: All of its trials were taken from the baseline: there is no difference to look for.
     """
     mine, theirs = sides
-    for seen, who in ((mine, "baseline"), (theirs, "run")):
-        if metric not in seen.metrics:
-            return GateResult(metric, variant, "nothing", why=f"the {who} does not measure it")
+    for side, who in ((mine, "baseline"), (theirs, "run")):
+        if metric not in side.metrics:
+            return GateResult(
+                metric=metric,
+                variant=variant,
+                verdict="nothing",
+                why=f"the {who} does not measure it",
+            )
     compared = paired(
         metric, (variant, variant), mine, theirs, less, several=False, likeness=likeness
     )
@@ -248,8 +255,16 @@ def _compared(
         why = "the baseline has no value: its trials are in error"
     if not why and unchanged:
         same = replace(compared, low=0.0, high=0.0)  # by what is known, and not by what was drawn
-        return GateResult(metric, variant, "not worse", same, UNCHANGED)
-    return GateResult(metric, variant, "nothing" if why else "undecided", compared, why)
+        return GateResult(
+            metric=metric, variant=variant, verdict="not worse", compared=same, why=UNCHANGED
+        )
+    return GateResult(
+        metric=metric,
+        variant=variant,
+        verdict="nothing" if why else "undecided",
+        compared=compared,
+        why=why,
+    )
 
 
 def _judged(
@@ -326,6 +341,7 @@ def look_at(
     ]
     if wrong:
         raise UsageError("\n".join(wrong))
+    # A margin in points, 3 for 0.03, would let anything pass.
     if margin > 1 and (not metrics or PASSED in metrics):
         raise _of_a_rate(margin, PASSED)
 

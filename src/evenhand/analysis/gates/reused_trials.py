@@ -46,7 +46,7 @@ class FromBaseline:
         for trial in baseline.trials:
             self._by_case.setdefault((trial.case, trial.repeat), []).append(trial)
         self._whole = _whole(baseline, script)
-        self.asked: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
         """How many trials were run, by why."""
 
     def __call__(
@@ -56,7 +56,7 @@ class FromBaseline:
         if not why:
             why, trial = self._looked_up(planned, request, checks, by_request_alone)
         if trial is None:
-            self.asked[why] += 1
+            self.reasons[why] += 1
             return None
         result = result_of(trial, planned.index, planned.variant.index)
         reason = f"taken from the baseline of run {short_id(self._run)}: nothing has changed"
@@ -68,11 +68,13 @@ class FromBaseline:
         candidates = self._by_case.get((planned.case.id, planned.repeat))
         if candidates is None:
             return NEW, None
+        # Without a digest of the checks, or where more than the request decides, anything may differ.
         if not checks or not by_request_alone:
             return CODE, None
         same = [trial for trial in candidates if request in trial.subject]
         if not same:
             return REQUEST, None
+        # What a trial that asked several times came to hangs on all of its requests.
         alone = [trial for trial in same if len(trial.subject) == 1]
         if not alone:
             return SEVERAL, None
@@ -88,7 +90,7 @@ class FromBaseline:
         Args:
             run: How many were run.
         """
-        known = self.asked + Counter({BEFORE: self._earlier})
+        known = self.reasons + Counter({BEFORE: self._earlier})
         reasons = known + Counter({UNASKED: max(0, run - known.total())})
         if not reasons:
             return []
@@ -105,6 +107,7 @@ def _whole(baseline: Baseline, script: str) -> str:
     """Why none of a baseline's trials can be taken; empty where they can."""
     header = baseline.header
     bound: Mapping[str, str] = header.bound
+    # Another version may score otherwise.
     if header.evenhand != __version__:
         return f"by Evenhand {header.evenhand} in the baseline, and by {__version__} now"
     if bound.get("script", "") != script[:16]:

@@ -29,6 +29,7 @@ from evenhand.analysis.trust.canaries import (
     finished_checks,
 )
 from evenhand.core.errors import StoreError
+from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.judge_checks import is_canary_check
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, RunStatus
@@ -36,7 +37,7 @@ from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
 
-class HistoryColumn(Record, frozen=True):
+class HistoryColumn(Record, frozen=True, kw_only=True):
     """One column of a run.
 
     Attributes:
@@ -56,7 +57,7 @@ class HistoryColumn(Record, frozen=True):
     cost_usd: float | None
 
 
-class HistoryRun(Record, frozen=True):
+class HistoryRun(Record, frozen=True, kw_only=True):
     """One run.
 
     Attributes:
@@ -133,7 +134,7 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
     ours: set[tuple[str, str]] = set()
     unreadable: list[tuple[Path, str]] = []
     checks: list[Path] = []
-    seen: set[str] = set()
+    ids: set[str] = set()
     for path in files:
         try:
             with RunFile.open(path) as run:
@@ -143,25 +144,28 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
             continue
         if is_canary_check(meta):
             checks.append(path)
-        if meta.id in seen or not _belongs(meta, within):
+        # A run can be in two homes: pulled from elsewhere, say.
+        if meta.id in ids or not _belongs(meta, within):
             continue
-        seen.add(meta.id)
+        ids.add(meta.id)
+        # Runs made in code have no file: their title is all that tells them apart.
         key = (meta.source, "" if meta.source else meta.title)
         groups.setdefault(key, []).append((meta.created_at, path))
         if "imported" not in meta.settings:
             ours.add(key)
+        # The newest run's title: people rename configs.
         titles[key] = max(titles.get(key, (0.0, "")), (meta.created_at, meta.title))
     _join_imported(groups, titles, ours)
-    made: list[RunLine] = []
+    lines: list[RunLine] = []
     canaries = finished_checks(checks)
     for key, every in groups.items():
         every.sort()
-        shown = every if last is None else every[-last:]
-        runs = _with_canaries(_read([path for _, path in shown], unreadable), canaries)
+        latest = every if last is None else every[-last:]
+        runs = _with_canaries(_read([path for _, path in latest], unreadable), canaries)
         if runs:
-            made.append(RunLine(key[0], titles[key][1], runs, len(every) - len(shown)))
-    made.sort(key=lambda line: line.runs[-1].at, reverse=True)
-    return History(tuple(made), tuple(unreadable))
+            lines.append(RunLine(key[0], titles[key][1], runs, len(every) - len(latest)))
+    lines.sort(key=lambda line: line.runs[-1].at, reverse=True)
+    return History(tuple(lines), tuple(unreadable))
 
 
 def _join_imported(
@@ -184,9 +188,9 @@ def _belongs(meta: RunMeta, within: Path | None) -> bool:
         return False
     if within is None or (meta.source and Path(meta.source).is_relative_to(within)):
         return True
-    asked = meta.settings.get("asked")
-    paths = asked.get("paths") if isinstance(asked, Mapping) else None
-    if not isinstance(paths, list | tuple) or not paths:
+    request = meta.settings.get("asked")
+    paths = request.get("paths") if is_mapping(request) else None
+    if not is_sequence(paths) or not paths:
         return False
     # The evals of a folder are run from the folder above: what was named lies in it all the same.
     return all(isinstance(one, str) and Path(one).is_relative_to(within) for one in paths)
@@ -204,6 +208,7 @@ def _read(paths: Sequence[Path], unreadable: list[tuple[Path, str]]) -> tuple[Hi
         except StoreError as error:
             unreadable.append((path, error.message))
             continue
+        # A run without a trial says nothing: the next one is held against the one before it.
         if before is not None and one.trials:
             one = replace(one, changes=tuple(changes(before, evidence)))
         if one.trials:
@@ -248,6 +253,7 @@ def history_run(run: RunFile) -> HistoryRun:
             )
             for name, in_full, rate, latency, of in each
         ]
+    # A killed process could not write that it ended.
     killed = meta.status == "running" and not run.alive
     return HistoryRun(
         path=run.path,

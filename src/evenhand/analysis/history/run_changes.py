@@ -48,7 +48,7 @@ class RunChange(Record, frozen=True):
     text: str
 
 
-class Evidence(Record, frozen=True):
+class Evidence(Record, frozen=True, kw_only=True):
     """What a run says of its models, prompts, cases and judges.
 
     Attributes:
@@ -90,7 +90,7 @@ def evidence_of(run: RunFile) -> Evidence:
         StoreError: The file cannot be read.
     """
     meta = run.meta
-    asked = _asked(run) if run.settled() <= LARGE else {}
+    by_role = _answered_by(run) if run.settled() <= LARGE else {}
     places: dict[tuple[str, str], int] = {}
     tests = CaseTests(imported="imported" in meta.settings)
     judged: set[str] = set()
@@ -104,8 +104,8 @@ def evidence_of(run: RunFile) -> Evidence:
         prompts=_prompts(meta.variants),
         labels=frozenset(variant.prompt for variant in meta.variants if variant.prompt),
         variants=frozenset(v.provider_id or v.model for v in meta.variants) - {""},
-        models={name: answered for (role, name), answered in asked.items() if role == "subject"},
-        judges={name: answered for (role, name), answered in asked.items() if role == "judge"},
+        models={name: answered for (role, name), answered in by_role.items() if role == "subject"},
+        judges={name: answered for (role, name), answered in by_role.items() if role == "judge"},
         cases=_cases(run),
         folders=_folders(meta.config),
         chosen=chosen_by(meta),
@@ -116,10 +116,9 @@ def evidence_of(run: RunFile) -> Evidence:
 
 
 def _folders(config: Mapping[str, Any]) -> dict[str, str]:
-    files = config.get("files")
-    if not is_mapping(files):
+    digests = config.get("files")
+    if not is_mapping(digests):
         return {}
-    digests = files
     return {name: str(each) for name, each in digests.items() if name.endswith(os.sep)}
 
 
@@ -144,19 +143,21 @@ def changes(before: Evidence, now: Evidence) -> list[RunChange]:
     common = [(place, now.places[key]) for key, place in before.places.items() if key in now.places]
     tests = TestChanges(before.tests, now.tests, common)
     alike = [pair for pair in common if not tests.of_case(*pair)]
-    asked = {(one.slot, one.text): one for pair in alike for one in tests.of_checks(*pair)}.values()
+    checks = {
+        (one.slot, one.text): one for pair in alike for one in tests.of_checks(*pair)
+    }.values()
     every: Mapping[ChangeKind, Iterator[str]] = {
-        "judge": _judge_changes(before, now, asked),
+        "judge": _judge_changes(before, now, checks),
         "data": _data_changes(before, now, tests, common),
-        "expectation": _expectation_changes(now, asked),
+        "expectation": _expectation_changes(now, checks),
         "prompt": _prompt_changes(before, now),
         "model": _model_changes(before, now),
     }
-    found = [RunChange(kind, "; ".join(texts)) for kind, texts in every.items()]
-    return [one for one in found if one.text]
+    listed = [RunChange(kind, "; ".join(texts)) for kind, texts in every.items()]
+    return [one for one in listed if one.text]
 
 
-def _asked(run: RunFile) -> dict[tuple[CallRole, str], frozenset[str]]:
+def _answered_by(run: RunFile) -> dict[tuple[CallRole, str], frozenset[str]]:
     return {(row.role, row.model): frozenset(row.answered) for row in run.usage()}
 
 
@@ -165,14 +166,16 @@ def _cases(run: RunFile) -> tuple[int, str]:
     number = total = 0
     for case in run.cases():
         number += 1
+        # A sum doesn't depend on the order, and takes no memory for a million cases.
         total += int.from_bytes(blake2b(case.encode("utf-8", "replace"), digest_size=16).digest())
     return number, f"{total % (1 << 128):032x}"
 
 
-def _judge_changes(before: Evidence, now: Evidence, asked: Iterable[Change]) -> Iterator[str]:
+def _judge_changes(before: Evidence, now: Evidence, checks: Iterable[Change]) -> Iterator[str]:
+    # A run that took all of its verdicts from elsewhere asked none: that is no change.
     if before.judges and now.judges:
         yield from _asked_otherwise(before.judges, now.judges)
-    names = {one.slot for one in asked if _of_judge(one, now)}
+    names = {one.slot for one in checks if _of_judge(one, now)}
     if names:
         yield f"another prompt for {_listed(names)}"
 
@@ -182,8 +185,8 @@ def _of_judge(change: Change, now: Evidence) -> bool:
     return change.of_argument and not now.judged.isdisjoint(change.names)
 
 
-def _expectation_changes(now: Evidence, asked: Iterable[Change]) -> Iterator[str]:
-    others = [one for one in asked if not _of_judge(one, now)]
+def _expectation_changes(now: Evidence, checks: Iterable[Change]) -> Iterator[str]:
+    others = [one for one in checks if not _of_judge(one, now)]
     if others:
         yield change_words(others)
 
@@ -243,6 +246,7 @@ def _asked_otherwise(
     if not only_names:
         yield from _come_and_gone(before.keys(), now.keys())
     for name in sorted(before.keys() & now.keys()):
+        # Empty where no call says under which name the model answered.
         if before[name] and now[name] and before[name] != now[name]:
             yield f"{_listed({name})} is now {_listed(now[name])}, was {_listed(before[name])}"
 
@@ -258,6 +262,6 @@ def _come_and_gone(before: AbstractSet[str], now: AbstractSet[str]) -> Iterator[
 
 
 def _listed(names: AbstractSet[str]) -> str:
-    shown = [clip(safe(name), 40) for name in sorted(names)]
-    more = f" and {len(shown) - NAMED:,} more" if len(shown) > NAMED else ""
-    return ", ".join(shown[:NAMED]) + more
+    texts = [clip(safe(name), 40) for name in sorted(names)]
+    more = f" and {len(texts) - NAMED:,} more" if len(texts) > NAMED else ""
+    return ", ".join(texts[:NAMED]) + more

@@ -3,44 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import field
 
 from evenhand.analysis.summaries.clusters import Groups
 from evenhand.analysis.summaries.decisions import Decisions
-from evenhand.analysis.summaries.standouts import Entry, p_of_extreme, worth_of_extremes
 from evenhand.core.record import MutableRecord
-from evenhand.core.wording.words import (
-    clip,
-    columns,
-    count,
-    folded,
-    interval,
-    padded,
-    percents,
-    safe,
-)
 from evenhand.scorers.label import ANSWERED, EXPECTED, plain
-from evenhand.stats.multiple import benjamini_hochberg
-from evenhand.stats.tallies import Share
 from evenhand.store.decoding import MeasuredTrial
 from evenhand.store.measured import measured_trials
 from evenhand.store.runfile import RunFile
 
-NO_LABEL = "(no label)"
-"""How an answer is called that is no label which is ever right."""
 MOST_TRIALS = 200_000
 MOST_LABELS = 30
 """So many are shown for each column, those with the most cases first."""
-NAME = 20
 _SIGN = f'"{EXPECTED}":'.encode()
 """What stands in the JSON of a trial that expects a label."""
-A_PAIR = 2
-"""Of so many labels nobody looks for the extreme."""
-COUNTED = 8
-"""With more labels than this, the counts are told in words."""
 
 
 class LabelMatrix(MutableRecord):
@@ -82,6 +62,7 @@ def classified(run: RunFile) -> list[LabelMatrix]:
         return []
     if run.settled() > MOST_TRIALS:
         return []
+    # Looking for a few bytes is much faster than decoding every result.
     if not any(_SIGN in result for result in run.results()):
         return []  # and nothing is decoded
     pairs: dict[int, list[tuple[str, str, str]]] = {}
@@ -91,8 +72,8 @@ def classified(run: RunFile) -> list[LabelMatrix]:
         for expected, answered in answers:
             pairs.setdefault(trial.variant, []).append((trial.case, expected, answered))
         if not answers and trial.outcome == "error":
-            wanted = plain(trial.expected) if isinstance(trial.expected, str) else ""
-            errors.setdefault(trial.variant, []).append((trial.case, wanted))
+            label = plain(trial.expected) if isinstance(trial.expected, str) else ""
+            errors.setdefault(trial.variant, []).append((trial.case, label))
     stopped, groups = run.meta.status == "decided", run.groups()
     return [
         _of(variant, pairs[variant], errors.get(variant, ()), groups[variant], stopped=stopped)
@@ -116,7 +97,9 @@ def _of(
     stopped: bool,
 ) -> LabelMatrix:
     matrix = LabelMatrix(variant, errors=len(errors))
-    right = {expected for _, expected, _ in pairs} | {wanted for _, wanted in errors if wanted}
+    right = {expected for _, expected, _ in pairs} | {
+        expected for _, expected in errors if expected
+    }
     for label in right:
         matrix.precision[label] = Decisions(stopped=stopped, each=True, groups=groups)
         matrix.recall[label] = Decisions(stopped=stopped, groups=groups)
@@ -126,15 +109,15 @@ def _of(
         matrix.recall[expected].add(case, answered == expected)
         if answered is not None:
             matrix.precision[answered].add(case, answered == expected)
-    for case, wanted in errors:  # it may have been answered with any label
+    for case, expected in errors:  # it may have been answered with any label
         for label in right:
-            own = label == wanted or not wanted
+            own = label == expected or not expected
             if own:
                 matrix.recall[label].add_error(
-                    case, worst="fail", best="pass" if wanted else "none"
+                    case, worst="fail", best="pass" if expected else "none"
                 )
             matrix.precision[label].add_error(
-                case, worst="none" if label == wanted else "fail", best="pass" if own else "none"
+                case, worst="none" if label == expected else "fail", best="pass" if own else "none"
             )
     return matrix
 
@@ -166,96 +149,3 @@ def classification_rows(run: RunFile) -> list[dict[str, Any]]:
         }
         for one in classified(run)
     ]
-
-
-def classification_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
-    """A table for each column that answers with labels: what was taken for what, recall and precision."""
-    lines: list[str] = []
-    matrices = classified(run)
-    for one, qs in zip(matrices, _recall_qs(matrices), strict=True):
-        name = f"{names[one.variant]}: " if len(names) > 1 else ""
-        head = f"{name}labels expected (down) and answered (across)"
-        if one.errors:
-            head += f"; {count(one.errors, 'trial')} in error may have been answered with any"
-        lines += [*([""] if lines else []), clip(f"  {head}", width), *_table(one, width)]
-        lines += folded(_worth(one, qs), width, "  ")
-    return lines
-
-
-def _recall_qs(matrices: Sequence[LabelMatrix]) -> list[dict[str, float]]:
-    """For each column by label the p-value that its cases are found like others, corrected for their number."""
-    ps: list[float] = []
-    for one in matrices:
-        known = {label: _known(one.recall[label]) for label in one.labels}
-        every = {case: share for shares in known.values() for case, share in shares.items()}
-        ps += [p_of_extreme(known[label], every, one.recall[label].groups) for label in one.labels]
-    qs = iter(benjamini_hochberg(ps))
-    return [{label: next(qs) for label in one.labels} for one in matrices]
-
-
-def _known(recall: Decisions) -> dict[str, float]:
-    """How often each case was answered so, of those that errors leave no doubt about."""
-    return {
-        case: least.passed / least.n
-        for case, least in recall.least.items()
-        if least.n and least == recall.most[case]
-    }
-
-
-def _worth(one: LabelMatrix, qs: Mapping[str, float]) -> str:
-    """Which labels are found more or less often than chance makes the extremes of so many; nothing for one or two."""
-    if len(one.labels) <= A_PAIR:
-        return ""
-    recalls = [(label, one.recall[label].share) for label in one.labels]
-    entries = [
-        Entry(clip(safe(label), NAME), percents(share.least, share.most), share.least, qs[label])
-        for label, share in recalls
-        if share
-    ]
-    return worth_of_extremes(f"recall of {count(len(one.labels), 'label')}", entries, "labels")
-
-
-def _table(one: LabelMatrix, width: int) -> list[str]:
-    labels = one.labels
-    shown = labels[:MOST_LABELS]
-    across = one.answers
-    rows = [
-        [
-            clip(safe(label), NAME),
-            _share(one.recall[label].share),
-            _share(one.precision[label].share),
-        ]
-        for label in shown
-    ]
-    counts = [[f"{one.matrix[label, other]:,}" for other in across] for label in shown]
-    heads = [_named(other, 10) for other in across]
-    cells = [[row[0], *numbers, *row[1:]] for row, numbers in zip(rows, counts, strict=True)]
-    table = [["", *heads, "recall", "precision"], *cells]
-    wide = [max(columns(row[i]) for row in table) for i in range(len(table[0]))]
-    if len(across) > COUNTED or sum(wide) + 3 * len(wide) > width:
-        mistakes = [_mistakes(one, label) for label in shown]
-        table = [["", "recall", "precision", "answered instead"]]
-        table += [[*row, instead] for row, instead in zip(rows, mistakes, strict=True)]
-        wide = [max(columns(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = [
-        clip("  " + "   ".join(padded(cell, wide[i]) for i, cell in enumerate(row)).rstrip(), width)
-        for row in table
-    ]
-    if len(labels) > len(shown):
-        lines.append(f"  … and {count(len(labels) - len(shown), 'label')} more, in --json")
-    return lines
-
-
-def _mistakes(one: LabelMatrix, label: str) -> str:
-    confusions = [(n, _named(a)) for (e, a), n in one.matrix.items() if e == label and a != label]
-    return ", ".join(f"{name} {n:,}" for n, name in sorted(confusions, key=lambda x: (-x[0], x[1])))
-
-
-def _named(answered: str | None, width: int = NAME) -> str:
-    return NO_LABEL if answered is None else clip(safe(answered), width)
-
-
-def _share(share: Share | None) -> str:
-    if share is None:
-        return "–"
-    return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"

@@ -47,6 +47,7 @@ class Alike(Record, frozen=True):
 def cluster_hint(run: RunFile) -> str:
     """That cases with the same value of a variable come out alike, and what to do; empty for nothing of the kind."""
     variants = run.meta.variants
+    # Somebody has said already what belongs together.
     if run.settled() > MOST or any(variant.cluster for variant in variants):
         return ""
     columns: list[dict[str, Mapping[str, bytes]]] = [{} for _ in variants]
@@ -88,6 +89,7 @@ def most_alike(
                 if key in values[case]:
                     groups.setdefault(values[case][key], []).append(share)
             several = list(groups.values())
+            # With less than two cases in a value on average, there is little to compare within.
             if FEWEST <= len(several) <= sum(map(len, several)) / 2:
                 tests.append(_test(key, several))
     best = min(tests, key=lambda one: one.p, default=None)

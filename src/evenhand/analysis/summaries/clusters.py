@@ -47,6 +47,7 @@ def rate_in(tallies: Mapping[str, Tally], groups: Groups) -> Share | None:
         tallies: By case.
         groups: What the cases belong to.
     """
+    # Most runs have none: this way is much faster.
     if not groups:
         return rate_of(tallies.values())
     return rate_over_clusters(together(tallies.items(), groups))

@@ -90,6 +90,7 @@ def _cut(parts: dict[str, list[str]]) -> dict[str, list[str]]:
         names = _joined(cut, len(next(iter(cut.values()), [])))
         if all(columns(name) <= LONGEST for name in names) and len(set(names)) == len(names):
             return cut
+    # Three columns go to the ` · ` between parts.
     room = max(PART, (LONGEST - 3 * len(parts)) // max(1, len(parts)))
     return {part: shortened(_ends(part, texts), room) for part, texts in parts.items()}
 
@@ -158,6 +159,7 @@ def _ends(part: str, texts: Sequence[str]) -> list[str]:
     for text in different:
         name, dot, axes = text.partition(" · ")  # values of axes may be prompts, too
         short[text] = f"{name.rpartition(': ')[2]}{dot}{axes}"
+    # A name that is empty, or another one's as well, tells nothing apart.
     if not all(short.values()) or len(set(short.values())) < len(different):
         return list(texts)
     return [short.get(text, text) for text in texts]

@@ -21,7 +21,7 @@ from evenhand.stats.tallies import (
 from evenhand.store.encoding import written_case
 
 
-class Decisions(MutableRecord):
+class Decisions(MutableRecord, kw_only=True):
     """Which of a judge's decisions were right, query by query: repeats of a query are not taken for more queries.
 
     Attributes:
@@ -76,8 +76,8 @@ class Decisions(MutableRecord):
         share = self._over_clusters(queries) if self.groups else self._over_queries(queries)
         if share is None or not self.stopped:
             return share
-        made = (query for query, tally in queries.items() if tally.n)
-        return allowing_for_looks(share, clusters_among(made, self.groups))
+        decided = (query for query, tally in queries.items() if tally.n)
+        return allowing_for_looks(share, clusters_among(decided, self.groups))
 
     def _over_queries(self, queries: Mapping[str, Tally]) -> Share | None:
         return (rate_of_decisions if self.each else rate_of)(queries.values())

@@ -174,6 +174,7 @@ def _kind(key: str, values: Sequence[Any]) -> Kind:
     if key.startswith(_PREFIXES[0]):
         return "number"
     present = [value for value in values if value is not None]
+    # By type(), as a bool is an int for isinstance().
     kind = _KIND_OF[type(present[0])] if present else "text"
     if kind == "whole" and not all(value in _WHOLE for value in present):
         return "text"  # rather than rounded

@@ -9,6 +9,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.wording.words import clip, safe
 from evenhand.stats.tallies import Tally
 from evenhand.store.counted import TrialOutcome
+from evenhand.store.encoding import written_case
 from evenhand.store.runfile import RunFile
 
 KEPT = 10
@@ -54,6 +55,7 @@ class Grid:
         self.scores: list[tuple[float, float] | None] = [None for _ in variants]
         self._not_applicable: set[tuple[int, str]] = set()
         self._repeats = run.meta.repeats
+        # Passes are counted in the sums already, and most trials pass.
         for row in run.outcomes(but="pass"):
             self._add(row)
 
@@ -105,15 +107,10 @@ class Grid:
         name = self.case_name(trial)
         return f"{self.names[trial.variant]} · {name}" if len(self.names) > 1 else name
 
-    def told(self, variant: int, text: str) -> str:
+    def line(self, variant: int, text: str) -> str:
         """What is told of a column, after what it is called."""
         return ": ".join(filter(None, (self.names[variant], text)))
 
     def number(self, trial: TrialResult) -> int:
         """The number of a trial's case."""
-        return self.numbers.get(row_case(trial.case), trial.index + 1)
-
-
-def row_case(case: str) -> str:
-    """A case's id as a run file's rows have it."""
-    return case if case.isascii() else case.encode("ascii", "backslashreplace").decode()
+        return self.numbers.get(written_case(trial.case), trial.index + 1)

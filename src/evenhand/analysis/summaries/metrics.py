@@ -37,7 +37,7 @@ SUMMARIES: Kinds = {
 """The columns of `summary_rows`."""
 
 
-class Summary(Record, frozen=True):
+class Summary(Record, frozen=True, kw_only=True):
     """One metric over all cases that it has a number for.
 
     Attributes:
@@ -68,7 +68,7 @@ class Summary(Record, frozen=True):
     failed: int
 
 
-class _MetricValues(MutableRecord):
+class _MetricValues(MutableRecord, kw_only=True):
     """One metric's numbers as they come."""
 
     counted: bool
@@ -122,7 +122,7 @@ class _MetricValues(MutableRecord):
 class _Together(MutableRecord):
     """All metrics over the cases that are added, and `overall`."""
 
-    seen: dict[str, _MetricValues]
+    metrics: dict[str, _MetricValues]
 
     @staticmethod
     def of(run: RunFile) -> _Together:
@@ -130,28 +130,31 @@ class _Together(MutableRecord):
         groups = run.groups()[0]
         counted = {one["name"]: one["counted"] for one in described(run)}
         return _Together(
-            {name: _MetricValues(is_, groups) for name, is_ in {**counted, OVERALL: True}.items()}
+            {
+                name: _MetricValues(counted=is_, groups=groups)
+                for name, is_ in {**counted, OVERALL: True}.items()
+            }
         )
 
     def add(self, trial: TrialResult) -> None:
-        together, case = self.seen[OVERALL], written_case(trial.case)
+        together, case = self.metrics[OVERALL], written_case(trial.case)
         together.add(case, trial.score, error=trial.outcome == "error")
         together.not_applicable += trial.score is None and trial.outcome != "error"
         together.failed += trial.outcome == "fail"
         for outcome in trial.outcomes:
-            one = self.seen.get(outcome.name)
+            one = self.metrics.get(outcome.name)
             if one is None:
                 continue
             one.add(case, outcome.score, error=outcome.outcome == "error")
             one.not_applicable += outcome.outcome == "not_applicable"
             one.failed += outcome.outcome == "fail"
         if trial.error is not None and not trial.outcomes:  # the pipeline came to nothing
-            for name, one in self.seen.items():
+            for name, one in self.metrics.items():
                 if name != OVERALL:
                     one.in_error.append(case)
 
     def summaries(self) -> list[Summary]:
-        return [one.summed(name) for name, one in self.seen.items()]
+        return [one.summed(name) for name, one in self.metrics.items()]
 
 
 def summaries_of(run: RunFile) -> list[Summary]:

@@ -78,6 +78,7 @@ def preferences(run: RunFile, places: Sequence[int] | None = None) -> list[Prefe
                     )
                     by_key[key] = Preferences(*key, won, lost, tied)
                 by_key[key].add(trial.case, result)
+    # A second pass only where there are errors, each of which may have been any of the three.
     if by_key and run.totals().errors:
         for trial in run.trials():
             if trial.outcome == "error":

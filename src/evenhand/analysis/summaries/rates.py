@@ -25,7 +25,7 @@ from evenhand.store.runfile import RunFile
 HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
 
 
-class Rate(Record, frozen=True):
+class Rate(Record, frozen=True, kw_only=True):
     """A column's pass rate. Every case counts once: repeats widen what is known of that case only.
 
     So does every cluster of cases that belong together.
@@ -142,10 +142,11 @@ def repeats(run: RunFile) -> list[Repeats]:
 
     Trials that were chosen by what came of them say nothing of repeats: `flaky` and `tries` are empty then.
     """
-    columns = _columns(run)
+    columns: list[list[Tally]] = [[] for _ in run.meta.variants]
     flaky: list[list[CaseTally]] = [[] for _ in columns]
-    for case in () if run.by_outcome else run.tallies():
-        if case.tally.flaky:
+    for case in run.tallies():
+        columns[case.variant].append(case.tally)
+        if case.tally.flaky and not run.by_outcome:
             flaky[case.variant].append(case)
     return [
         Repeats(
@@ -156,14 +157,6 @@ def repeats(run: RunFile) -> list[Repeats]:
         )
         for variant, tallies in enumerate(columns)
     ]
-
-
-def _columns(run: RunFile) -> list[list[Tally]]:
-    """Each column's tallies, one for each case."""
-    columns: list[list[Tally]] = [[] for _ in run.meta.variants]
-    for case in run.tallies():
-        columns[case.variant].append(case.tally)
-    return columns
 
 
 def _tries(meta: RunMeta, tallies: Sequence[Tally]) -> tuple[OfTries, ...]:
@@ -301,6 +294,7 @@ def known_scale(declared: Scale | None, least: float, most: float) -> Scale | No
         least: The lowest value there is.
         most: The highest.
     """
+    # Some scorers of a metric may say their scale while others, from 0 to 1, say nothing.
     either = declared and (min(declared[0], SHARES[0]), max(declared[1], SHARES[1]))
     for scale in (declared, SHARES, either):
         if scale and scale[0] <= least and most <= scale[1]:
@@ -325,11 +319,14 @@ def mean_of(cases: Iterable[OfCase], scale: Scale | None = None) -> Mean | None:
         return None
     value, n = math.fsum(means) / len(means), len(means)
     ends = scale or (min(means), max(means))
+    # A million floats, of which nothing is needed from here on.
     del means
+    # Student's interval of values that are all alike has no width: it would claim to be sure.
     if scale is None and (n < FEWEST or ends[0] == ends[1]):
         return Mean(value, None, None, n)
     interval = mean_of_sums if scale is None else partial(mean_on_scale, scale=scale)
     least = interval(sums.units(ends[0]))
+    # Without errors both are the same, and the second costs as much as the first.
     most = interval(sums.units(ends[1])) if any(sums.errors) else least
     return Mean(value, least and least[1], most and most[2], n, scale is not None)
 

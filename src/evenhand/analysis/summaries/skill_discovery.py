@@ -31,9 +31,10 @@ class TriggerRates(Record, frozen=True):
     precision: Decisions = field(default_factory=lambda: Decisions(each=True))
     recall: Decisions = field(default_factory=Decisions)
 
-    def add_error(self, query: str, *, wanted: bool) -> None:
+    def add_error(self, query: str, *, should_match: bool) -> None:
         """A trial without a decision, whose query should lead to the skill or should not."""
-        if wanted:
+        if should_match:
+            # A decision against the skill would be a miss, and would not count for precision at all.
             self.recall.add_error(query, worst="fail", best="pass")
             self.precision.add_error(query, worst="none", best="pass")
         else:
@@ -81,7 +82,7 @@ def trigger_rates(run: RunFile, places: Sequence[int] | None = None) -> list[Tri
                 decided = True
         if trial.outcome == "error" and not decided and trial.metadata.get(TRIGGERING) is True:
             one = of(trial.variant)
-            one.add_error(trial.case, wanted=trial.metadata.get(SHOULD) is True)
+            one.add_error(trial.case, should_match=trial.metadata.get(SHOULD) is True)
     return [by_variant[variant] for variant in sorted(by_variant)]
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from evenhand.analysis.summaries.clusters import Groups, clusters_among
 from evenhand.analysis.summaries.marks import TAGS
-from evenhand.analysis.summaries.rates import Rate, rate_texts, share_in, share_row
-from evenhand.analysis.summaries.standouts import Entry, p_of_extreme, worth_of_extremes
+from evenhand.analysis.summaries.rates import Rate, share_in, share_row
+from evenhand.analysis.summaries.standouts import p_of_extreme
 from evenhand.core.json_shapes import is_array
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
-from evenhand.core.wording.words import clip, columns, count, folded, padded, safe
 from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.tallies import Tally, counted
 from evenhand.store.decoding import MeasuredTrial
@@ -21,12 +20,6 @@ from evenhand.store.measured import measured_trials
 from evenhand.store.runfile import RunFile
 
 MOST_TRIALS = 200_000
-MOST_SHOWN = 24
-NAME = 24
-FEWEST = 8
-"""Columns of a terminal that a tag takes at most, and what is left of it where there is little room."""
-_HEAD = "by tag"
-_GAP = "  "
 
 
 def slices(run: RunFile) -> dict[str, list[Rate]]:
@@ -76,10 +69,10 @@ def tested_slices(run: RunFile) -> dict[str, list[Slice]]:
             if own:
                 rates.append((tag, _rate(run.meta, variant, own, groups[variant])))
                 ps.append(_p(own, column, groups[variant]))
-    found: dict[str, list[Slice]] = {}
+    by_tag: dict[str, list[Slice]] = {}
     for (tag, rate), q in zip(rates, benjamini_hochberg(ps), strict=True):
-        found.setdefault(tag, []).append(Slice(rate, q))
-    return found
+        by_tag.setdefault(tag, []).append(Slice(rate, q))
+    return by_tag
 
 
 def _p(own: Mapping[str, Tally], column: Mapping[str, Tally], groups: Groups) -> float:
@@ -126,77 +119,6 @@ def slice_rows(run: RunFile) -> list[dict[str, Any]]:
         for one in each
         for rate, q in [(one.rate, one.q)]
     ]
-
-
-def slice_lines(run: RunFile, labels: Sequence[str], width: int) -> list[str]:
-    """How many of each tag's trials passed, how sure that is, and which of them stand out.
-
-    A line for each tag, in it the columns side by side: in as many blocks as the width takes, numbers never cut.
-    """
-    found = tested_slices(run)
-    if not found:
-        return []
-    by_tag = {tag: {one.rate.variant: one.rate for one in each} for tag, each in found.items()}
-    variants = sorted({variant for rates in by_tag.values() for variant in rates})
-    tags = list(by_tag)[:MOST_SHOWN]
-    several = len(labels) > 1
-    for words in (rate_texts, _without_counts):
-        cells = [
-            _cells(labels[v] if several else "", [by_tag[tag].get(v) for tag in tags], words)
-            for v in variants
-        ]
-        widest = max(columns(cell) for each in cells for cell in each)
-        named = min(max(len(_HEAD), *(columns(safe(t)) for t in tags)), NAME)
-        named = min(named, max(FEWEST, width - widest - 2 - len(_GAP)))
-        room = max(1, (width - named - 2) // (widest + len(_GAP)))
-        if room >= len(variants):
-            break
-    lines: list[str] = []
-    blocks = max(1, MOST_SHOWN // len(tags))
-    for at in range(0, len(cells), room)[:blocks]:
-        heads = (_HEAD if at == 0 else "", *(clip(safe(tag), named) for tag in tags))
-        for i, head in enumerate(heads):
-            row = _GAP.join(each[i] for each in cells[at : at + room])
-            lines.append(f"  {padded(head, named)}{_GAP}{row}".rstrip())
-    left = sum(map(len, by_tag.values())) - sum(
-        v in by_tag[tag] for tag in tags for v in variants[: blocks * room]
-    )
-    if left:
-        lines.append(f"  … and {left:,} more, in --json")
-    return [*lines, *(folded(_worth(found, labels), width, "  "))]
-
-
-def _without_counts(rates: Sequence[Rate]) -> list[str]:
-    wide = max((len(str(rate)) for rate in rates), default=0)
-    return [f"{rate!s:>{wide}} [{rate.reach}]" for rate in rates]
-
-
-def _cells(
-    label: str, rates: Sequence[Rate | None], words: Callable[[Sequence[Rate]], list[str]]
-) -> list[str]:
-    """A column of the table, below what it is called; a dash for a tag that it has no case of."""
-    texts = iter(words([rate for rate in rates if rate is not None]))
-    cells = [label, *("–" if rate is None else next(texts) for rate in rates)]
-    wide = max(map(columns, cells))
-    return [padded(cell, wide) for cell in cells]
-
-
-def _worth(found: Mapping[str, Sequence[Slice]], labels: Sequence[str]) -> str:
-    """How many tags there are, and which of them say more than the extremes of so many do by chance."""
-    several = len(labels) > 1
-    entries = [
-        Entry(
-            f"{clip(safe(tag), NAME)}{f' in {labels[one.rate.variant]}' if several else ''}",
-            str(one.rate),
-            one.rate.share.least,
-            one.q,
-        )
-        for tag, each in found.items()
-        for one in each
-        if one.rate.share
-    ]
-    number = count(len(found), "tag") + (f" × {len(labels)} variants" if several else "")
-    return worth_of_extremes(number, entries)
 
 
 def _tags(trial: MeasuredTrial) -> list[str]:

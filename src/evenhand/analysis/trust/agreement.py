@@ -24,7 +24,7 @@ from evenhand.stats.weighted import Weighted, corrected_by_strata
 from evenhand.store.labels.draw import Draw
 
 
-class Agreement(Record, frozen=True):
+class Agreement(Record, frozen=True, kw_only=True):
     """How far a judge and people agree. All but `verdicts` and `random_p` hold for all items, drawn or not.
 
     Attributes:
@@ -69,6 +69,7 @@ def agreement(
         draws: The run's draws.
     """
     v = verdicts_of(metric.items, people)
+    # Outputs that were likelier to be drawn would count for too much: each label is weighted.
     if v.labels and uneven(draws, metric.metric):
         return _of_strata(metric, people, v, strata_of(draws, metric.metric))
     drawn = v.both_pass + v.excused, v.labels
@@ -117,23 +118,23 @@ def _of_strata(
 ) -> Agreement:
     of_all = case_labels(people, metric.items, strata)
     effects = effects_of(metric.items, of_all, same_trials=True)
-    found, random_p = weights(metric.items, people, strata, effects)
+    whole, random_p = weights(metric.items, people, strata, effects)
     by_variant: dict[int, Weighted] = {}
     labels: dict[int, Sequence[CaseLabel]] = {}
     for variant, own in _by_variant(metric.items, people).items():
-        items = [item for item in metric.items if item.variant == variant]
+        items = metric.of_variant(variant)
         by_variant[variant], _ = weights(items, own, strata)
         labels[variant] = case_labels(own, items, strata)
     return Agreement(
         verdicts=v,
-        tpr=found.tpr,
-        tnr=found.tnr,
-        kappa=found.kappa,
-        ac1=found.ac1,
-        rho2=found.rho2,
-        corrected=corrected_by_strata(found.uniform, v.passed, v.items, effects=effects),
+        tpr=whole.tpr,
+        tnr=whole.tnr,
+        kappa=whole.kappa,
+        ac1=whole.ac1,
+        rho2=whole.rho2,
+        corrected=corrected_by_strata(whole.uniform, v.passed, v.items, effects=effects),
         random_p=random_p,
-        weighted=found,
+        weighted=whole,
         by_variant=by_variant,
         effects=effects,
         labels=labels,

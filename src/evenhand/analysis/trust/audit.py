@@ -32,7 +32,7 @@ class GroupCount(Record, frozen=True):
     items: int
 
 
-class Audit(Record, frozen=True):
+class Audit(Record, frozen=True, kw_only=True):
     """What one audit of a judge came to.
 
     Attributes:
@@ -89,7 +89,7 @@ class Audit(Record, frozen=True):
 
 def not_applicable(name: AuditName, why: str, labels: int = 0) -> Audit:
     """An audit that has no number, and why."""
-    return Audit(name, "not applicable", why, labels=labels, items=labels)
+    return Audit(name=name, result="not applicable", words=why, labels=labels, items=labels)
 
 
 def _finite(value: float | None) -> float | None:

@@ -64,6 +64,7 @@ def corrected(drafts: Mapping[Key, Sequence[Audit]]) -> Audits:
     tested = [
         (key, i) for key, each in drafts.items() for i, one in enumerate(each) if one.p is not None
     ]
+    # All tests of all judges at once: that is what Holm's method has to know.
     p_values = holm([drafts[key][i].p or 0.0 for key, i in tested])
     by_place = dict(zip(tested, p_values, strict=True))
     return {
@@ -82,16 +83,17 @@ def _labelled(run: RunFile, judges: Sequence[JudgeBesidePeople]) -> dict[Key, li
     """The labelled outputs of each judge; of repeats in which it was asked the same question, the first."""
     places = sorted({item.index for one in judges for item in one.people})
     traits: dict[int, OutputTraits] = {}
-    asked: dict[int, dict[Key, str]] = {}
+    digests: dict[int, dict[Key, str]] = {}
     for trial in run.at(places):
         traits[trial.index] = traits_of(trial, run.meta.variants)
-        asked[trial.index] = questions(trial)
+        digests[trial.index] = questions(trial)
     labelled: dict[Key, list[LabelledOutput]] = {}
     for one in judges:
         key = one.metric.metric, one.metric.model
         first: dict[tuple[str, int, str], LabelledOutput] = {}
         for item, people in sorted(one.people.items(), key=lambda each: each[0].index):
-            question = item.case, item.variant, asked[item.index].get(key, str(item.index))
+            question = item.case, item.variant, digests[item.index].get(key, str(item.index))
+            # The same question asked again is no further evidence.
             first.setdefault(question, LabelledOutput(traits[item.index], people, item.passed))
         labelled[key] = list(first.values())
     return labelled

@@ -46,40 +46,7 @@ UNKNOWN_CASES = (
 Status = Literal["fresh", "stale", "missing"]
 
 
-class _Labels(Record, frozen=True):
-    """What corrects a rate.
-
-    Attributes:
-        counts: The judge's verdicts beside people's, and on all outputs.
-        effects: By how much less they say because trials of one case go together; None where that isn't known.
-        weighted: Where labels were weighted, those of a uniform draw that say as much.
-    """
-
-    counts: Verdicts
-    effects: DesignEffects | None
-    weighted: UniformLabels | None = None
-
-    @property
-    def why(self) -> str:
-        """Why they correct nothing; empty where they do."""
-        if self.effects is None:
-            return UNKNOWN_CASES
-        return few_cases(self.effects) if self.effects.too_few else ""
-
-    @property
-    def corrected(self) -> Estimate | None:
-        """The rate that people would have found; None where they correct nothing."""
-        if self.effects is None:
-            return None
-        rate = corrected_rate(self.counts, effects=self.effects)
-        if rate is None or self.weighted is None:
-            return rate
-        return corrected_by_strata(
-            self.weighted, self.counts.passed, self.counts.items, effects=self.effects
-        )
-
-
-class JudgedRate(Record, frozen=True):
+class JudgedRate(Record, frozen=True, kw_only=True):
     """The pass rate of a judged metric in one variant.
 
     Attributes:
@@ -133,12 +100,14 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     Raises:
         UsageError: `calibration.json` is damaged.
     """
+    # Imported runs have verdicts of judges, but no calls.
     if run.by_outcome or not (sum(run.judge_calls()) or "imported" in run.meta.settings):
         return []
     if run.meta.is_judge_check:
         return []
-    kept, draws = read_calibration(place_of(run.meta)), run.draws()
-    judged = judgements(run, verdicts_only=not (kept or draws))
+    known, draws = read_calibration(place_of(run.meta)), run.draws()
+    # Digests take as long again, and are only held against a calibration.
+    judged = judgements(run, verdicts_only=not (known or draws))
     own = (
         {(judge.metric, judge.model): judge for judge in calibrations(run, judged)} if draws else {}
     )
@@ -146,7 +115,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     rates: list[JudgedRate] = []
     for key, metric in judged.metrics.items():
         judge = own.get(key)
-        file = kept.get(key)
+        file = known.get(key)
         if judge is not None and judge.verdicts.labels:
             own_rates = _rates(
                 run.meta,
@@ -167,9 +136,11 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             labels = _of_file(place, metric, file, same)
             votes = {index: one.votes for index, one in same.items() if one.votes is not None}
             weighted = any(one.weighted is not None for one in labels.values())
+            # Votes were counted label by label, without weights: they go with uniform draws only.
             by_votes = bool(labels and votes) and not weighted
             if file.jury is not None and file.jury.better and by_votes:
-                labels |= _of_votes(place, run, metric, file, same)
+                passes = weighted_verdicts(run, metric, file.jury)
+                labels |= _of_file(place, metric, file, same, passes)
             else:
                 votes = {}
             status = "stale" if changed else "fresh"
@@ -187,7 +158,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
             rates += _with_means(of_file, _means_of_file(place, metric, file, same))
         else:
-            rates += _rates(run.meta, metric, {}, None, "missing", _other_judge(metric, kept))
+            rates += _rates(run.meta, metric, {}, None, "missing", _other_judge(metric, known))
     return rates
 
 
@@ -217,11 +188,44 @@ def judged_rows(run: RunFile) -> list[dict[str, Any]]:
     ]
 
 
+class _Labels(Record, frozen=True):
+    """What corrects a rate.
+
+    Attributes:
+        counts: The judge's verdicts beside people's, and on all outputs.
+        effects: By how much less they say because trials of one case go together; None where that isn't known.
+        weighted: Where labels were weighted, those of a uniform draw that say as much.
+    """
+
+    counts: Verdicts
+    effects: DesignEffects | None
+    weighted: UniformLabels | None = None
+
+    @property
+    def why(self) -> str:
+        """Why they correct nothing; empty where they do."""
+        if self.effects is None:
+            return UNKNOWN_CASES
+        return few_cases(self.effects) if self.effects.too_few else ""
+
+    @property
+    def corrected(self) -> Estimate | None:
+        """The rate that people would have found; None where they correct nothing."""
+        if self.effects is None:
+            return None
+        rate = corrected_rate(self.counts, effects=self.effects)
+        if rate is None or self.weighted is None:
+            return rate
+        return corrected_by_strata(
+            self.weighted, self.counts.passed, self.counts.items, effects=self.effects
+        )
+
+
 def _other_judge(
-    metric: JudgedMetric, kept: Mapping[tuple[str, str], KeptJudge]
+    metric: JudgedMetric, known: Mapping[tuple[str, str], KeptJudge]
 ) -> tuple[str, ...]:
     """Another judge was calibrated under this metric."""
-    return ("judge model",) if any(name == metric.metric for name, _ in kept) else ()
+    return ("judge model",) if any(name == metric.metric for name, _ in known) else ()
 
 
 def _same_variants(
@@ -232,10 +236,11 @@ def _same_variants(
     Where several are, the one of the same name.
     """
     same: dict[int, KeptVariant] = {}
-    for index in sorted({item.variant for item in metric.items}):
+    for index in metric.variants:
         names, system = meta.variants[index], judged.parts.system_of(index)
         alike = [one for one in judge.variants if one.system == system]
         named = [o for o in alike if (o.prompt, o.model) == (names.prompt, names.model)]
+        # Two variants that are the same system, under other names: neither is the one that was labelled.
         if one := named or (alike if len(alike) == 1 else []):
             same[index] = one[0]
     return same
@@ -248,7 +253,7 @@ def _own_labels(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, _Lab
     labels: dict[int, _Labels] = {}
     for variant, counts in judge.by_variant.items():
         of_variant = judge.labelled.get(variant, ())
-        effects = effects_of(_of_variant(metric, variant), of_variant, same_trials=True)
+        effects = effects_of(metric.of_variant(variant), of_variant, same_trials=True)
         weighted = judge.weighted_by_variant.get(variant)
         labels[variant] = _Labels(counts, effects, weighted and weighted.uniform)
     return labels
@@ -268,46 +273,36 @@ def _why_of_file(judge: KeptJudge) -> str:
 
 
 def _of_file(
-    place: Path, metric: JudgedMetric, judge: KeptJudge, same: Mapping[int, KeptVariant]
+    place: Path,
+    metric: JudgedMetric,
+    judge: KeptJudge,
+    same: Mapping[int, KeptVariant],
+    passes: Mapping[Item, bool] | None = None,
 ) -> dict[int, _Labels]:
-    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant."""
+    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant.
+
+    Args:
+        place: The calibration's file, for messages.
+        metric: The run's verdicts.
+        judge: What the file says of the judge.
+        same: The variants of the file, by those of the run that are the same.
+        passes: A jury's weighted votes, which count in place of its verdicts; None for those.
+    """
     if judge.corrected is None:
         return {}
     labels: dict[int, _Labels] = {}
     for index, one in same.items():
-        items = _of_variant(metric, index)
-        counts = Verdicts(*one.cells, sum(item.passed for item in items), len(items))
-        weighted = one.weighted and one.weighted.labels()
-        repeated = _maybe_repeated(one, items, metric.errors[index])
-        effects = _effects(place, judge, items, one.labelled, one.cells, repeated=repeated)
-        labels[index] = _Labels(counts, effects, weighted)
-    return labels
-
-
-def _of_votes(
-    place: Path,
-    run: RunFile,
-    metric: JudgedMetric,
-    judge: KeptJudge,
-    same: Mapping[int, KeptVariant],
-) -> dict[int, _Labels]:
-    """What was counted of a jury's weighted votes, variant by variant; empty where there is no jury."""
-    if judge.jury is None:
-        return {}
-    passes = weighted_verdicts(run, metric, judge.jury)
-    labels: dict[int, _Labels] = {}
-    for index, one in same.items():
-        if one.votes is None:
+        items = metric.of_variant(index)
+        counted, weighted = one, one.weighted and one.weighted.labels()
+        if passes is not None:
+            items = [replace(item, passed=passes.get(item, item.passed)) for item in items]
+            counted, weighted = one.votes, None
+        if counted is None:
             continue
-        items = [
-            replace(item, passed=passes.get(item, item.passed))
-            for item in _of_variant(metric, index)
-        ]
-        cells = one.votes.cells
-        counts = Verdicts(*cells, sum(item.passed for item in items), len(items))
+        counts = Verdicts(*counted.cells, sum(item.passed for item in items), len(items))
         repeated = _maybe_repeated(one, items, metric.errors[index])
-        effects = _effects(place, judge, items, one.votes.labelled, cells, repeated=repeated)
-        labels[index] = _Labels(counts, effects)
+        effects = _effects(place, judge, items, counted.labelled, counted.cells, repeated=repeated)
+        labels[index] = _Labels(counts, effects, weighted)
     return labels
 
 
@@ -360,7 +355,7 @@ def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, Judge
     return {
         variant: JudgedMean(
             scores.scale,
-            raw_mean(_of_variant(metric, variant), scores.scale),
+            raw_mean(metric.of_variant(variant), scores.scale),
             one.corrected,
             one.paired.labels,
         )
@@ -377,7 +372,7 @@ def _means_of_file(
     scale = judge.scores.scale
     means: dict[int, JudgedMean] = {}
     for index, one in same.items():
-        items = _of_variant(metric, index)
+        items = metric.of_variant(index)
         if one.scores is None or all(item.score is None for item in items):
             continue
         try:
@@ -389,10 +384,6 @@ def _means_of_file(
         corrected = None if unknown else later_mean(one.scores.paired(), items, scale, labels)
         means[index] = JudgedMean(scale, raw_mean(items, scale), corrected, one.scores.labels)
     return means
-
-
-def _of_variant(metric: JudgedMetric, variant: int) -> list[Item]:
-    return [item for item in metric.items if item.variant == variant]
 
 
 def _with_means(rates: Sequence[JudgedRate], means: Mapping[int, JudgedMean]) -> list[JudgedRate]:
@@ -411,8 +402,8 @@ def _rates(
 ) -> list[JudgedRate]:
     """The rates of all variants; `why` nothing is corrected where a variant has no labels of its own that say so."""
     rates: list[JudgedRate] = []
-    for variant in sorted({item.variant for item in metric.items}):
-        items = [item for item in metric.items if item.variant == variant]
+    for variant in metric.variants:
+        items = metric.of_variant(variant)
         own = labels.get(variant)
         rates.append(
             JudgedRate(

@@ -75,7 +75,7 @@ NO_PEOPLE = (
 )
 
 
-class JudgeCalibration(Record, frozen=True):
+class JudgeCalibration(Record, frozen=True, kw_only=True):
     """One judge under one metric, beside people.
 
     Attributes:
@@ -238,7 +238,7 @@ class JudgeCalibration(Record, frozen=True):
         }
 
 
-class Calibration(Record, frozen=True):
+class Calibration(Record, frozen=True, kw_only=True):
     """The judges of a run beside people.
 
     Attributes:
@@ -305,12 +305,12 @@ def calibrate(run: RunFile) -> Calibration:
         for judge in judges
     ]
     return Calibration(
-        run.meta.id,
-        run.meta.variants,
-        tuple(_with_votes(run, judged, one) for one in judges),
-        time.time(),
-        audits(run, beside_people),
-        tuple(ranking_calibrations(run, judged)),
+        run=run.meta.id,
+        variants=run.meta.variants,
+        judges=tuple(_with_votes(run, judged, one) for one in judges),
+        made_at=time.time(),
+        audits=audits(run, beside_people),
+        rankings=tuple(ranking_calibrations(run, judged)),
     )
 
 
@@ -350,6 +350,7 @@ def _calibrated(
     counted = _counted(metric, draws, of_items)
     agrees = agreement(metric, counted, draws)
     verdicts, tpr, tnr, random_p = agrees.verdicts, agrees.tpr, agrees.tnr, agrees.random_p
+    # The correction divides by TPR + TNR − 1: at 0 or below there is none.
     worse = tpr is not None and tnr is not None and tpr.value + tnr.value <= 1
     not_random = random_p is not None and random_p < UNLIKELY
     corrected = None if worse or not_random else agrees.corrected
@@ -388,10 +389,7 @@ def _calibrated(
         weighted=agrees.weighted,
         weighted_by_variant=agrees.by_variant,
         shared=any(len(each) > 1 for each in of_items.values()),
-        systems={
-            index: judged.parts.system_of(index)
-            for index in sorted({item.variant for item in metric.items})
-        },
+        systems={index: judged.parts.system_of(index) for index in metric.variants},
         errors=metric.errors.total(),
         seen=evidence_of(metric, judged),
         repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
@@ -444,16 +442,17 @@ def _counted(
 
 
 def _majority(labels: Mapping[str, MetricLabel]) -> bool | None:
+    # An even split is no verdict of people's: the output is left out.
     passes = sum(label.verdict == "pass" for label in labels.values())
     return None if passes * 2 == len(labels) else passes * 2 > len(labels)
 
 
 def _by_variant(metric: JudgedMetric, people: Mapping[Item, bool]) -> dict[int, Verdicts]:
-    counts: dict[int, Verdicts] = {}
-    for variant in sorted({item.variant for item in metric.items}):
-        items = [item for item in metric.items if item.variant == variant]
-        counts[variant] = verdicts_of(items, {i: people[i] for i in items if i in people})
-    return counts
+    items = {variant: metric.of_variant(variant) for variant in metric.variants}
+    return {
+        variant: verdicts_of(own, {item: people[item] for item in own if item in people})
+        for variant, own in items.items()
+    }
 
 
 def _trust(
@@ -486,5 +485,6 @@ def _trust(
         return "usable", misses
     if corrected is None:
         return "usable with labels", misses
+    # The farther end: what the judge's own number may be off by at worst.
     off = max(raw.value - corrected.low, corrected.high - raw.value)
     return "usable with labels", f"{misses}; its own pass rate may be off by {off * 100:.0f} points"

@@ -154,6 +154,7 @@ def kept_beside(source: str) -> Path:
     path = Path(source) if source else Path.cwd()
     if path.suffix == ".py":
         return project_folder(path.parent) / NAME
+    # A folder that is gone by now has no suffix as a rule; a config has one.
     return (path if path.is_dir() or not path.suffix else path.parent) / NAME
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from msgspec import field
 
@@ -41,7 +41,7 @@ Key = tuple[str, str]
 """A metric and a judge."""
 
 
-class CanaryAnswers(MutableRecord):
+class CanaryAnswers(MutableRecord, kw_only=True):
     """What one judge said of the canaries of one metric.
 
     Attributes:
@@ -86,11 +86,11 @@ class CanaryAnswers(MutableRecord):
     @property
     def rate(self) -> Estimate | None:
         """The share of canaries that it is right on, with its exact 95 % interval; None for none."""
-        asked = len(self.right)
-        if not asked:
+        n = len(self.right)
+        if not n:
             return None
         correct = sum(self.right.values())
-        return Estimate(correct / asked, *clopper_pearson(correct, asked))
+        return Estimate(correct / n, *clopper_pearson(correct, n))
 
     def row(self) -> dict[str, Any]:
         """The judge's answers in the keys of `evenhand.canary/1`."""
@@ -108,7 +108,7 @@ class CanaryAnswers(MutableRecord):
         }
 
 
-class CanaryCheck(Record, frozen=True):
+class CanaryCheck(Record, frozen=True, kw_only=True):
     """One time that judges were asked about canaries.
 
     Attributes:
@@ -132,7 +132,7 @@ class CanaryCheck(Record, frozen=True):
     cost_usd: float | None
 
 
-class Drift(Record, frozen=True):
+class Drift(Record, frozen=True, kw_only=True):
     """How a judge's answers differ from those of the first check of the same canaries.
 
     Attributes:
@@ -167,6 +167,7 @@ class Drift(Record, frozen=True):
     @property
     def fewest(self) -> int:
         """With fewer canaries not even a judge that is wrong on all of them would be shown to have drifted."""
+        # If all of n are wrong now, McNemar's exact p is 2 / 2ⁿ.
         return math.floor(1 - math.log2(self.level)) + 1
 
     @property
@@ -205,6 +206,7 @@ class Drift(Record, frozen=True):
         Returns:
             None where one of them is not known, or they have too few cases in common.
         """
+        # Rates over other cases differ whoever changed: only what both have is compared.
         if not self.same_cases:
             differences = [(after - before,) for before, after in self.common]
             if len(differences) < CASES_NEEDED:
@@ -229,6 +231,7 @@ class Drift(Record, frozen=True):
         rate = self.pass_rate
         if rate is None:
             return False
+        # The interval is one of 95 %; this check has only a part of the 5 % that all share.
         wider = z_of(1 - self.level) / z_of()
         return (
             not rate.value - wider * (rate.value - rate.low)
@@ -346,12 +349,13 @@ def canary_check(run: RunFile) -> CanaryCheck:
     Raises:
         StoreError: The run cannot be read.
     """
-    record = cast("Mapping[str, Any]", run.meta.config["canaries"])
+    record: Mapping[str, Any] = run.meta.config["canaries"]
     answers: dict[Key, CanaryAnswers] = {}
-    for row in cast("list[dict[str, Any]]", record["judges"]):
+    for row in record["judges"]:
         key = row["metric"], row["model"]
         answers[key] = CanaryAnswers(
-            *key,
+            metric=key[0],
+            model=key[1],
             left_out=row["left_out"],
             passed=row["passed"],
             judged=row["judged"],
@@ -410,7 +414,9 @@ def canaries_of(run: RunFile) -> CanaryReport | None:
     """
     if not isinstance(run.meta.settings.get(WITH_CANARIES), Mapping):
         return None
+    # By name is by time, as ids begin with it.
     files = sorted(run.path.parent.glob(f"*{run.path.suffix}"))
+    # Ids begin with their time: the check of a run comes right after it.
     later = (path for path in files if path.stem > run.path.stem)
     for check in finished_checks(islice(later, LOOKED_AT)):
         if check.run == run.meta.id:

@@ -10,10 +10,10 @@ from evenhand.analysis.trust.judgements.judged import (
     JudgedMetric,
     instrument_of,
     judge_of,
+    members_of,
     metric_of,
 )
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.wording.words import count, interval, percent
@@ -42,9 +42,10 @@ def questions(trial: TrialResult) -> dict[Key, str]:
     for outcome in trial.outcomes:
         model = judge_of(outcome)
         if model:
+            # Only where a judge was asked: encoding outputs takes time.
             output = output or digest(encode(trial.output))
-            asked = outcome.rests_on[0][0] if outcome.rests_on else ""
-            part = [outcome.name, instrument_of(outcome), asked, output]
+            call = outcome.rests_on[0][0] if outcome.rests_on else ""
+            part = [outcome.name, instrument_of(outcome), call, output]
             parts.setdefault((metric_of(outcome), model), []).append(part)
     return {key: digest(encode(part)) for key, part in parts.items()}
 
@@ -68,7 +69,9 @@ def order_audits(metric: JudgedMetric) -> tuple[Audit, Audit]:
         return not_applicable("orders", why), not_applicable("position", why)
     share = Estimate(consistent / pairs, *clopper_pearson(consistent, pairs))
     words = f"the same preference in both orders for {_share(share)} of {count(pairs, 'pair')}"
-    same = Audit("orders", "measured", words, "share", share, items=pairs)
+    same = Audit(
+        name="orders", result="measured", words=words, measure="share", estimate=share, items=pairs
+    )
     return same, _position(orders["first"], orders["second"])
 
 
@@ -80,7 +83,15 @@ def _position(first: int, second: int) -> Audit:
         )
     share = Estimate(first / n, *clopper_pearson(first, n))
     words = f"where the place decides, {_share(share)} of {count(n, 'pair')} go to the first text"
-    return Audit("position", "not shown", words, "share", share, p=mcnemar(first, second), items=n)
+    return Audit(
+        name="position",
+        result="not shown",
+        words=words,
+        measure="share",
+        estimate=share,
+        p=mcnemar(first, second),
+        items=n,
+    )
 
 
 def _votes(run: RunFile, metrics: Mapping[Key, JudgedMetric]) -> dict[Key, Votes]:
@@ -94,10 +105,11 @@ def _votes(run: RunFile, metrics: Mapping[Key, JudgedMetric]) -> dict[Key, Votes
             passed = verdicts.get(key, {}).get(trial.index)
             if passed is None:
                 continue
+            # The variants of a run may ask the same: repeats are those of one.
             question_here = f"{trial.variant} {question}"
             members = _members(trial, key)
-            for member, said in members or [("", passed)]:
-                votes[key][trial.case, question_here, member].append(said)
+            for member, verdict in members or [("", passed)]:
+                votes[key][trial.case, question_here, member].append(verdict)
     return votes
 
 
@@ -112,48 +124,51 @@ def _asked_again(run: RunFile, metrics: Mapping[Key, JudgedMetric]) -> Iterable[
 
 def _members(trial: TrialResult, key: Key) -> list[tuple[str, bool]]:
     """The verdicts of the members that are in a trial's jury more than once, by their names."""
-    said: list[tuple[str, bool]] = []
+    verdicts: list[tuple[str, bool]] = []
     for place, outcome in enumerate(trial.outcomes):
         if (metric_of(outcome), judge_of(outcome)) == key:
             members = _verdicts_of_members(outcome)
             often = Counter(name for name, _ in members)
-            said += [(f"{place} {name}", passed) for name, passed in members if often[name] > 1]
-    return said
+            verdicts += [(f"{place} {name}", passed) for name, passed in members if often[name] > 1]
+    return verdicts
 
 
 def _verdicts_of_members(outcome: Outcome) -> list[tuple[str, bool]]:
-    members = outcome.metadata.get("jury")
-    if not is_array(members):
-        return []
-    rows = [member for member in members if is_mapping(member)]
     return [
         (str(row.get("judge", "")), passed)
-        for row in rows
+        for row in members_of(outcome)
         if isinstance(passed := row.get("passed"), bool)
     ]
 
 
 def _repeats(votes: Votes) -> Audit:
     by_case: defaultdict[str, list[float]] = defaultdict(list)
-    for (case, *_), said in votes.items():
-        if len(said) > 1:
-            by_case[case].append(_agreement(said))
+    for (case, *_), verdicts in votes.items():
+        if len(verdicts) > 1:
+            by_case[case].append(_agreement(verdicts))
     again = [share for shares in by_case.values() for share in shares]
-    found = mean_on_scale([(sum(s), len(s)) for s in by_case.values()], (0.0, 1.0))
-    if found is None:
+    mean = mean_on_scale([(sum(s), len(s)) for s in by_case.values()], (0.0, 1.0))
+    if mean is None:
         return not_applicable("repeats", "it was not asked the same question twice")
-    share = Estimate(*found)
+    share = Estimate(*mean)
     both = sum(one < 1 for one in again)
     words = (
         f"the same verdict for {_share(share)} of pairs of answers to the same question; "
         f"{both:,} of {count(len(again), 'question')} asked more than once got both verdicts"
     )
-    return Audit("repeats", "measured", words, "share", share, items=len(again))
+    return Audit(
+        name="repeats",
+        result="measured",
+        words=words,
+        measure="share",
+        estimate=share,
+        items=len(again),
+    )
 
 
-def _agreement(said: Sequence[bool]) -> float:
+def _agreement(verdicts: Sequence[bool]) -> float:
     """The share of pairs of verdicts that are the same."""
-    n, passed = len(said), sum(said)
+    n, passed = len(verdicts), sum(verdicts)
     return 1 - 2 * passed * (n - passed) / (n * (n - 1))
 
 

@@ -54,6 +54,7 @@ def _misses(run: RunFile, required: Requirement, rate: JudgedRate) -> Iterator[C
         if rate.mean is not None:
             number = rate.mean.corrected
         missed = number is not None and not bound.keeps(number.value)
+    # What people would pass is bounded from above: only `at_least` can be missed, and 1 always is.
     elif required.metric == PASSED and bound.at_most is None and bound.at_least != 1:
         missed = number is not None and not bound.keeps(number.value) and _bounds_passes(run, rate)
     else:

@@ -159,8 +159,9 @@ def _compared(name: AuditName, groups: _Groups, labelled: Sequence[LabelledOutpu
     counts = _counts(groups, labelled)
     strata = [_stratum(groups, counts, people) for people in ("pass", "fail")]
     first, second = (sum(s.of_first for s in strata), sum(s.of_second for s in strata))
-    found = common_odds_ratio(strata)
-    if found is None or found.least_p > SIGNIFICANT:
+    ratio = common_odds_ratio(strata)
+    # Even the most one-sided table with these margins would not be significant.
+    if ratio is None or ratio.least_p > SIGNIFICANT:
         wrong = sum(one.people is not one.judge for one in labelled)
         return not_applicable(
             name,
@@ -169,12 +170,12 @@ def _compared(name: AuditName, groups: _Groups, labelled: Sequence[LabelledOutpu
             first + second,
         )
     return Audit(
-        name,
-        "not shown",
-        _words(found, groups, strata),
-        "odds ratio",
-        Estimate(found.value, found.low, found.high),
-        p=found.p,
+        name=name,
+        result="not shown",
+        words=_words(ratio, groups, strata),
+        measure="odds ratio",
+        estimate=Estimate(ratio.value, ratio.low, ratio.high),
+        p=ratio.p,
         labels=first + second,
         items=first + second,
         counts=tuple(counts.values()),
@@ -195,7 +196,7 @@ def _counts(groups: _Groups, labelled: Sequence[LabelledOutput]) -> Mapping[_Cel
         if in_first is not None:
             group = groups.first if in_first else groups.second
             cells[group, "pass" if one.people else "fail"].append(one.judge)
-    return {cell: GroupCount(*cell, sum(said), len(said)) for cell, said in cells.items()}
+    return {cell: GroupCount(*cell, sum(passes), len(passes)) for cell, passes in cells.items()}
 
 
 def _stratum(
@@ -205,10 +206,11 @@ def _stratum(
     return Stratum(first.passed, first.items, second.passed, second.items)
 
 
-def _words(found: OddsRatio, groups: _Groups, strata: Sequence[Stratum]) -> str:
+def _words(ratio: OddsRatio, groups: _Groups, strata: Sequence[Stratum]) -> str:
     """The odds ratio and the counts in words, the group with the higher odds first."""
     first, second = groups.first_words, groups.second_words
-    value, low, high = found.value, found.low, found.high
+    value, low, high = ratio.value, ratio.low, ratio.high
+    # A multiple below 1 is hard to read: said of the other group, it is above.
     if value < 1:
         first, second = second, first
         value, low, high = _inverse(value), _inverse(high), _inverse(low)

@@ -11,10 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenhand.analysis.trust.agreement import share_of
-from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, judge_of, metric_of
+from evenhand.analysis.trust.judgements.judged import (
+    Item,
+    JudgedMetric,
+    judge_of,
+    members_of,
+    metric_of,
+    verdicts_beside,
+)
 from evenhand.analysis.trust.labelled_cases import case_labels, rows_of
 from evenhand.core.encoding import digest
-from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome
 from evenhand.stats.correction import Estimate, Verdicts
@@ -46,7 +52,7 @@ class Member(Record, frozen=True):
     agrees: Estimate | None
 
 
-class JuryWeights(Record, frozen=True):
+class JuryWeights(Record, frozen=True, kw_only=True):
     """What the votes of a jury are worth, and whether weighting them pays.
 
     Attributes:
@@ -128,6 +134,12 @@ def jury_weights(
     low, high = differences.interval()
     variants = sorted({item.variant for item in judged})
     by_votes = dict(zip(judged, weighted, strict=True))
+    by_variant = {
+        variant: [
+            (people[item], vote) for item, vote in by_votes.items() if item.variant == variant
+        ]
+        for variant in variants
+    }
     return JuryWeights(
         labels=len(judged),
         intercept=weights.intercept,
@@ -141,14 +153,8 @@ def jury_weights(
         p=p,
         word=verdict(differences, p),
         by_variant={
-            variant: _beside_people(
-                [
-                    (ok, vote)
-                    for item, ok, vote in zip(judged, passes, weighted, strict=True)
-                    if item.variant == variant
-                ]
-            )
-            for variant in variants
+            variant: verdicts_beside(pairs, [vote for _, vote in pairs])
+            for variant, pairs in by_variant.items()
         },
         labelled={
             variant: case_labels(
@@ -156,18 +162,6 @@ def jury_weights(
             )
             for variant in variants
         },
-    )
-
-
-def _beside_people(pairs: Sequence[tuple[bool, bool]]) -> Verdicts:
-    """Counts of people's verdicts, the first of each pair, beside those of the weighted votes."""
-    return Verdicts(
-        pairs.count((True, True)),
-        pairs.count((True, False)),
-        pairs.count((False, True)),
-        pairs.count((False, False)),
-        sum(vote for _, vote in pairs),
-        len(pairs),
     )
 
 
@@ -213,11 +207,7 @@ def votes_in(outcome: Outcome) -> list[tuple[str, bool | None]]:
 
     A score without a verdict of its own passes where the expectation's bounds would let it.
     """
-    members = outcome.metadata.get("jury")
-    if not is_array(members):
-        return []
-    rows = [row for row in members if is_mapping(row)]
-    return [(str(row.get("judge") or ""), _vote(row, outcome)) for row in rows]
+    return [(str(row.get("judge") or ""), _vote(row, outcome)) for row in members_of(outcome)]
 
 
 def _vote(row: Mapping[str, object], outcome: Outcome) -> bool | None:
@@ -247,6 +237,7 @@ def turned(votes: Sequence[Sequence[float]], verdicts: Sequence[bool]) -> list[l
 
 def folds_of(cases: Sequence[str]) -> list[int]:
     """For each output the number of its fold, from 0. All outputs of a case are in one."""
+    # By digest: folds don't hang on the order of the dataset, and are the same each time.
     order = sorted(set(cases), key=digest)
     places = {case: i % FOLDS for i, case in enumerate(order)}
     return [places[case] for case in cases]

@@ -110,6 +110,7 @@ def scores_from(rows: Sequence[str], labels: int) -> list[ScoreLabel]:
     for row in rows:
         case, *numbers = row.split(" ")
         people, judge, weight = map(float, numbers)
+        # The file may have been edited: NaN would spoil every number silently.
         if not (0 < weight <= 1e9 and isfinite(people) and isfinite(judge)):
             raise ValueError(row)
         scores.append(ScoreLabel(case, people, judge, weight))
@@ -135,6 +136,7 @@ def labels_from(rows: Sequence[str], cells: tuple[int, int, int, int]) -> list[C
         if not 0 < label.weight <= 1e9:
             raise ValueError(row)
         labels.append(label)
+    # Rows that were lost in a merge of the file show here.
     counts = Counter((one.people, one.judge) for one in labels)
     if cells != tuple(counts[a, b] for a in (True, False) for b in (True, False)):
         raise ValueError(str(cells))

@@ -65,7 +65,7 @@ class JudgeWorth(Record, frozen=True):
         return self.cases is not None and self.judged is not None and self.cases < self.judged
 
 
-class Pilot(Record, frozen=True):
+class Pilot(Record, frozen=True, kw_only=True):
     """What is known before a run is planned.
 
     Attributes:
@@ -161,11 +161,12 @@ def _of_two(first: _Column, second: _Column, cases: Sequence[str], groups: Group
         doi:10.1214/aoms/1177730196): it has no bias, and less variance than one pair of each case.
     """
     pairs = [(case, _disagree(first[case], second[case])) for case in cases]
-    found = mean_on_scale(((fmean(each), 1) for each in together(pairs, groups)), SHARES)
-    if found is None:
+    mean = mean_on_scale(((fmean(each), 1) for each in together(pairs, groups)), SHARES)
+    if mean is None:
         return _Likeness()
-    differing, low, high = found
+    differing, low, high = mean
     one, two = (fmean(_mean(column[case]) for case in cases) for column in (first, second))
+    # The more they disagree, the less they correlate: the ends change places.
     alike, least, most = (correlation(one, two, share) for share in (differing, high, low))
     ends = None if least is None or most is None else (least, most)
     return _Likeness(differing, alike, ends)
@@ -180,12 +181,10 @@ def _of_one(columns: Sequence[_Column], rate: float, groups: Groups) -> _Likenes
         if len(tries) > 1
     ]
     # Of two repeats that differ, two times the variance is 1; of more it is less, so a half is no end.
-    found = mean_on_scale(((fmean(each), 1) for each in together(pairs, groups)), SHARES)
-    if found is None:
+    mean = mean_on_scale(((fmean(each), 1) for each in together(pairs, groups)), SHARES)
+    if mean is None:
         return _Likeness()
-    alike, least, most = (
-        correlation(rate, rate, share) for share in (found[0], found[2], found[1])
-    )
+    alike, least, most = (correlation(rate, rate, share) for share in (mean[0], mean[2], mean[1]))
     return _Likeness(None, alike, None if least is None or most is None else (least, most))
 
 
@@ -263,6 +262,7 @@ class Power(Record, frozen=True):
     def _change(self, to: float, alike: float | None) -> Change:
         differing = self._share(self.difference, to, alike)
         cases = cases_needed_exact(self.difference, differing) * self.pilot.effect
+        # Without the residue of a float, 100.0000000001 cases would be 101.
         return Change(to, differing, math.ceil(cases - 1e-9))
 
     def _share(self, difference: float, to: float, alike: float | None = None) -> float:
@@ -282,6 +282,7 @@ class Power(Record, frozen=True):
         low, high = 0.0, max(pilot.rate, 1 - pilot.rate)
         if self._chance(high) < POWER:
             return None
+        # A bisection: 20 halvings are finer than a millionth of a point.
         for _ in range(20):
             middle = (low + high) / 2
             low, high = (low, middle) if self._chance(middle) >= POWER else (middle, high)
@@ -291,6 +292,7 @@ class Power(Record, frozen=True):
         """How likely the pilot's cases and repeats are to show a difference, in the direction in which that is less."""
         pilot = self.pilot
         rates = (pilot.rate - difference, pilot.rate + difference)
+        # A rounding error may put the only possible rate just beyond 0 or 1.
         shares = [self._share(difference, to) for to in rates if -1e-9 <= to <= 1 + 1e-9]
         return min(
             chance_to_show(
@@ -307,6 +309,7 @@ class Power(Record, frozen=True):
         whole = differing - difference**2
         if within is None or whole <= 0:
             return 1.0
+        # By chance the repeats of a case may vary more than cases do: no variance is below 0.
         between = max(0.0, whole - 2 * within)
         return (between + (whole - between) / repeats) / whole
 
@@ -392,26 +395,26 @@ class Power(Record, frozen=True):
 
     def _label_line(self, judge: JudgeWorth) -> str:
         name = f"{safe(judge.metric)}: " if judge.metric else ""
-        wanted = f"±{self.half_width * 100:g} points"
+        size = f"±{self.half_width * 100:g} points"
         labels, alone = self.labels(judge)
         if labels is None and judge.repeated:
             return (
-                f"{name}not even a label for each of {count(judge.cases or 0, 'judged case')} brings {wanted}: "
+                f"{name}not even a label for each of {count(judge.cases or 0, 'judged case')} brings {size}: "
                 "judge more cases"
             )
         if labels is None:
             return (
-                f"{name}not even a label for each of {count(judge.judged or 0, 'judged output')} brings {wanted}: "
+                f"{name}not even a label for each of {count(judge.judged or 0, 'judged output')} brings {size}: "
                 "judge more outputs"
             )
         each = ", each of another case," if judge.repeated else ""
         if judge.rho2 is None:
             return (
-                f"{name}{count(labels, 'label')}{each} bring {wanted}, fewer if the judge is good; "
+                f"{name}{count(labels, 'label')}{each} bring {size}, fewer if the judge is good; "
                 "30 labels tell how good it is"
             )
         return (
-            f"{name}{count(labels, 'label')}{each} bring {wanted} with this judge (ρ² {judge.rho2:.2f}), "
+            f"{name}{count(labels, 'label')}{each} bring {size} with this judge (ρ² {judge.rho2:.2f}), "
             f"{alone:,} without it"
         )
 

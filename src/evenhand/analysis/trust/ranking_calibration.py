@@ -65,7 +65,7 @@ class RankingTrust(Record, frozen=True):
     random_p: float | None
 
 
-class RankingCalibration(Record, frozen=True):
+class RankingCalibration(Record, frozen=True, kw_only=True):
     """The judge of a ranking beside people.
 
     Attributes:
@@ -166,7 +166,7 @@ def ranking_calibrations(run: RunFile, judged: Judgements) -> list[RankingCalibr
 def judge_of_pairs(run: RunFile, pairs: ComparedPairs) -> JudgedMetric:
     """The judge of a ranking, with what it was asked, for what its calibration holds for."""
     evals = {run.meta.variants[variant].eval for variant in pairs.variants}
-    judge = JudgedMetric(pairs.name, pairs.model)
+    judge = JudgedMetric(metric=pairs.name, model=pairs.model)
     judge.instruments, judge.criteria, judge.evals = pairs.instruments, pairs.criteria, evals
     return judge
 
@@ -194,6 +194,7 @@ def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTru
     )
     if same <= opposite:
         return RankingTrust("do not use", f"no better than chance: {misses}", raw, None, random_p)
+    # Ties count half, as in a sign test, so that the share is 0.5 by chance.
     low, _ = wilson((decided + same - opposite) / 2, decided)
     if low <= 0.5:
         why = f"not shown to be better than chance: {misses}"
@@ -229,9 +230,11 @@ def labels_of(answers: Sequence[str], variants: Sequence[int]) -> list[LabelledP
     for text in answers:
         case, one, two, answer, wins, losses = text.split(" ")
         first, second = variants[int(one)], variants[int(two)]
+        # Python would take −1 for the last variant.
         if answer not in ("first", "second", "tie") or first == second or int(one) < 0:
             raise ValueError(text)
         shares = float(wins), float(losses)
+        # They were written with six digits: thirds don't add up to 1.
         if not (min(shares) >= 0 and sum(shares) <= 1.001):
             raise ValueError(text)
         labels.append(
@@ -246,6 +249,7 @@ def _text_of(label: LabelledPair, order: Sequence[int]) -> str:
     people, judge = label
     first, second = order.index(people.first), order.index(people.second)
     wins, losses = judge.wins, judge.losses
+    # The judge's pair is in the order of the variants, people's in the order that was shown.
     if judge.one != people.first:
         wins, losses = losses, wins
     return f"{case_of(people.cluster)} {first} {second} {people.answer} {wins:g} {losses:g}"
@@ -261,16 +265,16 @@ def _calibrated(
     run: RunFile, pairs: ComparedPairs, judged: Judgements, rule: str
 ) -> RankingCalibration:
     labels, judge = ranking_labels(run, pairs), judge_of_pairs(run, pairs)
-    said = [(_peoples_side(label), _judges_side(label)) for label in labels.pairs]
+    sides = [(_peoples_side(label), _judges_side(label)) for label in labels.pairs]
     return RankingCalibration(
         name=pairs.name,
         model=pairs.model,
         pairs=len(pairs.judged),
         labels=labels,
         trust=trust_in(pairs, labels.pairs),
-        agreement=rate_of(sum(a == b for a, b in said), len(said)),
-        kappa=kappa(said),
-        ac1=ac1(said),
+        agreement=rate_of(sum(a == b for a, b in sides), len(sides)),
+        kappa=kappa(sides),
+        ac1=ac1(sides),
         rho2=replaced_share([(_peoples_side(one), _judges_share(one)) for one in labels.pairs]),
         bound=bound_to(judge, judged, rule),
         systems={variant: judged.parts.system_of(variant) for variant in sorted(pairs.variants)},

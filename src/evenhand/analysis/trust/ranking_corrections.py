@@ -28,7 +28,7 @@ from evenhand.stats.bradley_terry import NotEstimable, connected
 from evenhand.store.runfile import RunFile
 
 
-class RankingCorrection(Record, frozen=True):
+class RankingCorrection(Record, frozen=True, kw_only=True):
     """What is known of people's view of a ranking.
 
     Attributes:
@@ -80,8 +80,9 @@ def ranking_corrections(run: RunFile, rankings: Sequence[ComparedPairs]) -> list
     """
     if not rankings or run.meta.is_judge_check:
         return [NO_LABELS for _ in rankings]
-    kept = read_rankings(place_of(run.meta))
+    known = read_rankings(place_of(run.meta))
 
+    # Reading all judgements takes long, and most runs need it for no ranking.
     @cache
     def judged() -> Judgements:
         return judgements(run)
@@ -89,9 +90,9 @@ def ranking_corrections(run: RunFile, rankings: Sequence[ComparedPairs]) -> list
     drawn = {draw.metric for draw in run.pair_draws()}
     return [
         (_by_labels(run, pairs) if pairs.name in drawn else None)
-        or _by_file(run, pairs, kept.get((pairs.name, pairs.model)), judged)
+        or _by_file(run, pairs, known.get((pairs.name, pairs.model)), judged)
         or RankingCorrection(
-            changed=("judge model",) if any(name == pairs.name for name, _ in kept) else ()
+            changed=("judge model",) if any(name == pairs.name for name, _ in known) else ()
         )
         for pairs in rankings
     ]
@@ -103,42 +104,46 @@ def _by_labels(run: RunFile, pairs: ComparedPairs) -> RankingCorrection | None:
         return None
     trust = trust_in(pairs, labels.pairs)
     return RankingCorrection(
-        "fresh",
-        trust.corrected,
-        len(labels.pairs),
-        labels.labelled_at,
+        status="fresh",
+        corrected=trust.corrected,
+        labels=len(labels.pairs),
+        labelled_at=labels.labelled_at,
         verdict=trust.verdict,
     )
 
 
 def _by_file(
-    run: RunFile, pairs: ComparedPairs, kept: KeptRanking | None, judged: Callable[[], Judgements]
+    run: RunFile,
+    pairs: ComparedPairs,
+    ranking: KeptRanking | None,
+    judged: Callable[[], Judgements],
 ) -> RankingCorrection | None:
-    if kept is None or not kept.answers:
+    if ranking is None or not ranking.answers:
         return None
     rules = run.rules()
     judge, with_rule = judge_of_pairs(run, pairs), pairs.name in rules
     bound = bound_to(judge, judged(), rules.get(pairs.name, ""))
     evidence = evidence_of(judge, judged())
-    changed = changed_since(kept.bound, bound, kept.seen, evidence, with_rule=with_rule)
-    same = [_variant_of(run, pairs, judged(), kept, i) for i in range(len(kept.variants))]
+    changed = changed_since(ranking.bound, bound, ranking.seen, evidence, with_rule=with_rule)
+    same = [_variant_of(run, pairs, judged(), ranking, i) for i in range(len(ranking.variants))]
+    # A variant that was labelled isn't in this run: its labels speak of another ranking.
     if not changed and None in same:
         changed = ("system",)
     one = RankingCorrection(
-        "stale" if changed else "fresh",
-        None,
-        len(kept.answers),
-        kept.labelled_at,
-        changed,
-        kept.verdict,
+        status="stale" if changed else "fresh",
+        corrected=None,
+        labels=len(ranking.answers),
+        labelled_at=ranking.labelled_at,
+        changed=changed,
+        verdict=ranking.verdict,
     )
-    if changed or kept.verdict not in ("usable", "usable with labels"):
+    if changed or ranking.verdict not in ("usable", "usable with labels"):
         return one
     try:
-        labels = labels_of(kept.answers, [variant for variant in same if variant is not None])
+        labels = labels_of(ranking.answers, [variant for variant in same if variant is not None])
     except (ValueError, IndexError):
         raise UsageError(
-            f"{place_of(run.meta)}: an answer of {kept.name!r} is no label",
+            f"{place_of(run.meta)}: an answer of {ranking.name!r} is no label",
             hint="Make it anew with `evenhand calibrate`, or restore it.",
         ) from None
     try:
@@ -149,15 +154,15 @@ def _by_file(
 
 
 def _variant_of(
-    run: RunFile, pairs: ComparedPairs, judged: Judgements, kept: KeptRanking, index: int
+    run: RunFile, pairs: ComparedPairs, judged: Judgements, ranking: KeptRanking, index: int
 ) -> int | None:
     """The variant of this run that is the same system; of several, the one of the same name."""
-    wanted = kept.variants[index]
-    alike = [v for v in sorted(pairs.variants) if judged.parts.system_of(v) == wanted.system]
+    variant = ranking.variants[index]
+    alike = [v for v in sorted(pairs.variants) if judged.parts.system_of(v) == variant.system]
     names = {v: (run.meta.variants[v].prompt, run.meta.variants[v].model) for v in alike}
-    named = [v for v in alike if names[v] == (wanted.prompt, wanted.model)]
-    found = named or alike
-    return found[0] if len(found) == 1 else None
+    named = [v for v in alike if names[v] == (variant.prompt, variant.model)]
+    candidates = named or alike
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _without_names(pairs: ComparedPairs) -> ComparedPairs:

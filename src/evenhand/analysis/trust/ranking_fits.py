@@ -65,6 +65,7 @@ def peoples_chances(
     def fitted(more: Sequence[Comparison]) -> Strengths:
         if not more:
             return plain.strengths
+        # The weight stays that of the real answers: imagined ones are no evidence of agreement.
         return corrected_strengths(inside, judged, more, plain.weight).strengths
 
     return _Fits(fitted, missing).ranked(group, plain.weight)

@@ -23,7 +23,7 @@ from evenhand.store.runfile import RunFile
 State = Literal["kept", "missed", "open"]
 
 
-class Held(Record, frozen=True):
+class Held(Record, frozen=True, kw_only=True):
     """One requirement, held against one column.
 
     Attributes:
@@ -119,6 +119,7 @@ def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]
             yield from _decided(run, required, variant, counted)
             continue
         clusters = together(counted.items(), groups[variant])
+        # Each trial that was never run counts as a case in error of its own.
         share = rate_over_clusters([*clusters, *[[Tally(0, 0, 1)]] * missing])
         if share is None:
             continue
@@ -147,12 +148,12 @@ def _decided(
         one["variant"]: one["state"] for one in run.meta.decided.get("columns") or []
     }
     yield Held(
-        required,
-        variant,
-        states.get(variant, "open"),
-        *share,
-        len(counted),
-        sum(tally.errors for tally in counted.values()),
+        requirement=required,
+        variant=variant,
+        state=states.get(variant, "open"),
+        **share._asdict(),
+        cases=len(counted),
+        errors=sum(tally.errors for tally in counted.values()),
         decided=True,
     )
 
@@ -166,13 +167,14 @@ def _means(
 ) -> Iterator[Held]:
     """The mean of a metric, in each column that has it."""
     # An eval that measures it in no trial that came to an end is none that it is required of.
-    asked = {v: column for v, column in columns.items() if column.values or not column.without}
-    if not any(column.values for column in asked.values()):
-        errors = missing + sum(column.errors for column in asked.values())
-        yield Held(required, None, "open", errors=errors, there=there)
+    measuring = {v: column for v, column in columns.items() if column.values or not column.without}
+    if not any(column.values for column in measuring.values()):
+        errors = missing + sum(column.errors for column in measuring.values())
+        yield Held(requirement=required, variant=None, state="open", errors=errors, there=there)
         return
-    scales = [_scale(column) for column in asked.values() if column.values]
-    for variant, column in asked.items():
+    scales = [_scale(column) for column in measuring.values() if column.values]
+    for variant, column in measuring.items():
+        # A column with errors alone has the scale of the others, if one is known.
         scale = _scale(column) if column.values else next(filter(None, scales), None)
         errors = column.errors + missing
         each = ((written_case(case), of_case) for case, of_case in column.cases.items())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from evenhand.core.errors import UsageError
 from evenhand.core.run import Totals, VerdictWord, verdict
 from evenhand.store.runfile import RunFile
@@ -37,8 +35,10 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
 
 def _verdict_of(run: RunFile, totals: Totals) -> VerdictWord:
     meta = run.meta
-    if meta.status == "decided" and meta.decided.get("verdict") in ("passed", "failed"):
-        return cast("VerdictWord", meta.decided["verdict"])
+    word = meta.decided.get("verdict")
+    # Stopping early was decided at a level that allows for looks; counting anew would not be.
+    if meta.status == "decided" and word in ("passed", "failed"):
+        return word
     if not meta.requirements:
         return verdict(totals, meta.planned, meta.pass_rate)
     from evenhand.analysis.trust.requirements import held  # noqa: PLC0415 (most runs need none of it)

@@ -89,7 +89,7 @@ class VariantScores(Record, frozen=True):
     effect: MeanEffect
 
 
-class ScoreCalibration(Record, frozen=True):
+class ScoreCalibration(Record, frozen=True, kw_only=True):
     """One judge's scores under one metric, beside people's.
 
     Attributes:
@@ -282,9 +282,10 @@ def _corrected(
     if effect.too_few:
         return VariantScores(paired, None, labels, effect)
     alone = _alone(labels, scale)
-    found = mean_by_judge(judged, labels, weight_of_judge(paired), scale) or alone
-    better = found.high - found.low <= alone.high - alone.low
-    return VariantScores(paired, found if better else alone, labels, effect)
+    # A judge that is little use must never make the interval wider than the labels alone have it.
+    estimate = mean_by_judge(judged, labels, weight_of_judge(paired), scale) or alone
+    better = estimate.high - estimate.low <= alone.high - alone.low
+    return VariantScores(paired, estimate if better else alone, labels, effect)
 
 
 def _alone(labels: Sequence[ScoreLabel], scale: Scale) -> Estimate:
@@ -302,6 +303,7 @@ def scale_of(metric: JudgedMetric) -> Scale | None:
     if not values:
         return None
     scale = known_scale(metric.scale, min(values), max(values))
+    # Only 0 and 1: these are verdicts, which are corrected as such.
     if scale == SHARES and all(value in SHARES for value in values):
         return None
     return scale
@@ -343,13 +345,13 @@ def _pairs(
 def _by_variant(
     strata: Mapping[Key, Sequence[Item]], people: Mapping[Item, float], scale: Scale
 ) -> dict[int, VariantScores]:
-    found: dict[int, VariantScores] = {}
+    scores: dict[int, VariantScores] = {}
     for variant in sorted({item.variant for item in people}):
         own = {key: [i for i in items if i.variant == variant] for key, items in strata.items()}
         one = _corrected({key: items for key, items in own.items() if items}, people, scale)
         if one is not None:
-            found[variant] = one
-    return found
+            scores[variant] = one
+    return scores
 
 
 def _on_scale(score: float, scale: Scale) -> float:

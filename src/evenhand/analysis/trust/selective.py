@@ -23,7 +23,7 @@ from evenhand.store.labels.draw import Draw
 from evenhand.store.runfile import RunFile
 
 
-class SelectiveVerdicts(Record, frozen=True):
+class SelectiveVerdicts(Record, frozen=True, kw_only=True):
     """What one judge may decide under one metric.
 
     Attributes:
@@ -79,11 +79,11 @@ class SelectiveVerdicts(Record, frozen=True):
     @property
     def note(self) -> str:
         """That it holds for this run alone, where labels are of repeated cases; otherwise empty."""
-        found = self.acceptance
-        if found is None or self.cases == found.labelled:
+        acceptance = self.acceptance
+        if acceptance is None or self.cases == acceptance.labelled:
             return ""
         return (
-            f"this holds for the outputs of this run: the {found.labelled:,} labels among them are of"
+            f"this holds for the outputs of this run: the {acceptance.labelled:,} labels among them are of"
             f" {count(self.cases, 'case')}, and say less of other cases"
         )
 
@@ -93,16 +93,16 @@ class SelectiveVerdicts(Record, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """What the judge may decide, as a JSON-ready dict."""
-        found = self.acceptance
+        acceptance = self.acceptance
         return {
             "risk": self.risk,
             "confidence": 1 - DELTA,
-            "accepted": 0 if found is None else found.accepted,
+            "accepted": 0 if acceptance is None else acceptance.accepted,
             "items": self.items,
-            "threshold": None if found is None else found.threshold,
-            "labelled": 0 if found is None else found.labelled,
-            "wrong": 0 if found is None else found.wrong,
-            "cases": 0 if found is None else self.cases,
+            "threshold": None if acceptance is None else acceptance.threshold,
+            "labelled": 0 if acceptance is None else acceptance.labelled,
+            "wrong": 0 if acceptance is None else acceptance.wrong,
+            "cases": 0 if acceptance is None else self.cases,
         }
 
 
@@ -133,6 +133,7 @@ def _in_order(
 ) -> dict[Item, bool]:
     """What people say in the order of the draw: a random one, whoever labelled what when."""
     drawn = [place for draw in uniform_first(draws, metric.metric) for place in draw.places]
+    # Reversed, so that a place that several draws hold has its first number.
     order = {place: number for number, place in reversed(list(enumerate(drawn)))}
     return {
         item: people[item]
@@ -163,6 +164,7 @@ def items_for_people(run: RunFile, risk: float, metrics: Sequence[str] = ()) -> 
 
 def _selected(metric: JudgedMetric, people: Mapping[Item, bool], risk: float) -> SelectiveVerdicts:
     sure = certainties(metric.items)
+    # The order is a random one: the test of how far down to accept goes by it.
     labelled = [(sure[item], item.passed is passed) for item, passed in people.items()]
     acceptance = acceptable(labelled, list(sure.values()), risk) if labelled else None
     cases = {

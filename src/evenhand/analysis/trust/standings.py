@@ -18,7 +18,7 @@ from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
 
-class Standing(Record, frozen=True):
+class Standing(Record, frozen=True, kw_only=True):
     """One variant in a ranking.
 
     Attributes:
@@ -38,7 +38,7 @@ class Standing(Record, frozen=True):
     corrected: Share | None = None
 
 
-class Standings(Record, frozen=True):
+class Standings(Record, frozen=True, kw_only=True):
     """A ranking. Answers that are missing may have been any: every number and interval holds for all of them.
 
     Attributes:
@@ -88,13 +88,14 @@ def standings(run: RunFile, places: Sequence[int] | None = None) -> list[Standin
 def _standings(pairs: ComparedPairs, correction: RankingCorrection) -> Standings:
     answers = pairs.answers
     empty = Standings(
-        pairs.name,
-        tuple(sorted(filter(None, pairs.judges))),
-        len({one.cluster for one in answers}),
-        len(answers),
-        round(sum(one.weight for one in pairs.missing)),
+        name=pairs.name,
+        judges=tuple(sorted(filter(None, pairs.judges))),
+        cases=len({one.cluster for one in answers}),
+        answers=len(answers),
+        errors=round(sum(one.weight for one in pairs.missing)),
         correction=correction,
     )
+    # Strengths can only be compared within variants that answers connect.
     groups = connected(answers)
     if not groups:
         return replace(empty, why="no answer of a judge can be used")
@@ -121,4 +122,11 @@ def _standing(
     mine = [one for one in answers if variant in (one.first, one.second)]
     tied = sum(one.answer == "tie" for one in mine)
     won = sum(one.answer == ("first" if one.first == variant else "second") for one in mine)
-    return Standing(variant, chance, won, len(mine) - won - tied, tied, corrected)
+    return Standing(
+        variant=variant,
+        chance=chance,
+        won=won,
+        lost=len(mine) - won - tied,
+        tied=tied,
+        corrected=corrected,
+    )

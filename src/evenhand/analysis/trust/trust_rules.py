@@ -73,11 +73,11 @@ def evidence_of(metric: JudgedMetric, judged: Judgements) -> Evidence:
     """What later runs need to say what has changed since."""
     basis = judged.parts.basis(metric.evals)
     cases = CaseSample.joined([basis.cases, metric.cases])
-    return Evidence(basis.models, basis.written, cases.kept())
+    return Evidence(basis.models, basis.written, cases.sample())
 
 
 def changed_since(
-    before: Bound, now: Bound, seen: Evidence | None, sees: Evidence, *, with_rule: bool
+    before: Bound, now: Bound, earlier: Evidence | None, evidence: Evidence, *, with_rule: bool
 ) -> tuple[str, ...]:
     """What a calibration is bound to and is otherwise now. A run without a rule of its own goes by the old one.
 
@@ -87,22 +87,24 @@ def changed_since(
     Args:
         before: What the calibration holds for.
         now: The same of a run.
-        seen: What was asked when it was made; None where its file doesn't say.
-        sees: The same of the run.
+        earlier: What was asked when it was made; None where its file doesn't say.
+        evidence: The same of the run.
         with_rule: Whether the run has a rule of its own.
     """
     names = [
         name for name in now if before.get(name) != now[name] and (name != "rule" or with_rule)
     ]
-    if "data" not in names or seen is None:
+    # The same cases: whatever looks different is different.
+    if "data" not in names or earlier is None:
         return tuple(names)
     alike = {
-        name: asked_alike(seen.cases, sees.cases, name)
+        name: asked_alike(earlier.cases, evidence.cases, name)
         for name in ("system", "judge prompt", "criteria")
     }
-    if alike["system"] is None and seen.written == sees.written:
+    # No case is in both samples: then the prompts as written have to say it.
+    if alike["system"] is None and earlier.written == evidence.written:
         alike["system"] = True
-    if seen.models != sees.models:
+    if earlier.models != evidence.models:
         alike["system"] = False
     return tuple(name for name in names if not alike.get(name))
 

@@ -10,13 +10,13 @@ from zlib import crc32
 
 import msgspec
 
-from evenhand.analysis.summaries.grid import row_case
 from evenhand.analysis.summaries.marks import PREFERENCE, TRIGGERING, UNSURE
 from evenhand.core.encoding import decode, encode
 from evenhand.core.json_shapes import is_array
 from evenhand.core.numbered import NumberedTexts
 from evenhand.core.score import TRIGGER_MEASURES
 from evenhand.store.decoding import NO_JSON, SearchedTrial, read_searched
+from evenhand.store.encoding import written_case
 from evenhand.store.groups import Groups
 from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile
@@ -91,7 +91,7 @@ class _Clusters:
         """That of a trial's case; None in a run whose cases all stand alone."""
         if self._groups is None:
             return None
-        whole = self._groups[trial.variant].get(row_case(trial.case))
+        whole = self._groups[trial.variant].get(written_case(trial.case))
         return 0 if whole is None else self._small.setdefault(whole, len(self._small) + 1)
 
 
@@ -131,7 +131,7 @@ def _made(
             known = len(rows)
             place = rows.number(case)
             if place == known:
-                named.append(_row(trial, numbered[row_case(case)] if numbered else place + 1))
+                named.append(_row(trial, numbered[written_case(case)] if numbered else place + 1))
         output = trial.output if isinstance(trial.output, str) else text_of(trial.output)
         reasons = [trial.reason]
         met = missed = 0

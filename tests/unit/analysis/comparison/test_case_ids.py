@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.analysis.comparison.case_ids import CaseIds
+from evenhand.analysis.comparison.case_values import CaseIds
 
 
 def test_cases_are_numbered_as_they_are_met():

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from tests.unit.conftest import Make, make_run, result
 
-from evenhand.analysis.comparison.case_ids import CaseIds
-from evenhand.analysis.comparison.case_values import read, read_trials
+from evenhand.analysis.comparison.case_values import CaseIds, read, read_trials
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
 from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.core.errors import UsageError

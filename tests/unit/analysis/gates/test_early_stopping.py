@@ -39,7 +39,14 @@ def test_an_error_on_either_side_may_have_been_either_outcome(
     before: Values, after: Values, decided: bool
 ) -> None:
     """Where both are in error, one may have passed and the other failed: that is no difference of 0."""
-    watched = _Watched(0, 0, "passed", False, OpenNumber(0.0, 1.0), MarginWatch(0.05))
+    watched = _Watched(
+        first=0,
+        second=0,
+        metric="passed",
+        lower=False,
+        scale=OpenNumber(0.0, 1.0),
+        watch=MarginWatch(0.05),
+    )
     for _ in range(400):
         watched.add(before, after)
     assert watched.decides("not worse") is decided

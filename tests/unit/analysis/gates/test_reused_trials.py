@@ -90,7 +90,7 @@ def test_all_others_are_run_and_counted_by_why(
         **call,
     }
     assert taking(**asked) is None
-    assert taking.asked == {why: 1}
+    assert taking.reasons == {why: 1}
     assert taking.notes(1) == [f"not taken: 1 trial ({why})"]
     assert "without a request" in taking.notes(3)[0]
 

@@ -16,8 +16,10 @@ def judged(
     n: int, passes: Callable[[int], bool], case: Callable[[int], str] = str, variants: int = 1
 ) -> JudgedMetric:
     """A judge's verdicts on so many outputs."""
-    metric = JudgedMetric("m", "judge")
-    metric.items = [Item(i, case(i), i % variants, passes(i)) for i in range(n)]
+    metric = JudgedMetric(metric="m", model="judge")
+    metric.items = [
+        Item(index=i, case=case(i), variant=i % variants, passed=passes(i)) for i in range(n)
+    ]
     return metric
 
 

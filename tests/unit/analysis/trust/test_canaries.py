@@ -165,11 +165,17 @@ async def test_all_checks_are_compared_with_the_first_one(make_run: Make):
     assert len(report.history(("right", "j"))) == 3
 
 
-NOTHING = (
-    CanaryCheck("01KRUN", "01KCHECK", "", 0.0, "d", {}, 0, None),
-    CanaryAnswers("right", "j"),
-    CanaryAnswers("right", "j"),
+CHECK = CanaryCheck(
+    run="01KRUN",
+    check="01KCHECK",
+    source="",
+    at=0.0,
+    digest="d",
+    answers={},
+    calls=0,
+    cost_usd=None,
 )
+ANSWERS = CanaryAnswers(metric="right", model="j")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +193,16 @@ def test_fifty_checks_of_a_judge_that_never_changes_show_no_drift(
             now = [rng.random() < right for _ in was]
             wrong = sum(a and not b for a, b in zip(was, now, strict=True))
             better = sum(b and not a for a, b in zip(was, now, strict=True))
-            drift = Drift(*NOTHING, wrong, better, canaries, mcnemar(wrong, better), check)
+            drift = Drift(
+                since=CHECK,
+                before=ANSWERS,
+                now=ANSWERS,
+                newly_wrong=wrong,
+                newly_right=better,
+                pairs=canaries,
+                p=mcnemar(wrong, better),
+                checks=check,
+            )
             if drift.shown:
                 alarms += 1
                 break

@@ -301,7 +301,7 @@ def test_labels_come_back_as_they_were_written():
 
 def test_labels_of_an_earlier_run_say_less_of_new_trials_of_the_same_cases():
     """Each case is there once; what people say of its earlier trial is not of this one."""
-    earlier = [Item(i, f"c{i}", 0, i % 10 < 7) for i in range(100)]
+    earlier = [Item(index=i, case=f"c{i}", variant=0, passed=i % 10 < 7) for i in range(100)]
     labels = case_labels({item: item.index % 2 == 0 for item in earlier})
     later = [replace(item, passed=item.index % 2 == 0) for item in earlier]
     assert effects_of(later, labels, same_trials=True).rate == 1
@@ -310,7 +310,7 @@ def test_labels_of_an_earlier_run_say_less_of_new_trials_of_the_same_cases():
 
 def test_design_effects_go_by_what_counts_as_the_judges_verdict():
     """Its own verdicts differ from repeat to repeat; those of weighted votes, which count, are alike in each case."""
-    items = [Item(i, f"c{i // 5}", 0, i % 2 == 0) for i in range(200)]
+    items = [Item(index=i, case=f"c{i // 5}", variant=0, passed=i % 2 == 0) for i in range(200)]
     votes = {item: item.index // 5 % 2 == 0 for item in items}
     people = {item: item.index // 5 % 3 == 0 for item in items[:100]}
     own = effects_of(items, case_labels(people), same_trials=True)

@@ -25,12 +25,12 @@ TWO = (Variant(0, "p", "m"), Variant(1, "q", "m"))
 
 def test_more_cases_are_needed_for_smaller_differences_and_where_more_cases_change():
     """And for a difference of five points of cases that change by a fifth, about as many as the published example."""
-    power = Power(Pilot(0.8, differing=0.2), 0.05, 0.05)
+    power = Power(Pilot(rate=0.8, differing=0.2), 0.05, 0.05)
     assert math.ceil(cases_needed(0.05, 0.2)) == 626
     assert 626 < power.cases < 660
-    assert Power(Pilot(0.8, differing=0.2), 0.1, 0.05).cases < power.cases
-    assert Power(Pilot(0.8, differing=0.4), 0.05, 0.05).cases > power.cases
-    assert Power(Pilot(1.0), 0.05, 0.05).cases == cases_needed_exact(0.05, 0.05)
+    assert Power(Pilot(rate=0.8, differing=0.2), 0.1, 0.05).cases < power.cases
+    assert Power(Pilot(rate=0.8, differing=0.4), 0.05, 0.05).cases > power.cases
+    assert Power(Pilot(rate=1.0), 0.05, 0.05).cases == cases_needed_exact(0.05, 0.05)
 
 
 def test_labels_fall_with_what_the_judge_replaces_and_rise_where_it_judged_few():
@@ -97,7 +97,7 @@ async def test_a_judges_labels_are_counted_with_what_it_replaces(make_run: Make)
     empty = Power(pilot_of(await make_run([result(0, ok=None)], TWO[:1])), 0.05, 0.05)
     assert list(empty.lines())
     json.dumps(empty.document())
-    numbers = Power(Pilot(0.5, judges=[JudgeWorth("", 0.5, None, None)]), 0.1, 0.1)
+    numbers = Power(Pilot(rate=0.5, judges=[JudgeWorth("", 0.5, None, None)]), 0.1, 0.1)
     assert numbers.document()["labels"][0]["labels"] == 97
 
 
@@ -122,10 +122,10 @@ async def test_labels_are_counted_by_cases_where_these_are_repeated(make_run: Ma
 
 def test_a_judge_that_passed_everything_may_not_pass_all_others():
     """A rate of 1 has no variance, and no labels would be needed: 6 of 6 are no such rate."""
-    few = Power(Pilot(1.0, judges=[JudgeWorth("policy", 1.0, None, 6)]), 0.05, 0.05)
+    few = Power(Pilot(rate=1.0, judges=[JudgeWorth("policy", 1.0, None, 6)]), 0.05, 0.05)
     assert few.labels(few.pilot.judges[0])[0] is None
     assert "not even a label for each of 6 judged outputs" in "\n".join(few.lines())
-    many = Power(Pilot(1.0, judges=[JudgeWorth("policy", 1.0, None, 100)]), 0.05, 0.05)
+    many = Power(Pilot(rate=1.0, judges=[JudgeWorth("policy", 1.0, None, 100)]), 0.05, 0.05)
     labels, alone = many.labels(many.pilot.judges[0])
     assert labels
     assert 0 < labels <= alone
@@ -140,7 +140,7 @@ def test_the_cases_that_are_printed_have_the_power_that_is_promised():
 
 def test_a_drop_and_a_rise_take_different_numbers_and_the_larger_is_named():
     """From 90 %, a drop of 10 points makes 14 % of cases differ, a rise 10 %; and three correlations are shown."""
-    power = Power(Pilot(0.9), 0.1, 0.05)
+    power = Power(Pilot(rate=0.9), 0.1, 0.05)
     drop, rise = power.changes()
     assert (drop.to, drop.differing) == (pytest.approx(0.8), pytest.approx(0.14))
     assert (rise.to, rise.differing) == (pytest.approx(1.0), pytest.approx(0.1))

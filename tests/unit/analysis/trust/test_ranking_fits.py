@@ -22,7 +22,7 @@ SEED = 20_261_128
 
 def answered(cases: int, orders: int) -> ComparedPairs:
     """Two variants, each pair shown in one order or in both; four answers in ten of them are missing."""
-    pairs = ComparedPairs("r")
+    pairs = ComparedPairs(name="r")
     for case in range(cases):
         answer: Answer = "first" if case % 3 else "second"
         turned: Answer = "second" if case % 3 else "first"
@@ -64,7 +64,7 @@ def test_a_missing_pair_may_turn_as_much_whether_pairs_are_shown_in_one_order_or
 def test_draws_of_pairs_seldom_look_as_if_they_were_none():
     """Below one in ten at most one time in ten, though many counts are looked at. The seed is 20261128."""
     random = Random(SEED)
-    pairs = ComparedPairs("r")
+    pairs = ComparedPairs(name="r")
     for case in range(20):
         for one, two in combinations(range(6), 2):
             wins = random.choice((0.0, 0.5, 1.0))

@@ -278,6 +278,6 @@ def test_of_variants_that_are_alike_none_is_said_to_beat_another_for_being_picke
             for case in range(40)
             for order in orders
         ]
-        pairs = ComparedPairs(NAME, answers=answers)
+        pairs = ComparedPairs(name=NAME, answers=answers)
         wrong += len(judges_chances(pairs, names).not_behind) < 7
     assert wrong <= 5

@@ -55,7 +55,9 @@ def bound(run: RunFile, judge: str) -> str:
     """The settings that a calibration of a judge or a jury is bound to."""
     parts = Parts([Variant(0, "p", "m")])
     parts.add_calls(run)
-    return bound_to(JudgedMetric("m", judge), Judgements({}, parts), "")["judge settings"]
+    return bound_to(JudgedMetric(metric="m", model=judge), Judgements({}, parts), "")[
+        "judge settings"
+    ]
 
 
 async def test_a_jury_is_bound_to_the_settings_of_each_member(make_run: Make):

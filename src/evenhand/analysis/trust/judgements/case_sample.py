@@ -27,6 +27,7 @@ class CaseSample:
     def add(self, case: str, aspect: Aspect, part: str) -> None:
         """Adds a part of what was asked about a case; both are digests."""
         self._parts.setdefault(case, {}).setdefault(aspect, set()).add(part[:_LETTERS])
+        # Not at every case: sorting is worth it once there are many to drop.
         if len(self._parts) > 8 * KEPT:
             # A case that is dropped is none of the lowest any more, whatever follows.
             self._parts = {one: self._parts[one] for one in sorted(self._parts)[:KEPT]}
@@ -47,7 +48,7 @@ class CaseSample:
                 whole.add(case, aspect, part)
         return whole
 
-    def kept(self) -> SampledCases:
+    def sample(self) -> SampledCases:
         """The sample, as a file keeps it."""
         return {
             case[:_LETTERS]: {

@@ -68,7 +68,7 @@ class RankedPair(NamedTuple):
         return self.case, self.repeat, min(self.one, self.two), max(self.one, self.two)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ComparedPairs:
     """What judges said of a run's outputs by one criterion.
 
@@ -135,6 +135,7 @@ class ComparedPairs:
         """Takes the pairs of trials in error for missing, as far as these have variants that were compared."""
         variants = set[int]().union(*self._there.values())
         pairs = sum(len(there) * (len(there) - 1) // 2 for there in self._there.values())
+        # As many answers as a pair has on average, half of them in each order.
         each = (len(self.answers) + len(self.missing)) / pairs / 2
         members: dict[_Cell, set[int]] = defaultdict(set)
         absent: dict[_Cell, set[int]] = defaultdict(set)
@@ -162,20 +163,20 @@ def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[Co
     """
     if run.by_outcome:
         return []
-    shown = {i for i, totals in enumerate(run.by_variant()) if totals.trials}
+    present = {i for i, totals in enumerate(run.by_variant()) if totals.trials}
     by_name: dict[str, ComparedPairs] = {}
     for trial in run.measuring(PREFERENCE) if places is None else run.at(places):
         for outcome in trial.outcomes:
             for other, orders in _pairs(outcome):
-                if other in shown and other != trial.variant:
-                    one = by_name.setdefault(outcome.name, ComparedPairs(outcome.name))
+                if other in present and other != trial.variant:
+                    one = by_name.setdefault(outcome.name, ComparedPairs(name=outcome.name))
                     one.add(trial, other, orders)
                     one.criteria.add(criteria_of(outcome))
-    found = [one for _, one in sorted(by_name.items()) if one.answers or one.missing]
-    if found and run.totals().errors:
-        for one in found:
+    rankings = [one for _, one in sorted(by_name.items()) if one.answers or one.missing]
+    if rankings and run.totals().errors:
+        for one in rankings:
             one.add_absent(run.trials())
-    return found
+    return rankings
 
 
 def _pairs(outcome: Outcome) -> Iterator[tuple[int, list[object]]]:
@@ -183,7 +184,7 @@ def _pairs(outcome: Outcome) -> Iterator[tuple[int, list[object]]]:
     rows = outcome.metadata.get("ranked")
     for row in rows if is_array(rows) else ():
         if is_mapping(row):
-            pair = row
-            variant, orders = pair.get("variant"), pair.get("orders")
+            variant, orders = row.get("variant"), row.get("orders")
+            # A truth value is an int for isinstance(), and no variant.
             if type(variant) is int and is_array(orders):
                 yield variant, orders

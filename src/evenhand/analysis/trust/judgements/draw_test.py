@@ -24,11 +24,11 @@ def drawn_within_strata(strata: Sequence[Verdicts]) -> float:
     >>> round(drawn_within_strata([Verdicts(60, 0, 5, 35, 465, 1000)]), 6)
     0.000123
     """
-    distribution, seen = [1.0], 0
+    distribution, passed = [1.0], 0
     for s in strata:
-        seen += s.both_pass + s.excused
+        passed += s.both_pass + s.excused
         distribution = _sum_of(distribution, _passes_drawn(s))
-    own = distribution[seen] * (1 + 1e-9)
+    own = distribution[passed] * (1 + 1e-9)
     return min(1.0, math.fsum(p for p in distribution if p <= own))
 
 
@@ -41,6 +41,7 @@ def _passes_drawn(s: Verdicts) -> list[float]:
 def _sum_of(first: Sequence[float], second: Sequence[float]) -> list[float]:
     total = [0.0] * (len(first) + len(second) - 1)
     for i, a in enumerate(first):
+        # Below that nothing is added that a float could tell, and most entries are.
         if a > 1e-18:
             for j, b in enumerate(second):
                 total[i + j] += a * b

@@ -18,7 +18,7 @@ from evenhand.stats.correction import Verdicts
 from evenhand.store.runfile import RunFile
 
 
-class Item(Record, frozen=True):
+class Item(Record, frozen=True, kw_only=True):
     """A judge's verdict on one output.
 
     Attributes:
@@ -38,7 +38,7 @@ class Item(Record, frozen=True):
     score: float | None = None
 
 
-class JudgedMetric(MutableRecord):
+class JudgedMetric(MutableRecord, kw_only=True):
     """All that one judge said under one metric.
 
     Attributes:
@@ -67,7 +67,7 @@ class JudgedMetric(MutableRecord):
     evals: set[str] = field(default_factory=set[str])
     cases: CaseSample = field(default_factory=CaseSample)
 
-    def asked(self, outcome: Outcome, case: str) -> bool:
+    def add_question(self, outcome: Outcome, case: str) -> bool:
         """Adds what it was asked. False where a jury lacks a member, whose question is not known.
 
         Args:
@@ -85,6 +85,15 @@ class JudgedMetric(MutableRecord):
             if whole:
                 self.cases.add(case, "judge prompt", instrument)
         return whole
+
+    @property
+    def variants(self) -> list[int]:
+        """The variants that it has a verdict on, by index."""
+        return sorted({item.variant for item in self.items})
+
+    def of_variant(self, variant: int) -> list[Item]:
+        """The verdicts on the outputs of one variant."""
+        return [item for item in self.items if item.variant == variant]
 
     @property
     def passed(self) -> int:
@@ -155,16 +164,24 @@ def certainty_of(outcome: Outcome) -> float:
 
 def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:
     """The counts of a judge's verdicts on items, beside people's on some of them."""
-    counts = {(a, b): 0 for a in (True, False) for b in (True, False)}
-    for item, passed in people.items():
-        counts[passed, item.passed] += 1
+    pairs = [(passed, item.passed) for item, passed in people.items()]
+    return verdicts_beside(pairs, [item.passed for item in items])
+
+
+def verdicts_beside(pairs: Sequence[tuple[bool, bool]], judged: Sequence[bool]) -> Verdicts:
+    """The counts of verdicts.
+
+    Args:
+        pairs: People's verdict and the judge's on each labelled output.
+        judged: The judge's on each output, labelled or not.
+    """
     return Verdicts(
-        counts[True, True],
-        counts[True, False],
-        counts[False, True],
-        counts[False, False],
-        sum(item.passed for item in items),
-        len(items),
+        pairs.count((True, True)),
+        pairs.count((True, False)),
+        pairs.count((False, True)),
+        pairs.count((False, False)),
+        sum(judged),
+        len(judged),
     )
 
 
@@ -202,13 +219,14 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
         for outcome in trial.outcomes:
             model = judge_of(outcome)
             if not model:
+                # Its judge is not known: the error is given to the metric's judge below.
                 if outcome.outcome == "error":
                     in_error.append((metric_of(outcome), trial.variant))
                 continue
             key = metric_of(outcome), model
-            judge = metrics.setdefault(key, JudgedMetric(*key))
+            judge = metrics.setdefault(key, JudgedMetric(metric=key[0], model=key[1]))
             judge.evals.add(parts.eval_of(trial))
-            if judge.asked(outcome, case):
+            if judge.add_question(outcome, case):
                 whole.add(key)
             if (order := _order_effect(outcome)) is not None:
                 judge.orders[order] += 1
@@ -221,10 +239,19 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                 if outcome.score is not None:
                     scores.setdefault(key, []).append(outcome.score)
                     judge.scale = _wider(judge.scale, outcome.scale)
-        for key, verdict in verdicts.items():
-            score = fmean(scores[key]) if key in scores else None
-            metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict, score))
+        for key, (passed, certainty) in verdicts.items():
+            metrics[key].items.append(
+                Item(
+                    index=trial.index,
+                    case=trial.case,
+                    variant=trial.variant,
+                    passed=passed,
+                    certainty=certainty,
+                    score=fmean(scores[key]) if key in scores else None,
+                )
+            )
     _join_juries(metrics, whole)
+    # Reversed, so that of several judges of a metric the first one keeps the place.
     by_metric = {metric: judge for (metric, _), judge in reversed(metrics.items())}
     for metric, variant in in_error:
         if metric in by_metric:
@@ -242,6 +269,7 @@ def _join_juries(
         metric, model = key
         members = set(model.split("+"))
         juries = [k for k in whole if k[0] == metric and members < set(k[1].split("+"))]
+        # Of several juries that it may be a part of, nobody knows which it is.
         if len(juries) == 1:
             part, jury = metrics.pop(key), metrics[juries[0]]
             jury.items = sorted([*jury.items, *part.items], key=lambda item: item.index)

@@ -23,7 +23,7 @@ ASKED = frozenset(
 """Keys of a request that hold what is asked; the others are settings."""
 
 
-class Basis(Record, frozen=True):
+class Basis(Record, frozen=True, kw_only=True):
     """What the judged numbers of a run, or of some of its evals, depend on.
 
     Attributes:
@@ -71,6 +71,7 @@ class Parts:
         """
         name = self.eval_of(trial)
         case = digest(encode([trial.case, trial.vars, trial.input, trial.expected]))
+        # With one eval there is nothing to tell apart, and a million trials take memory.
         if self._several:
             self._eval_of_trial[trial.index] = name
         if trial.prompt:
@@ -119,15 +120,15 @@ class Parts:
         subject = [settings for key in keys for settings in self._subject[key]]
         settings: defaultdict[str, set[str]] = defaultdict(set)
         for key in keys:
-            for model, found in self._judges[key].items():
-                settings[model] |= found
+            for model, digests in self._judges[key].items():
+                settings[model] |= digests
         return Basis(
-            _digest_of([*systems, *subject]),
-            _digest_of(case for name in names for case in self._cases[name]),
-            {model: _digest_of(found) for model, found in settings.items()},
-            digest(*models, "", *sorted(set(subject)))[:16],
-            _digest_of(v.prompt_raw for v in variants),
-            CaseSample.joined(self._samples[name] for name in names),
+            system=_digest_of([*systems, *subject]),
+            data=_digest_of(case for name in names for case in self._cases[name]),
+            settings={model: _digest_of(digests) for model, digests in settings.items()},
+            models=digest(*models, "", *sorted(set(subject)))[:16],
+            written=_digest_of(v.prompt_raw for v in variants),
+            cases=CaseSample.joined(self._samples[name] for name in names),
         )
 
 

@@ -59,6 +59,7 @@ def inclusions(draws: Sequence[Draw], metric: str) -> Callable[[int], float]:
     key = strata_of(draws, metric)
     sizes = Counter(key(place) for place in _every(others))
     taken = Counter(key(place) for draw in of for place in draw.places)
+    # Labels of an earlier draw may make more of a stratum than the later one drew from.
     return lambda place: taken[key(place)] / max(1, sizes[key(place)], taken[key(place)])
 
 

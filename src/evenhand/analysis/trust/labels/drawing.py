@@ -15,7 +15,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count
-from evenhand.store.labels.draw import Draw, MetricLabel
+from evenhand.store.labels.draw import Design, Draw, MetricLabel
 from evenhand.store.labels.stored_draws import add_draw
 from evenhand.store.runfile import RunFile
 
@@ -65,15 +65,15 @@ class DrawnItem(Record, frozen=True):
 
 def _whole(name: str, assertions: object) -> str:
     """The text that an expectation's name quotes the beginning of, as a config has it; else the name."""
+    # A name quotes a long text's beginning: `llm-rubric "Is it kind …"`.
     start = name.partition(' "')[2].rstrip('"').removesuffix(" …")
     for one in assertions if is_array(assertions) else ():
         if not is_mapping(one):
             continue
-        fields = one
-        value = fields.get("value")
+        value = one.get("value")
         if isinstance(value, str) and start and " ".join(value.split()).startswith(start):
             return value
-        inner = _whole(name, fields.get("assert"))
+        inner = _whole(name, one.get("assert"))
         if inner != name:
             return inner
     return name
@@ -124,22 +124,43 @@ def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Dra
         StoreError: The run file cannot be written.
     """
     places, names = judged_places(run, metrics)
-    before = [d for d in run.draws() if set(d.metrics) & set(names)]
-    for known in before:
-        same = known.seed, len(known.places), list(known.metrics), known.design
-        if same == (seed, min(size, len(places)), names, "uniform"):
-            return known
-    taken = {place for known in before for place in known.places}
+    known, taken = earlier_draws(run, min(size, len(places)), seed, names)
+    if known is not None:
+        return known
     left = [place for place in places if place not in taken]
     if not left:
-        raise UsageError(
-            f"all {count(len(places), 'judged trial')} of the run are drawn already",
-            hint="Go on labelling: `evenhand label` without --draw.",
-        )
+        raise all_drawn(count(len(places), "judged trial"))
     chosen = random.Random(seed).sample(left, min(size, len(left)))  # noqa: S311 (a draw that can be repeated)
     add_draw(run.path, seed, names, len(places), chosen)
+    # The open run file doesn't see what was written after it.
     with RunFile.open(run.path) as again:
         return again.draws()[-1]
+
+
+def earlier_draws(
+    run: RunFile,
+    size: int,
+    seed: int,
+    metrics: Sequence[str],
+    design: Design = "uniform",
+    by: str = "",
+) -> tuple[Draw | None, set[int]]:
+    """The earlier draw that is the very one asked for, if there is one, and all places that were drawn before."""
+    before = [draw for draw in run.draws() if set(draw.metrics) & set(metrics)]
+    # Typed twice, a command must not draw twice: the labels would be of other trials.
+    same = (seed, design, by, list(metrics), size)
+    known = next(
+        (d for d in before if (d.seed, d.design, d.by, [*d.metrics], len(d.places)) == same), None
+    )
+    return known, {place for draw in before for place in draw.places}
+
+
+def all_drawn(what: str) -> UsageError:
+    """The error of a draw from which nothing is left."""
+    return UsageError(
+        f"all {what} of the run are drawn already",
+        hint="Go on labelling: `evenhand label` without --draw.",
+    )
 
 
 def drawn_items(run: RunFile, draws: Sequence[Draw]) -> Iterator[DrawnItem]:
@@ -172,6 +193,7 @@ def items_for(
     by_others = [
         item for item in items if labels.get((item.trial.index, item.metric), {}).keys() - {author}
     ]
+    # −(−n // 100) rounds up: one label of another person is labelled again already.
     twice = {(i.trial.index, i.metric) for i in by_others[: -(-len(by_others) * OVERLAP // 100)]}
     skipped = {(i.trial.index, i.metric) for i in by_others} - twice
     return [

@@ -54,6 +54,7 @@ def _of_item(draws: Sequence[Draw], item: int, metric: str) -> list[float]:
         (one for draw in draws for one in draw.metrics if metric in (one, cell(one))), metric
     )
     possible: list[float] = []
+    # A file that was written before a later draw has the shares of then.
     for size in range(1, len(draws) + 1):
         before = draws[:size]
         if any(item in draw.places and own in draw.metrics for draw in before):
@@ -74,6 +75,7 @@ def _of_pair(draws: Sequence[PairDraw], pair: tuple[int, int], metric: str) -> l
 
 def _number(text: str) -> float | None:
     """A number as a spreadsheet may have written it: 0.1, 0,1 or 10 %."""
+    # Spreadsheets write numbers as the country does.
     plain = text.replace(",", ".")
     try:
         return float(plain.removesuffix("%").strip()) / 100 if plain.endswith("%") else float(plain)

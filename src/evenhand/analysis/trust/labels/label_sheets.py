@@ -7,13 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.analysis.trust.labels.drawing import DrawnItem, judged_metrics
-from evenhand.analysis.trust.labels.sheet_rows import (
-    NO_LABEL_KEPT,
-    no_labels,
-    read_rows,
-    write_rows,
-)
-from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.analysis.trust.labels.sheet_rows import no_labels, read_verdicts, write_rows
+from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import cell
 from evenhand.store.labels.draw import LabelledVerdict
 from evenhand.store.labels.label import LabelField, NewLabel, checked
@@ -76,15 +71,8 @@ def read_labels(run: RunFile, path: Path) -> SheetLabels:
         UsageError: The file cannot be read, or has no verdicts.
         ConfigError: All that is wrong with it: rows of another run, twice the same item, no verdict.
     """
-    problems: list[Problem] = []
     labels = SheetLabels()
-    for row in read_rows(path, COLUMNS, NEEDED):
-        problem = row.problem or _read_row(run, row.texts, labels)
-        if problem is not None:
-            what, remedy = problem
-            problems.append(Problem(str(path), row.line, 0, what, remedy))
-    if problems:
-        raise ConfigError(problems, spared=NO_LABEL_KEPT)
+    read_verdicts(path, COLUMNS, NEEDED, lambda row: _read_row(run, row, labels))
     if not labels.verdicts:
         raise no_labels(path, "pass or fail")
     return labels
@@ -114,6 +102,7 @@ def _read_row(run: RunFile, row: Mapping[str, str], labels: SheetLabels) -> tupl
         return f"the verdict is {text[:40]!r}", "Write pass or fail, or leave it empty."
     item, metric = (row.get("item") or "").strip(), row.get("metric") or ""
     other_run = "Is it a draw of another run?"
+    # SQLite takes no integer of more than 64 bits.
     trial = run.trial(int(item)) if item.isdecimal() and len(item) < 10 else None
     if trial is None:
         return f"the run has no item {item[:40]!r}", other_run
@@ -125,6 +114,7 @@ def _read_row(run: RunFile, row: Mapping[str, str], labels: SheetLabels) -> tupl
         if row.get(column) not in (None, "", own, cell(own)):
             return f"item {item} has {column} {own}, not {row[column][:80]!r}", other_run
     output = DrawnItem(trial, metrics[metric], 0.0).output
+    # A draw of another run may have the same item numbers; the output tells.
     if _words(row.get("output") or output) not in (_words(output), _words(str(cell(output)))):
         return f"the output of item {item} is another one in this run", other_run
     key = trial.index, metrics[metric]

@@ -6,7 +6,13 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
-from evenhand.analysis.trust.labels.drawing import OVERLAP, DrawnItem, judged_metrics, judged_places
+from evenhand.analysis.trust.labels.drawing import (
+    OVERLAP,
+    DrawnItem,
+    all_drawn,
+    judged_metrics,
+    judged_places,
+)
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
@@ -113,14 +119,12 @@ def draw_pairs(run: RunFile, pairs: ComparedPairs, size: int, seed: int) -> Pair
     taken = {unordered(pair) for known in before for pair in known.pairs}
     left = [pair for pair in every if pair not in taken]
     if not left:
-        raise UsageError(
-            f"all {count(len(every), 'compared pair')} of the run are drawn already",
-            hint="Go on labelling: `evenhand label` without --draw.",
-        )
+        raise all_drawn(count(len(every), "compared pair"))
     rng = random.Random(seed)  # noqa: S311 (a draw that can be repeated)
     chosen = rng.sample(left, min(size, len(left)))
-    shown = [(a, b) if rng.random() < 0.5 else (b, a) for a, b in chosen]
-    add_pair_draw(run.path, seed, pairs.name, len(every), shown)
+    # People prefer what they see first, as judges do: a draw of the order cancels that out.
+    orders = [(a, b) if rng.random() < 0.5 else (b, a) for a, b in chosen]
+    add_pair_draw(run.path, seed, pairs.name, len(every), orders)
     with RunFile.open(run.path) as again:
         return again.pair_draws()[-1]
 

@@ -9,12 +9,12 @@ from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, com
 from evenhand.analysis.trust.labels.pair_drawing import DrawnPair
 from evenhand.analysis.trust.labels.ranking_labels import pair_keys
 from evenhand.analysis.trust.labels.sheet_rows import (
-    NO_LABEL_KEPT,
     no_labels,
     read_rows,
+    read_verdicts,
     write_rows,
 )
-from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import cell
 from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.store.runfile import RunFile
@@ -84,14 +84,14 @@ def ranking_in(run: RunFile, metrics: Sequence[str], path: Path) -> str | None:
     if not metric:
         return None
     names = [pairs.name for pairs in compared_pairs(run)]
-    found = next((name for name in names if metric in (name, cell(name))), None)
-    if found is None:
+    ranking = next((name for name in names if metric in (name, cell(name))), None)
+    if ranking is None:
         what = f"{path} has pairs of the ranking {metric[:80]!r}, and this run has no such ranking"
         raise UsageError(what, hint="Is it a draw of another run?")
-    if metrics and set(metrics) != {found}:
-        what = f"{path} has pairs of the ranking {found!r}, not of {metrics[0]!r}"
+    if metrics and set(metrics) != {ranking}:
+        what = f"{path} has pairs of the ranking {ranking!r}, not of {metrics[0]!r}"
         raise UsageError(what, hint="Leave --metric out: the file names it.")
-    return found
+    return ranking
 
 
 def read_pair_labels(
@@ -103,19 +103,14 @@ def read_pair_labels(
         UsageError: The file cannot be read, or has no verdicts.
         ConfigError: All that is wrong with it: pairs of another run, twice the same pair, no verdict.
     """
-    problems: list[Problem] = []
     labels: Labels = {}
     judged = {one.key for one in pairs.judged}
-    for row in read_rows(path, COLUMNS, NEEDED):
-        problem = row.problem or _read_row(run, pairs.name, judged, row.texts, labels)
-        if problem is not None:
-            what, remedy = problem
-            problems.append(Problem(str(path), row.line, 0, what, remedy))
-    if problems:
-        raise ConfigError(problems, spared=NO_LABEL_KEPT)
+    read_verdicts(
+        path, COLUMNS, NEEDED, lambda row: _read_row(run, pairs.name, judged, row, labels)
+    )
     if not labels:
         raise no_labels(path, "first, second or tie")
-    return [(shown, pairs.name, answer) for shown, answer in labels.values()]
+    return [(pair, pairs.name, answer) for pair, answer in labels.values()]
 
 
 def _read_row(
@@ -133,21 +128,22 @@ def _read_row(
     if answer is None:
         return f"the verdict is {text[:40]!r}", "Write first, second or tie, or leave it empty."
     texts = row["item"].strip(), row["other"].strip()
-    shown = f"{texts[0][:20]} and {texts[1][:20]}"
+    places = f"{texts[0][:20]} and {texts[1][:20]}"
     other_run = "Is it a draw of another run?"
     if row["metric"] not in (name, cell(name)):
         return f"the ranking is {row['metric'][:80]!r}, not {name!r}", other_run
+    # SQLite takes no integer of more than 64 bits.
     if not all(one.isdecimal() and len(one) < 10 for one in texts):
-        return f"the run has no pair {shown}", other_run
+        return f"the run has no pair {places}", other_run
     pair = int(texts[0]), int(texts[1])
     key = pair_keys(run, {unordered(pair): None}).get(unordered(pair))
     if key is None or key[1] not in judged:
-        return f"the run has no compared pair {shown}", other_run
+        return f"the run has no compared pair {places}", other_run
     case, repeat = key[1][:2]
     for column, own in (("case", case), ("repeat", str(repeat))):
         if row.get(column) not in (None, "", own, cell(own)):
-            return f"pair {shown} has {column} {own}, not {row[column][:80]!r}", other_run
+            return f"pair {places} has {column} {own}, not {row[column][:80]!r}", other_run
     if unordered(pair) in labels:
-        return f"pair {shown} is there twice", "Leave one of them."
+        return f"pair {places} is there twice", "Leave one of them."
     labels[unordered(pair)] = pair, answer
     return None

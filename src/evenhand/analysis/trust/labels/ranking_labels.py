@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from msgspec import field
-
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, PairKey
-from evenhand.core.record import MutableRecord, Record
+from evenhand.core.record import Record
 from evenhand.stats.agreement import alpha
 from evenhand.stats.bradley_terry import Comparison
 from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair
@@ -36,17 +34,10 @@ class RankingLabels(Record, frozen=True):
     people: float | None = None
 
 
-class _Read(MutableRecord):
-    pairs: list[LabelledPair] = field(default_factory=list[LabelledPair])
-    unused: int = 0
-    at: list[float] = field(default_factory=list[float])
-    sides: list[list[float]] = field(default_factory=list[list[float]])
-
-
 def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
     """The labels of a ranking that count: of a pair that several people labelled, what most of them say."""
     draws = [draw for draw in run.pair_draws() if draw.metric == pairs.name]
-    shown = {unordered(pair): pair for draw in draws for pair in draw.pairs}
+    orders = {unordered(pair): pair for draw in draws for pair in draw.pairs}
     labels = {
         pair: by_author
         for (pair, metric), by_author in standing_pair_labels(run.pair_labels()).items()
@@ -56,25 +47,28 @@ def ranking_labels(run: RunFile, pairs: ComparedPairs) -> RankingLabels:
         return RankingLabels()
     keys = pair_keys(run, labels)
     judged = {pair.key: pair for pair in pairs.judged}
-    read = _Read()
+    answered: list[LabelledPair] = []
+    at: list[float] = []
+    sides: list[list[float]] = []
+    unused = 0
     for place, by_author in sorted(labels.items()):
-        key, answer = keys.get(place), _plurality(shown.get(place), [*by_author.values()])
+        key, answer = keys.get(place), _plurality(orders.get(place), [*by_author.values()])
         known = judged.get(key[1]) if key is not None else None
         if key is None or known is None or answer is None:
-            read.unused += len(by_author)
+            unused += len(by_author)
             continue
-        variants, (case, repeat, *_) = key
-        del repeat
-        first, second = variants if shown[place] == place else variants[::-1]
-        read.pairs.append(
+        variants, (case, *_) = key
+        # The answer is about the pair as it was drawn, its places may be the other way round.
+        first, second = variants if orders[place] == place else variants[::-1]
+        answered.append(
             LabelledPair(
                 Comparison(case, first, second, answer),
                 JudgedPair(known.case, known.one, known.two, known.wins, known.losses),
             )
         )
-        read.at += [label.at for label in by_author.values()]
-        read.sides.append([_SIDE[_answer_for(place, label)] for label in by_author.values()])
-    return RankingLabels(read.pairs, read.unused, max(read.at, default=None), alpha(read.sides))
+        at += [label.at for label in by_author.values()]
+        sides.append([_SIDE[_answer_for(place, label)] for label in by_author.values()])
+    return RankingLabels(answered, unused, max(at, default=None), alpha(sides))
 
 
 def pair_keys(
@@ -92,11 +86,11 @@ def pair_keys(
     return keys
 
 
-def _plurality(shown: Pair | None, labels: Sequence[PairLabel]) -> PairAnswer | None:
+def _plurality(order: Pair | None, labels: Sequence[PairLabel]) -> PairAnswer | None:
     """What most people say, in the order in which the pair was drawn; None where they are split, or it wasn't drawn."""
-    if shown is None:
+    if order is None:
         return None
-    answers = Counter[PairAnswer](_answer_for(shown, label) for label in labels)
+    answers = Counter[PairAnswer](_answer_for(order, label) for label in labels)
     (answer, most), *others = answers.most_common()
     return None if others and others[0][1] == most else answer
 

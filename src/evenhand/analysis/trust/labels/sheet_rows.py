@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.core.wording.spreadsheet_cells import cell
@@ -17,8 +17,6 @@ from evenhand.languages.documents.delimited import Header, NotDelimited, records
 from evenhand.languages.documents.file_kinds import not_lines
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import decoded
-
-NO_LABEL_KEPT = "no label was kept"
 
 
 class SheetRow(Record, frozen=True):
@@ -55,6 +53,7 @@ def write_rows(
         sheet.writerows([cell(value) for value in row] for row in rows)
         text = table.getvalue()
     try:
+        # "x": a file that is there may hold an hour of somebody's labels.
         with path.open("x", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError:
@@ -95,6 +94,34 @@ def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iter
             raise UsageError(f"{path}: {wrong[0]}", hint=wrong[1])
         return _json_rows(text, columns, needed)
     return _csv_rows(path, text, columns, needed)
+
+
+def read_verdicts(
+    path: Path,
+    columns: Sequence[str],
+    needed: Sequence[str],
+    read: Callable[[Mapping[str, str]], tuple[str, str] | None],
+) -> None:
+    """Reads a file that `write_rows` wrote and somebody filled in, row by row.
+
+    Args:
+        path: The file.
+        columns: See `read_rows`.
+        needed: See `read_rows`.
+        read: Keeps a row's verdict; what is wrong with it, and what to do, where it can't.
+
+    Raises:
+        UsageError: The file cannot be read, or lacks a column.
+        ConfigError: All that is wrong with its rows.
+    """
+    problems: list[Problem] = []
+    for row in read_rows(path, columns, needed):
+        problem = row.problem or read(row.texts)
+        if problem is not None:
+            what, remedy = problem
+            problems.append(Problem(str(path), row.line, 0, what, remedy))
+    if problems:
+        raise ConfigError(problems, spared="no label was kept")
 
 
 def no_labels(path: Path, verdicts: str) -> UsageError:
@@ -145,6 +172,7 @@ def _csv_rows(
         for line, cells in table:
             if not any(cells):
                 continue
+            # Spreadsheets leave empty cells at the end of a row out.
             row = header.row([*cells, *[""] * header.width])
             if header.fits(cells) or not row[needed[-1]].strip():
                 yield SheetRow(line, row)

@@ -12,7 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.trust.judgements.judged import certainties, judgements
-from evenhand.analysis.trust.labels.drawing import draw, judged_metrics, judged_places
+from evenhand.analysis.trust.labels.drawing import (
+    all_drawn,
+    draw,
+    earlier_draws,
+    judged_metrics,
+    judged_places,
+)
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_array
 from evenhand.core.names import did_you_mean
@@ -50,12 +56,13 @@ def draw_unsure(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ())
     sure = _surest(run, metrics)
     places, _ = judged_places(run, metrics)
     groups = _levels({place: sure.get(place, 1.0) for place in places})
+    # Where the judge is as sure of everything, there is nothing to prefer.
     if len(groups) < 2:
         return draw(run, size, seed, metrics)
-    wanted = [math.fsum(map(_spread, (sure.get(p, 1.0) for p in group))) for group in groups]
+    needs = [math.fsum(map(_spread, (sure.get(p, 1.0) for p in group))) for group in groups]
     shares = [
-        (1 - FLOOR) * part / math.fsum(wanted) + FLOOR * len(group) / len(places)
-        for part, group in zip(wanted, groups, strict=True)
+        (1 - FLOOR) * part / math.fsum(needs) + FLOOR * len(group) / len(places)
+        for part, group in zip(needs, groups, strict=True)
     ]
     names = [_level_name([sure.get(place, 1.0) for place in group]) for group in groups]
     return _draw(
@@ -148,18 +155,12 @@ def _draw(
     shares: Sequence[float],
 ) -> Draw:
     places, names = judged_places(run, metrics)
-    before = [known for known in run.draws() if set(known.metrics) & set(names)]
-    for known in before:
-        same = known.seed, known.design, known.by, list(known.metrics), len(known.places)
-        if same == (seed, design, by, names, min(size, len(places))):
-            return known
-    taken = {place for known in before for place in known.places}
+    known, taken = earlier_draws(run, min(size, len(places)), seed, names, design, by)
+    if known is not None:
+        return known
     left = [[place for place in group if place not in taken] for group in groups.values()]
     if not any(left):
-        raise UsageError(
-            f"all {count(len(places), 'judged trial')} of the run are drawn already",
-            hint="Go on labelling: `evenhand label` without --draw.",
-        )
+        raise all_drawn(count(len(places), "judged trial"))
     rng = random.Random(seed)  # noqa: S311 (a draw that can be repeated)
     numbers = allocated(shares, [len(group) for group in left], size)
     chosen = [p for group, n in zip(left, numbers, strict=True) for p in rng.sample(group, n)]
@@ -202,6 +203,7 @@ def _levels(sure: Mapping[int, float]) -> list[list[int]]:
     """Places by how sure the judge is of them, the least sure first: groups that weigh about alike, ties together."""
     by_value: dict[float, list[int]] = {}
     for place, certainty in sure.items():
+        # Rounded, so that thirds that were added up in another order are ties.
         by_value.setdefault(round(certainty, 6), []).append(place)
     ordered = sorted(by_value.items())
     if len(ordered) <= LEVELS:
@@ -211,6 +213,7 @@ def _levels(sure: Mapping[int, float]) -> list[list[int]]:
     before = 0.0
     for value, group in ordered:
         mass = _spread(value) * len(group)
+        # By the middle of its mass: a large tie belongs to the level that most of it is in.
         level = min(LEVELS - 1, int(LEVELS * (before + mass / 2) / total))
         levels.setdefault(level, []).extend(group)
         before += mass

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evenhand.analysis.comparison.case_ids import CaseIds
-from evenhand.analysis.comparison.case_values import Seen, read
+from evenhand.analysis.comparison.case_values import CaseIds, Seen, read
 from evenhand.analysis.summaries.rates import mean_in, mean_of
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta

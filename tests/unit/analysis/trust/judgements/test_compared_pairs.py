@@ -10,7 +10,7 @@ from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs
 
 def test_a_pair_that_is_missing_stands_for_as_many_answers_as_a_pair_has():
     """Answers that the judge did not give are among them."""
-    pairs = ComparedPairs("r")
+    pairs = ComparedPairs(name="r")
     orders = [
         {"first": 0, "said": "first", "judge": "j"},
         {"first": 1, "error": "judge", "reason": "no idea"},
@@ -31,7 +31,7 @@ def test_a_pair_that_is_missing_stands_for_as_many_answers_as_a_pair_has():
 @pytest.mark.parametrize("gone", [0, 1, 2])
 def test_each_pair_of_a_trial_in_error_is_missing(gone: int):
     """Of three variants that are compared elsewhere, two pairs are missing with one of them."""
-    pairs = ComparedPairs("r")
+    pairs = ComparedPairs(name="r")
     for one, two in ((0, 1), (0, 2), (1, 2)):
         pairs.add(result(one, variant=one, case="a"), two, [{"first": one, "said": "tie"}])
     pairs.add_absent(

@@ -104,9 +104,15 @@ async def test_an_error_without_a_judge_counts_once_under_its_metric(make_run: M
 
 def test_another_variant_of_a_case_is_no_repeat_of_it():
     """A judge that passes one and fails the other is no less sure of either."""
-    items = [Item(0, "c", 0, passed=True), Item(1, "c", 1, passed=False)]
+    items = [
+        Item(index=0, case="c", variant=0, passed=True),
+        Item(index=1, case="c", variant=1, passed=False),
+    ]
     assert list(certainties(items).values()) == [1.0, 1.0]
-    wavering = [Item(0, "c", 0, passed=True), Item(1, "c", 0, passed=False)]
+    wavering = [
+        Item(index=0, case="c", variant=0, passed=True),
+        Item(index=1, case="c", variant=0, passed=False),
+    ]
     assert list(certainties(wavering).values()) == [0.5, 0.5]
 
 

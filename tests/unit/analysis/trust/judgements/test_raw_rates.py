@@ -69,7 +69,11 @@ async def test_a_judged_rate_covers_the_true_one_with_repeats(make_run: Make):
     random, missed = Random(SEED), 0
     for _ in range(200):
         passes = [random.random() < 0.9 for _ in range(20)]
-        items = [Item(5 * i + j, f"c{i}", 0, ok) for i, ok in enumerate(passes) for j in range(5)]
+        items = [
+            Item(index=5 * i + j, case=f"c{i}", variant=0, passed=ok)
+            for i, ok in enumerate(passes)
+            for j in range(5)
+        ]
         _, low, high = raw_rate(meta, items)
         missed += not low <= 0.9 <= high
     assert missed <= 10
@@ -92,7 +96,10 @@ async def test_labels_of_repeats_are_not_taken_for_labels_of_cases_without_a_wor
 
 def test_a_judges_mean_counts_each_case_once():
     """Ten repeats of a case say no more of other cases than one does, and weigh no more."""
-    once = [Item(i, f"c{i}", 0, True, score=float(i % 5 + 1)) for i in range(10)]
+    once = [
+        Item(index=i, case=f"c{i}", variant=0, passed=True, score=float(i % 5 + 1))
+        for i in range(10)
+    ]
     often = [replace(item, index=10 * item.index + j) for item in once for j in range(10)]
     assert raw_mean(often, (1, 5)) == pytest.approx(raw_mean(once, (1, 5)))
     uneven = [*once, *(replace(once[0], index=100 + j) for j in range(50))]

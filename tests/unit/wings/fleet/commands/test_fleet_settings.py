@@ -23,7 +23,7 @@ def test_no_more_workers_are_started_than_have_work_or_cpus(
     config = tmp_path / "promptfooconfig.yaml"
     tests = ", ".join(f"{{vars: {{x: {number}}}}}" for number in range(trials))
     config.write_text(f"prompts: ['{{{{x}}}}']\nproviders: [echo]\ntests: [{tests}]\n", "utf-8")
-    asked = Asked((str(config),), Selection(), Overrides())
+    asked = Asked(paths=(str(config),), selection=Selection(), over=Overrides())
     session = Session(
         concurrency=None,
         max_cost=None,
