@@ -236,7 +236,7 @@ class CallCounts(MutableRecord):
     wasted: int = 0
 
 
-class Backing(Record, frozen=True):
+class Backing(Record, frozen=True, kw_only=True):
     """What stands behind a run, in the process that keeps its file.
 
     Attributes:

@@ -71,7 +71,7 @@ CEILING = 32
 START = 10
 
 
-class Settings(Record, frozen=True):
+class Settings(Record, frozen=True, kw_only=True):
     """How to run a plan. What is None is as the plan says.
 
     Attributes:
@@ -355,7 +355,16 @@ class _Start(Record, frozen=True, kw_only=True):
             lane=lane,
         )
         if self.crew is not None:
-            self.crew.use(Backing(journal, cache, limits, budget, desk.counts, self.note))
+            self.crew.use(
+                Backing(
+                    journal=journal,
+                    cache=cache,
+                    limits=limits,
+                    budget=budget,
+                    counts=desk.counts,
+                    note=self.note,
+                )
+            )
         return Session(
             plan=plan,
             journal=journal,

@@ -90,7 +90,7 @@ class AppReply(Reply, frozen=True):
         return bool(self.pending)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class AppCall:
     """One request of an application's. Implements `evenhand.core.provider.Provider`, for this request alone.
 

@@ -62,11 +62,16 @@ def make(wanted: Wanted) -> Provider:
     if importlib.util.find_spec("litellm") is None:
         raise wanted.refused("needs LiteLLM", _MISSING)
     return LiteLlm(
-        wanted.id, wanted.label or wanted.id, model, kind == "embedding", wanted.config, wanted.env
+        id=wanted.id,
+        label=wanted.label or wanted.id,
+        model=model,
+        embeds=kind == "embedding",
+        config=wanted.config,
+        env=wanted.env,
     )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class LiteLlm:
     """A model that the library asks. Implements `evenhand.core.provider.Provider`.
 

@@ -48,7 +48,7 @@ Shape = Callable[[Reply, bytes, Mapping[str, Any]], Reply]
 """Gives a reply another output, from the answer's body and the settings that it was asked with."""
 
 
-class Dialect(Record, frozen=True):
+class Dialect(Record, frozen=True, kw_only=True):
     """What one vendor's chat API does its own way.
 
     Attributes:
@@ -88,7 +88,7 @@ class Dialect(Record, frozen=True):
     tools: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ChatProvider:
     """One model at one address, with one key. Implements `evenhand.core.provider.Provider`.
 

@@ -29,7 +29,7 @@ _ANTHROPIC = urlsplit(anthropic.HOME).hostname or ""
 _GOOGLE = urlsplit(google.HOME).hostname or ""
 
 
-class Endpoint(Record, frozen=True):
+class Endpoint(Record, frozen=True, kw_only=True):
     """One way to ask a model.
 
     Attributes:

@@ -66,7 +66,7 @@ Ask = Callable[[_Call, Host], Awaitable[object]]
 """Makes a call."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class FunctionProvider:
     """A Python function that answers prompts. Implements `evenhand.core.provider.Provider`."""
 

@@ -15,7 +15,7 @@ from evenhand.providers.faults import fault
 TIMEOUT_S = 5.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class PostedGrader:
     """Implements `evenhand.core.provider.Provider`. The prompt's text is the body, the answer's body is the reply."""
 

@@ -212,7 +212,7 @@ def _of_body(
         yield Row(whole.vendor, (name, number), row)
 
 
-class Media(Record, frozen=True):
+class Media(Record, frozen=True, kw_only=True):
     """A picture, a sound or a file in a message.
 
     Attributes:
@@ -266,10 +266,12 @@ def media(kind: str, source: object, mime: str = "", name: str = "", **more: Any
     text = str(source or "")
     match = _DATA_URL.match(text)
     if match:
-        return Media(kind, match[1] or mime, text[match.end() :], "", name, more)
+        return Media(
+            kind=kind, mime=match[1] or mime, data=text[match.end() :], url="", name=name, more=more
+        )
     if mime:
-        return Media(kind, mime, text, "", name, more)
-    return Media(kind, "", "", text, name, more)
+        return Media(kind=kind, mime=mime, data=text, url="", name=name, more=more)
+    return Media(kind=kind, mime="", data="", url=text, name=name, more=more)
 
 
 _PICTURE, _SOUND, _FILE = "image", "audio", "file"
@@ -304,7 +306,7 @@ def _file(block: Mapping[str, Any]) -> Media:
     more = {key: value for key, value in inner.items() if key not in known}
     name = str(inner.get("filename") or "")
     if inner.get("file_url"):
-        return Media(_FILE, "", "", str(inner["file_url"]), name, more)
+        return Media(kind=_FILE, mime="", data="", url=str(inner["file_url"]), name=name, more=more)
     return media(_FILE, inner.get("file_data"), "application/pdf", name, **more)
 
 
@@ -315,10 +317,12 @@ def _source(block: Mapping[str, Any]) -> Media | None:
     more = {k: v for k, v in block.items() if k not in ("type", "source", "title")}
     name, mime = str(block.get("title") or ""), str(source.get("media_type") or "")
     if source.get("type") == "url":
-        return Media(kind, mime, "", str(source.get("url") or ""), name, more)
+        return Media(
+            kind=kind, mime=mime, data="", url=str(source.get("url") or ""), name=name, more=more
+        )
     if source.get("type") != "base64":
         return None
-    return Media(kind, mime, bare(source.get("data")), "", name, more)
+    return Media(kind=kind, mime=mime, data=bare(source.get("data")), url="", name=name, more=more)
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Media | None]] = {
@@ -373,9 +377,9 @@ def _of_google(fields: Mapping[str, Any], row: Row) -> Media | None:
     inner = mapping(fields[name])
     mime = str(inner.get("mimeType") or inner.get("mime_type") or "")
     if name in _GOOGLE_DATA:
-        return Media(_kind_of(mime), mime, bare(inner.get("data")), "")
+        return Media(kind=_kind_of(mime), mime=mime, data=bare(inner.get("data")), url="")
     url = str(inner.get("fileUri") or inner.get("file_uri") or "")
-    return Media(_kind_of(mime), mime, "", url)
+    return Media(kind=_kind_of(mime), mime=mime, data="", url=url)
 
 
 def _nothing_more(more: Mapping[str, Any], row: Row) -> None:

@@ -26,7 +26,7 @@ from evenhand.providers.wanted import Wanted
 LIMIT_S = 60.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ProcessProvider:
     """A program run once for each prompt, without a shell. Implements `evenhand.core.provider.Provider`."""
 
@@ -129,5 +129,10 @@ def make(wanted: Wanted) -> ProcessProvider:
     config = wanted.config
     limit_s = seconds(config, wanted.id, "timeout") if config.get("timeout") else LIMIT_S
     return ProcessProvider(
-        wanted.id, wanted.label or wanted.id, command, wanted.base, config, limit_s
+        id=wanted.id,
+        label=wanted.label or wanted.id,
+        command=command,
+        folder=wanted.base,
+        config=config,
+        limit_s=limit_s,
     )

@@ -77,7 +77,7 @@ def make(wanted: Wanted) -> WebProvider:
     )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class WebProvider:
     """A web service. Implements `evenhand.core.provider.Provider`."""
 

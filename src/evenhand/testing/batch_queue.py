@@ -88,7 +88,7 @@ class LineResult:
     answer: Any = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class FakeBatch:
     """A batch.
 
@@ -177,11 +177,11 @@ class BatchQueue:
         drawn = _draw(f"{self.rules.seed} stuck {number}").random()
         takes_s = math.inf if drawn < self.rules.stuck else self.rules.takes_s
         batch = FakeBatch(
-            f"{self._prefix}{number:06d}",
-            lines,
-            now,
-            now + takes_s,
-            metadata or {},
+            id=f"{self._prefix}{number:06d}",
+            lines=lines,
+            made_at=now,
+            ends_at=now + takes_s,
+            metadata=metadata or {},
             failure=failure,
             window_s=window_s,
         )

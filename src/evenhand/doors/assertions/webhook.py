@@ -60,7 +60,7 @@ class WebhookVerdict:
 
 def _webhook(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     assert cell is not None  # noqa: S101 (made for each cell)
-    grader = PostedGrader(wanted_text(assertion, value), _timeout_s())
+    grader = PostedGrader(url=wanted_text(assertion, value), timeout_s=_timeout_s())
     context = {"prompt": cell.prompt, "vars": dict(cell.variables)}
     return WebhookVerdict(grader, context, assertion.negated)
 

@@ -137,7 +137,13 @@ async def score_batch_async(
     )
     home = home or home_for(source)
     earlier = begun(home, plan.fingerprint) if resume else None
-    settings = Settings(home, concurrency, cache, max_cost_usd, LIMIT_S)
+    settings = Settings(
+        home=home,
+        concurrency=concurrency,
+        cache=cache,
+        max_cost_usd=max_cost_usd,
+        time_limit_s=LIMIT_S,
+    )
     with shown(plan, progress) as show, using_definitions(definitions):
         finished = await settle(plan, settings, resume=earlier, progress=show)
     return BatchReport.open(finished.path)

@@ -121,7 +121,12 @@ def generate(
         model=writer.label,
         config={"model": writer.id, "per_document": per_document, "documents": list(texts)},
     )
-    settings = Settings(home or home_for(place), concurrency, cache, max_cost_usd)
+    settings = Settings(
+        home=home or home_for(place),
+        concurrency=concurrency,
+        cache=cache,
+        max_cost_usd=max_cost_usd,
+    )
     with settled(plan, settings) as run:
         errors: dict[str, str] = {}
         cases: dict[str, Case] = {}

@@ -110,7 +110,12 @@ def enrich(
         models,
         config={"parts": list(parts), "judge": models.judge.id},
     )
-    settings = Settings(home or home_for(place), concurrency, cache, max_cost_usd)
+    settings = Settings(
+        home=home or home_for(place),
+        concurrency=concurrency,
+        cache=cache,
+        max_cost_usd=max_cost_usd,
+    )
     with settled(plan, settings) as run:
         results = {trial.index: trial for trial in run.trials()}
         cases: list[Case] = []

@@ -72,7 +72,13 @@ async def run_async(
         NothingSelected: There is nothing to run.
         StoreError: The run cannot be kept.
     """
-    settings = Settings(home, concurrency, cache, max_cost_usd, record_anew=record)
+    settings = Settings(
+        home=home,
+        concurrency=concurrency,
+        cache=cache,
+        max_cost_usd=max_cost_usd,
+        record_anew=record,
+    )
     if cassette is not None:
         settings = replace(settings, cassette=Path(cassette))
     selection = Selection(first=first, repeats=repeats)

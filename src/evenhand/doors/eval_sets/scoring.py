@@ -125,7 +125,7 @@ async def score_async(
         config={"metrics": described(chosen)},
     )
     home = home or home_for(None)
-    settings = Settings(home, cache=cache, max_cost_usd=max_cost_usd)
+    settings = Settings(home=home, cache=cache, max_cost_usd=max_cost_usd)
     with contextlib.ExitStack() as stack:
         stack.enter_context(using_definitions(definitions))
         if not keep:

@@ -53,7 +53,7 @@ CallName = tuple[int, str, int]
 """A call's trial, its request's key, and its number among the trial's identical requests."""
 
 
-class BatchPolicy(Record, frozen=True):
+class BatchPolicy(Record, frozen=True, kw_only=True):
     """How a run uses batches.
 
     Attributes:
@@ -73,7 +73,7 @@ class BatchPolicy(Record, frozen=True):
     marked: bool = False
 
 
-class WantedCall(MutableRecord):
+class WantedCall(MutableRecord, kw_only=True):
     """A call that a batch is to answer.
 
     Attributes:
@@ -164,7 +164,7 @@ class BatchLane:
             if record.vendor_id:
                 self.known.add(record.vendor_id)
             out = {
-                number: WantedCall(start, self._providers.get(start.provider))
+                number: WantedCall(start=start, provider=self._providers.get(start.provider))
                 for number, start in calls
             }
             if record.state == "given_up" and out:
@@ -217,7 +217,9 @@ class BatchLane:
             share = 1.0 if request.stated else 1 - DISCOUNT[place.vendor]
             bound = start.cost_bound_usd
             half = replace(start, cost_bound_usd=None if bound is None else share * bound)
-            self._calls[name] = call = WantedCall(half, provider, cache, body)
+            self._calls[name] = call = WantedCall(
+                start=half, provider=provider, cache=cache, body=body
+            )
             self.wanted[name] = place, call
         for _ in range(_TURNS):
             await sleep(0)
@@ -228,7 +230,12 @@ class BatchLane:
         known = self._places.get((record.address, record.account))
         headers = known.headers if known else headers_of_environment(record.vendor)
         return BatchPlace(
-            record.vendor, record.address, record.account, record.model, record.endpoint, headers
+            vendor=record.vendor,
+            address=record.address,
+            account=record.account,
+            model=record.model,
+            endpoint=record.endpoint,
+            headers=headers,
         )
 
     def too_deep(self) -> int:

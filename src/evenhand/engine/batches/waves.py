@@ -212,7 +212,8 @@ class Waves:
                 return record
             if error.status == TOO_LARGE:
                 await self._turned_away(
-                    batch, BatchLook("", "refused", error.message, crowded=True)
+                    batch,
+                    BatchLook(vendor_id="", state="refused", message=error.message, crowded=True),
                 )
                 return record
             await self._refused(batch, error)

@@ -12,7 +12,7 @@ from evenhand.core.wording.words import count, money, near, safe, short_id
 from evenhand.store.runfile import RunFile
 
 
-class Replayed(Record, frozen=True):
+class Replayed(Record, frozen=True, kw_only=True):
     """What a run's file says of the recordings that answer its calls.
 
     Attributes:

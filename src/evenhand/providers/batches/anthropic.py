@@ -110,9 +110,9 @@ def _look(batch: Mapping[str, Any]) -> BatchLook:
     if not name:
         raise BadReply("the vendor described a batch without an id", billed=None)
     if batch.get("processing_status") != "ended":
-        return BatchLook(name, "working")
+        return BatchLook(vendor_id=name, state="working")
     url = str(batch.get("results_url") or "")
-    return BatchLook(name, "ended", results=(url,) if url else (), gone=not url)
+    return BatchLook(vendor_id=name, state="ended", results=(url,) if url else (), gone=not url)
 
 
 def _result(line: bytes) -> BatchResult | None:

@@ -98,10 +98,12 @@ def _look(batch: Mapping[str, Any]) -> BatchLook:
         status = _STATUS.get(code, code) if isinstance(code, int) else 0
         faulty, crowded = status >= 500, status == 429
         words = f"failed: {message}"
-        return BatchLook(name, "refused", words, crowded=crowded, faulty=faulty)
+        return BatchLook(
+            vendor_id=name, state="refused", message=words, crowded=crowded, faulty=faulty
+        )
     if state in _ENDED or state == "FAILED":
-        return BatchLook(name, "ended", results=(name,) if answered else ())
-    return BatchLook(name, "working")
+        return BatchLook(vendor_id=name, state="ended", results=(name,) if answered else ())
+    return BatchLook(vendor_id=name, state="working")
 
 
 def _responses(batch: Mapping[str, Any]) -> Sequence[object]:

@@ -90,5 +90,11 @@ def _look(job: Mapping[str, Any]) -> BatchLook:
     files = tuple(str(job[key]) for key in ("output_file", "error_file") if job.get(key))
     if status == "FAILED" and not files:
         errors = [str(mapping(one).get("message")) for one in listed(job.get("errors"))]
-        return BatchLook(name, "refused", f"failed: {'; '.join(errors) or 'no reason given'}")
-    return BatchLook(name, "ended" if status in _ENDED else "working", results=files)
+        return BatchLook(
+            vendor_id=name,
+            state="refused",
+            message=f"failed: {'; '.join(errors) or 'no reason given'}",
+        )
+    return BatchLook(
+        vendor_id=name, state="ended" if status in _ENDED else "working", results=files
+    )

@@ -112,9 +112,11 @@ def _look(batch: Mapping[str, Any]) -> BatchLook:
         first = errors[0] if errors else {}
         crowded = any("limit" in str(one.get("code")) for one in errors)
         message = f"{first.get('code') or 'failed'}: {first.get('message') or 'no reason given'}"
-        return BatchLook(name, "refused", message, crowded=crowded)
+        return BatchLook(vendor_id=name, state="refused", message=message, crowded=crowded)
     files = tuple(str(batch[key]) for key in ("output_file_id", "error_file_id") if batch.get(key))
-    return BatchLook(name, "ended" if status in _ENDED else "working", results=files)
+    return BatchLook(
+        vendor_id=name, state="ended" if status in _ENDED else "working", results=files
+    )
 
 
 def result_of(line: bytes) -> BatchResult | None:

@@ -108,7 +108,14 @@ def place_of(provider: Provider, request: Request) -> tuple[BatchPlace, bytes] |
     vendor, address, endpoint = place
     if b"\n" in body:  # a request is a line
         body = encode(decode(body), ordered=False)
-    return BatchPlace(vendor, address, provider.account, model, endpoint, headers), body
+    return BatchPlace(
+        vendor=vendor,
+        address=address,
+        account=provider.account,
+        model=model,
+        endpoint=endpoint,
+        headers=headers,
+    ), body
 
 
 def batch_share_of(model_id: str) -> float | None:

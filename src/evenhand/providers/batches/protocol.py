@@ -10,7 +10,7 @@ from evenhand.core.errors import ProviderError
 from evenhand.core.record import Record
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPlace:
     """Where a request goes in a batch: all of a batch go to the same place.
 
@@ -31,7 +31,7 @@ class BatchPlace:
     headers: Mapping[str, str] = field(compare=False, repr=False, default_factory=dict[str, str])
 
 
-class BatchLook(Record, frozen=True):
+class BatchLook(Record, frozen=True, kw_only=True):
     """A batch, as the vendor describes it.
 
     Attributes:

@@ -56,7 +56,7 @@ SANDBOXES = ("auto", "required", "none")
 Sandboxed = Literal["auto", "required", "none"]
 
 
-class _Known(Record, frozen=True):
+class _Known(Record, frozen=True, kw_only=True):
     """A program whose options we know.
 
     Attributes:

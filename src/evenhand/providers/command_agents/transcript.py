@@ -22,7 +22,7 @@ Line = tuple[float, str]
 """Seconds since the program began, and a line as it was printed."""
 
 
-class Transcript(Record, frozen=True):
+class Transcript(Record, frozen=True, kw_only=True):
     """What an agent did.
 
     Attributes:

@@ -135,7 +135,14 @@ class Scene:
         note = self.notes.append
         limits = Limits(ceiling, ceiling, RetryPolicy(), self.loop.time)
         journal: Any = self.journal
-        return Backing(journal, None, limits, Budget(most_usd, 0.0, note), CallCounts(), note)
+        return Backing(
+            journal=journal,
+            cache=None,
+            limits=limits,
+            budget=Budget(most_usd, 0.0, note),
+            counts=CallCounts(),
+            note=note,
+        )
 
     def driver(self, cluster: ScriptedCluster, workers: int = 2, seats: int = 4) -> Driver:
         """It has not started."""
