@@ -449,6 +449,7 @@ def keys_that_lend(root: yaml.Node) -> frozenset[str]:
         key, waiting = str(key_node.value), [value_node]
         while waiting:
             node = waiting.pop()
+            # PyYAML gives an alias the very node of its anchor: a node met under a second key was lent.
             owner = owners.setdefault(id(node), key)
             if owner != key:
                 lenders.add(owner)
