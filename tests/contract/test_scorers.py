@@ -309,7 +309,14 @@ async def trial_of(reply: Reply) -> AsyncIterator[LiveTrial]:
 
     host = CodeHost()
     with host.open():
-        planned = PlannedTrial(0, Case("1"), Variant(0, "p", "m"), 0, body, models=lambda _: WISE)
+        planned = PlannedTrial(
+            index=0,
+            case=Case("1"),
+            variant=Variant(0, "p", "m"),
+            repeat=0,
+            body=body,
+            models=lambda _: WISE,
+        )
         trial = LiveTrial(planned, Direct(), host)
         trial.reply = reply
         yield trial

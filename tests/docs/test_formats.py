@@ -538,7 +538,7 @@ def test_the_page_on_imports_has_every_key_of_the_document(tmp_path: Path):
     path = tmp_path / "export.json"
     path.write_text(json.dumps([item, {"object": "batch"}]), "utf-8")
     recordings = read_runs([path], "openai-evals")
-    totals = Totals(1, 1)
+    totals = Totals(trials=1, passed=1)
     runs = [ImportedFile(path, recordings.runs[0].meta, totals, new) for new in (True, False)]
     datasets = [ImportedDataset(path, "sums", 2, "f", new=True)]
     agree("import-1.md", [import_document("openai-evals", runs, recordings.notes, datasets)])

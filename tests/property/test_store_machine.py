@@ -99,7 +99,16 @@ class Sessions(RuleBasedStateMachine):
         trial = data.draw(st.sampled_from(left))
         error = TrialError("code", words) if outcome == "error" else None
         score = 1.0 if outcome == "pass" else 0.0 if outcome == "fail" else None
-        result = TrialResult(trial, words, 0, 0, outcome, score, output=words, error=error)
+        result = TrialResult(
+            index=trial,
+            case=words,
+            variant=0,
+            repeat=0,
+            outcome=outcome,
+            score=score,
+            output=words,
+            error=error,
+        )
         self.loop.run_until_complete(self.journal.settle(result))
         self.results[trial] = result
         self.fresh.add(trial)

@@ -42,7 +42,14 @@ def result(
         "error": TrialError("rate-limited", "asked too often", "Lower -j.") if ok is None else None,
     }
     repeat = other.pop("repeat", 0)
-    return TrialResult(index, case or f"c{index}", variant, repeat, state, **{**fields, **other})
+    return TrialResult(
+        index=index,
+        case=case or f"c{index}",
+        variant=variant,
+        repeat=repeat,
+        outcome=state,
+        **{**fields, **other},
+    )
 
 
 def summaries() -> list[TrialResult]:

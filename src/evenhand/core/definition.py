@@ -201,8 +201,7 @@ def _described(value: object) -> str:
     if isinstance(value, Path):
         return file_digest(value) or value.name
     if is_mapping(value):
-        items = cast("Mapping[object, object]", value).items()
-        return ",".join(sorted(f"{key}:{brief(item)}" for key, item in items))
+        return ",".join(sorted(f"{key}:{brief(item)}" for key, item in value.items()))
     if isinstance(value, list | tuple | set | frozenset):
         each = [brief(item) for item in value]
         return ",".join(sorted(each) if isinstance(value, set | frozenset) else each)

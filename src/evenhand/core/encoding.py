@@ -198,7 +198,7 @@ def _look_closely(value: object) -> None:
     if isinstance(value, float):
         _look_at_number(value)
     elif is_mapping(value):
-        for item in cast("Mapping[object, object]", value).values():
+        for item in value.values():
             _look(item)
     elif isinstance(value, (list, tuple)):
         for item in value:

@@ -48,6 +48,7 @@ class NumberedTexts(PackedTexts):
 
     def number(self, text: str) -> int:
         """The number of this text; one that was not met before has the next."""
+        # Trials of one case come one after the other: most look-ups are of the text before.
         if text == self._last[0] and self._last[1] >= 0:
             return self._last[1]
         number = self.find(text)
@@ -83,6 +84,7 @@ class HashedNumbers:
 
     def add(self, hashed: int, number: int) -> None:
         """Puts a number under a hash, beside those that it has."""
+        # Open addressing slows down steeply beyond two thirds full, and never ends when it is full.
         if 3 * self._size >= 2 * len(self._numbers):
             self._grow()
         self._put(hashed, number + 1)

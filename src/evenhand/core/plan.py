@@ -34,7 +34,7 @@ Review = Callable[[Trial, Sequence[Outcome], Verdict], Awaitable[Verdict]]
 """A second look at a trial that is settled, by the user's own code: the verdict that stands."""
 
 
-class PlannedTrial(Record, frozen=True):
+class PlannedTrial(Record, frozen=True, kw_only=True):
     """One trial before it happens.
 
     Attributes:
@@ -110,7 +110,7 @@ class CassetteUse(Record, frozen=True):
     whole: bool = True
 
 
-class RunOptions(Record, frozen=True):
+class RunOptions(Record, frozen=True, kw_only=True):
     """How a plan wants to be run, where the command line says nothing else.
 
     Attributes:
@@ -389,7 +389,7 @@ def refuse_hints(plan: Plan) -> None:
         raise ConfigError([*plan.broken, *plan.hints])
 
 
-class Selection(Record, frozen=True):
+class Selection(Record, frozen=True, kw_only=True):
     """Which part of a plan to run. Applied by the front door in the order of the attributes.
 
     Attributes:

@@ -205,7 +205,7 @@ class Judged(Record, frozen=True):
     cost_usd: float | None = 0.0
 
 
-class AnswerDetails(msgspec.Struct, frozen=True, omit_defaults=True):
+class AnswerDetails(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What the subject's last reply said beside its output. What is empty or not known is not written.
 
     Attributes:
@@ -230,7 +230,7 @@ class AnswerDetails(msgspec.Struct, frozen=True, omit_defaults=True):
 NO_DETAILS = AnswerDetails()
 
 
-class TrialResult(Record, frozen=True):
+class TrialResult(Record, frozen=True, kw_only=True):
     """One settled trial.
 
     Attributes:
@@ -318,7 +318,7 @@ class TrialResult(Record, frozen=True):
         return PASSED.get(self.outcome)
 
 
-class Totals(Record, frozen=True):
+class Totals(Record, frozen=True, kw_only=True):
     """Counts over a run's settled trials and its calls. `cost_usd` is None when no price was known for some call."""
 
     trials: int = 0
@@ -357,7 +357,7 @@ def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord
     return "undecided"
 
 
-class ProgressSnapshot(Record, frozen=True):
+class ProgressSnapshot(Record, frozen=True, kw_only=True):
     """How far a run has come, for a progress line.
 
     Attributes:

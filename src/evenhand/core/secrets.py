@@ -14,7 +14,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from evenhand.core.json_shapes import is_array, is_mapping
@@ -188,7 +188,7 @@ class Secrets:
         if not self._plain:
             return value
         if is_mapping(value):
-            return {k: self.inside(v) for k, v in cast("Mapping[Any, Any]", value).items()}
+            return {k: self.inside(v) for k, v in value.items()}
         if is_array(value):
             return [self.inside(item) for item in value]
         return value
@@ -237,7 +237,7 @@ def _in_settings(value: object, *, named: bool, headers: bool) -> Iterator[str]:
             yield value
         yield from _in_address(value)
     elif is_mapping(value):
-        for key, item in cast("Mapping[object, object]", value).items():
+        for key, item in value.items():
             name = str(key)
             secret = is_secret_name(name) or (headers and bool(_ANYWHERE.search(name)))
             within = name.lower() in _HEADERS
@@ -247,9 +247,8 @@ def _in_settings(value: object, *, named: bool, headers: bool) -> Iterator[str]:
                 named=secret and not isinstance(item, Mapping),
                 headers=within or (headers and isinstance(item, Mapping)),
             )
-        api_key = cast("Mapping[object, object]", value)
-        if api_key.get("type") == "api_key" and isinstance(api_key.get("value"), str):
-            yield str(api_key["value"])
+        if value.get("type") == "api_key" and isinstance(value.get("value"), str):
+            yield value["value"]
     elif is_array(value):
         for item in value:
             yield from _in_settings(item, named=named, headers=headers)

@@ -26,7 +26,7 @@ from evenhand.render.run import Run
 _HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "failed")
 
 
-class ReportedCase(Record, frozen=True):
+class ReportedCase(Record, frozen=True, kw_only=True):
     """One case of a report.
 
     Attributes:

@@ -1,12 +1,14 @@
-"""Calibrations in words, for terminals and reports."""
+"""Calibrations and audits of judges in words, for terminals and reports."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from types import MappingProxyType
 
 from evenhand.analysis.summaries.rates import hundredths
+from evenhand.analysis.trust.audit import Audit
 from evenhand.analysis.trust.calibrated import JudgedRate, judged_rates
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
 from evenhand.analysis.trust.canaries import canaries_of
@@ -18,7 +20,6 @@ from evenhand.analysis.trust.trust_rules import LOOKED, NO_VERDICT, NOT_CHECKED,
 from evenhand.analysis.trust.unchecked import unchecked_rankings
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count, folded, interval, percent, percents, safe
-from evenhand.render.audits import audit_lines
 from evenhand.render.drift import canary_sentences
 from evenhand.render.ranking_calibration import ranking_lines
 from evenhand.stats.alternative import Alternative
@@ -27,6 +28,13 @@ from evenhand.stats.interval import z_of
 from evenhand.stats.weighted import half_width_by_strata
 from evenhand.store.runfile import RunFile
 
+AUDIT_WIDTH = 100
+_AUDIT_RESULTS = {
+    "biased": "biased: ",
+    "not shown": "no bias shown: ",
+    "measured": "",
+    "not applicable": "not applicable: ",
+}
 MORE = 40
 FEWEST_WORTH = 10
 """Of fewer labels it isn't known what they are worth."""
@@ -270,3 +278,22 @@ def _or_dash(estimate: Estimate | None) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
+
+
+def audit_lines(audits: Sequence[Audit]) -> Iterator[str]:
+    """A short block: an audit each line, those that are not applicable for the same reason together."""
+    if not audits:
+        return
+    tests = sum(audit.p is not None for audit in audits)
+    biased = [audit.name for audit in audits if audit.result == "biased"]
+    if biased:
+        yield f"  audits     biased by {', '.join(biased)}"
+    else:
+        yield (
+            "  audits     no bias shown" if tests else "  audits     no bias could be tested for"
+        )
+    for words, group in groupby(
+        audits, key=lambda audit: _AUDIT_RESULTS[audit.result] + audit.words
+    ):
+        names = ", ".join(audit.name for audit in group)
+        yield from folded(f"{names}: {words}", AUDIT_WIDTH, "    ", "      ", whole=True)

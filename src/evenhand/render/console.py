@@ -85,6 +85,7 @@ def show(
         for block in (
             table_lines(run, grid, width, ink),
             _judged_lines(run, grid.names, width),
+            # Tags are read with every trial, so only where some trial has any.
             _tag_lines(run, grid.names, width) if places.tagged else (),
             _label_lines(run, grid.names, width) if any(grid.evals) else (),
             _failure_lines(run, grid, width, ink),

@@ -44,6 +44,7 @@ def findings(
         where: Where to look, for those who know; without it every trial is looked at.
         ranked: The rankings in words, for lists that have a line for each finding; without it they are worked out.
     """
+    # One reading for all kinds of findings: each of them would read every trial by itself.
     where = where or marked(run)
     if run.by_outcome:
         return _unsure(run, grid, where)

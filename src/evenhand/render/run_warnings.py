@@ -36,6 +36,7 @@ def usage_line(run: RunFile) -> str:
     """What models were asked, role by role; empty where there is one role only, of which the summary says all."""
     roles: dict[str, ModelUsage] = {}
     for used in run.usage():
+        # Usage is counted by role and model, and several models may have one role.
         before = roles.get(used.role)
         roles[used.role] = added(before, used) if before else used
     if len(roles) < 2:

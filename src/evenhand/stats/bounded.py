@@ -77,6 +77,7 @@ def mean_on_scale(
     weight = math.fsum(size * count for _, size, count in groups)
     mean = math.fsum(value * size * count for value, size, count in groups) / weight
     low, high = scale
+    # Rounding may put a mean a last digit off its scale, where the test below has no meaning.
     mean = min(high, max(low, mean))
     tail = (1 - confidence) / 2
     mirrored = [(low + high - value, size, count) for value, size, count in groups]
@@ -129,6 +130,7 @@ def _grouped(units: Iterable[tuple[float, float]], scale: Scale) -> list[_Group]
     if not low < high or math.isinf(high - low):
         msg = f"from {low} to {high} is not a scale"
         raise ValueError(msg)
+    # Means of repeats on the edge of a scale may be rounded beyond it.
     slack = 1e-9 * (high - low)
     counts: defaultdict[tuple[float, float], int] = defaultdict(int)
     steps: defaultdict[tuple[int, float], list[float]] = defaultdict(lambda: [0.0, 0.0])

@@ -55,7 +55,7 @@ class NotEstimable(ValueError):
     """The comparisons do not say how strong the columns are. The message says why, in words for people."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Strengths:
     """What comparisons say of columns.
 

@@ -117,11 +117,11 @@ def corrected_strengths(
     mean = math.fsum(theta[:k]) / k
     return CorrectedStrengths(
         Strengths(
-            parts.columns,
-            tuple(strength - mean for strength in theta[:k]),
-            theta[k],
-            theta[k + 1] if len(theta) > k + 1 else None,
-            len(parts.clusters),
+            columns=parts.columns,
+            strengths=tuple(strength - mean for strength in theta[:k]),
+            place=theta[k],
+            ties=theta[k + 1] if len(theta) > k + 1 else None,
+            clusters=len(parts.clusters),
             converged=True,
             covariance=tuple(map(tuple, covariance)),
             independent=tuple(tuple(left * x for x in row) for row in independent),

@@ -120,11 +120,6 @@ class Differences:
         """The difference of the means, each cluster counting once, in the scores' own unit; None for no cases."""
         return math.fsum(self.units) / len(self.units) if self.units else None
 
-    @property
-    def mean_of_cases(self) -> float | None:
-        """The difference of the means, each case counting once; None for no cases."""
-        return math.fsum(self.cases) / self.n if self.n else None
-
     @cached_property
     def plain(self) -> bool:
         """Whether each unit either passed or failed, as McNemar's and Tango's tables have it."""

@@ -12,7 +12,7 @@ from evenhand.stats.interval import CONFIDENCE, z_of
 _COUNTED = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairedRates:
     """Two pass rates on the same cases.
 
@@ -58,7 +58,7 @@ def paired_rates(
         msg = f"{only_first} and {only_second} differing pairs of {n}"
         raise ValueError(msg)
     if n == 0:
-        return PairedRates(0, 0, 0, 0.0, -1.0, 1.0)
+        return PairedRates(n=0, only_first=0, only_second=0, difference=0.0, low=-1.0, high=1.0)
     z = z_of(confidence)
     difference = (only_first - only_second) / n
 
@@ -76,7 +76,14 @@ def paired_rates(
 
     low = _root(lambda d: score(d) - z, -1.0, difference)
     high = _root(lambda d: score(d) + z, difference, 1.0)
-    return PairedRates(n, only_first, only_second, difference, low, high)
+    return PairedRates(
+        n=n,
+        only_first=only_first,
+        only_second=only_second,
+        difference=difference,
+        low=low,
+        high=high,
+    )
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

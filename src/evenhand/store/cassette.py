@@ -41,7 +41,7 @@ class CassetteVariant(Struct, frozen=True, omit_defaults=True):
     id: str
 
 
-class CassetteHeader(Struct, frozen=True, omit_defaults=True):
+class CassetteHeader(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The first line."""
 
     schema: str
@@ -118,7 +118,7 @@ CassetteRow = CassettePart | CassetteCall | CassetteTool
 Place = tuple[str, str, int]
 
 
-class CassetteSource(MutableRecord):
+class CassetteSource(MutableRecord, kw_only=True):
     """A cassette as a source of recordings. Implements `evenhand.store.recordings.RecordingSource`."""
 
     header: RecordedFrom
@@ -149,18 +149,21 @@ class CassetteSource(MutableRecord):
                 hint="Record it anew, or allow more: --max-age 365d.",
             )
         recorded = RecordedFrom(
-            header.run,
-            path.absolute(),
-            header.title,
-            header.recorded_at,
-            header.offline,
+            run=header.run,
+            file=path.absolute(),
+            title=header.title,
+            recorded_at=header.recorded_at,
+            scripted=header.offline,
             cassette=True,
         )
-        parts = {row.id: row.text for row in rows if isinstance(row, CassettePart)}
-        calls = [row for row in rows if isinstance(row, CassetteCall)]
-        tools = [row for row in rows if isinstance(row, CassetteTool)]
-        source = cls(recorded, calls, tools, parts, {one.name: one.id for one in header.variants})
-        for row in (*calls, *tools):
+        source = cls(
+            header=recorded,
+            _calls=[row for row in rows if isinstance(row, CassetteCall)],
+            _tools=[row for row in rows if isinstance(row, CassetteTool)],
+            _parts={row.id: row.text for row in rows if isinstance(row, CassettePart)},
+            _ids={one.name: one.id for one in header.variants},
+        )
+        for row in (*source._calls, *source._tools):
             source._places.setdefault((row.case, row.variant, row.repeat), len(source._places))
         return source
 

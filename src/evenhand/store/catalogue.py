@@ -53,6 +53,7 @@ def id_at(moment: float, name: str) -> str:
 
 
 def _id(milliseconds: int, rest: int) -> str:
+    # A clock that is set wrong may say more than 48 bits; the id keeps its length, and so its place in the order.
     number = (milliseconds % (1 << 48)) << 80 | rest
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
 

@@ -28,7 +28,7 @@ class Spend(Record, frozen=True):
     in_doubt_usd: float | None
 
 
-class ModelUsage(Record, frozen=True):
+class ModelUsage(Record, frozen=True, kw_only=True):
     """What one model was asked in one role, over all sessions and all takes: the calls that were answered.
 
     Attributes:

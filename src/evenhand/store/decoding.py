@@ -46,7 +46,7 @@ class GroupedCase(msgspec.Struct, gc=False):
     metadata: dict[str, Any] = {}
 
 
-class MeasuredOutcome(msgspec.Struct):
+class MeasuredOutcome(msgspec.Struct, kw_only=True):
     """As much of an expectation's outcome as it takes to read its numbers."""
 
     name: str = ""
@@ -58,7 +58,7 @@ class MeasuredOutcome(msgspec.Struct):
     metadata: dict[str, Any] = {}
 
 
-class MeasuredTrial(msgspec.Struct):
+class MeasuredTrial(msgspec.Struct, kw_only=True):
     """As much of a trial's result as it takes to read its numbers."""
 
     variant: int
@@ -91,7 +91,7 @@ class SearchedOutcome(msgspec.Struct, gc=False):
     metadata: msgspec.Raw = NO_JSON
 
 
-class SearchedTrial(msgspec.Struct, gc=False):
+class SearchedTrial(msgspec.Struct, gc=False, kw_only=True):
     """As much of a result as columns and search take. What is looked at as bytes is not decoded."""
 
     index: int

@@ -24,7 +24,7 @@ REMEMBERED_PARTS = 4096
 """Cases are settled near each other in time, so few parts have to be remembered to keep each of them once."""
 
 
-class CasePart(Struct, omit_defaults=True, gc=False):
+class CasePart(Struct, omit_defaults=True, gc=False, kw_only=True):
     """What a case gave to its trials."""
 
     vars: Mapping[str, Any] = {}
@@ -50,7 +50,7 @@ class TestPart(Struct, omit_defaults=True, gc=False):
     definitions: tuple[DefinitionPart, ...] = ()
 
 
-class OutcomeDetail(Struct, omit_defaults=True, gc=False):
+class OutcomeDetail(Struct, omit_defaults=True, gc=False, kw_only=True):
     """An `Outcome`, without what is empty."""
 
     name: str
@@ -69,7 +69,7 @@ class OutcomeDetail(Struct, omit_defaults=True, gc=False):
     scale: Scale | None = None
 
 
-class Detail(Struct, omit_defaults=True, gc=False):
+class Detail(Struct, omit_defaults=True, gc=False, kw_only=True):
     """What a TrialResult says beyond its row of `trial` and its parts."""
 
     case: str
@@ -114,12 +114,12 @@ def parts_of(result: TrialResult) -> tuple[CasePart, TestPart, Detail]:
     """A result as it is kept."""
     return (
         CasePart(
-            result.vars,
-            result.description,
-            result.input,
-            result.expected,
-            result.content,
-            result.copy_key,
+            vars=result.vars,
+            description=result.description,
+            input=result.input,
+            expected=result.expected,
+            content=result.content,
+            copy_key=result.copy_key,
         ),
         TestPart(
             result.test,

@@ -133,6 +133,7 @@ def number_of(cluster: str, content: str) -> int:
     if not cluster and not content:
         return 0
     text = (cluster or content).encode("utf-8", "replace")
+    # The last bit tells copies (odd) from clusters (even), and keeps 0 free for what is known of no other.
     number = int.from_bytes(blake2b(text, digest_size=8).digest()) | 1
     return number if not cluster else number - 1 or 2
 

@@ -115,6 +115,7 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = Lock(lock_of(path), f"run {meta.id}")
+            # SQLite would make the file with the rights of the umask, and open one that is there.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             complete = True
             db = _connect(path)

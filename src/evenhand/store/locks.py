@@ -48,6 +48,7 @@ def _locked(path: Path, what: str) -> int:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
+        # A holder writes its name only once it has the lock: for a moment there may be none.
         holder = os.pread(fd, 200, 0).decode("utf-8", "replace").strip()
         os.close(fd)
         raise StoreError(
@@ -72,6 +73,7 @@ def held(path: Path) -> bool:
     except OSError:
         return False
     try:
+        # Shared, so that two who only look never take each other for a writer.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return True

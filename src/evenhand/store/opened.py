@@ -25,7 +25,7 @@ def _connected(path: Path, how: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, check_same_thread=False)
 
 
-class OpenRun(Record, frozen=True):
+class OpenRun(Record, frozen=True, kw_only=True):
     """An open run file: its connection, and what it says of the run as a whole.
 
     Attributes:
@@ -101,7 +101,12 @@ def open_run(path: Path) -> OpenRun:
     except StoreError:
         db.close()
         raise
-    return OpenRun(path, db, structs.replace(meta, title=remarks.title or meta.title), remarks)
+    return OpenRun(
+        path=path,
+        db=db,
+        meta=structs.replace(meta, title=remarks.title or meta.title),
+        remarks=remarks,
+    )
 
 
 def has_table(db: sqlite3.Connection, name: str) -> bool:

@@ -30,7 +30,7 @@ SMALL = 64_000_000
 NEVER_SENT = frozenset({GIVEN_UP, "budget", "not-recorded"})
 
 
-class RecordedFrom(Record, frozen=True):
+class RecordedFrom(Record, frozen=True, kw_only=True):
     """Where recordings come from.
 
     Attributes:
@@ -117,11 +117,11 @@ class RunSource:
         self._run = RunFile.open(path)
         meta = self._run.meta
         self.header = RecordedFrom(
-            meta.id,
-            path,
-            meta.title,
-            meta.created_at,
-            is_scripted(meta),
+            run=meta.id,
+            file=path,
+            title=meta.title,
+            recorded_at=meta.created_at,
+            scripted=is_scripted(meta),
             variants=tuple(meta.variants),
         )
         small = path.stat().st_size <= SMALL

@@ -367,6 +367,7 @@ def check(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], what:
         StoreError: It is some other program's file, a newer Evenhand's, or somebody added to its schema: a trigger or
             a view would run what they wrote.
     """
+    # Before the schema is compared: a newer version has tables that are not known here.
     newest = len(migrations)
     application = db.execute("pragma application_id").fetchone()[0]
     version = db.execute("pragma user_version").fetchone()[0]
@@ -378,6 +379,7 @@ def check(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], what:
     tables = db.execute("select count(*) from sqlite_master").fetchone()[0]
     if application != file_id and (application or tables):
         raise StoreError(f"{what} is not one of Evenhand's files")
+    # What earlier versions made counts as ours: a file that is only read is not migrated.
     foreign = sorted(set(_schema(db)) - _ours(tuple(migrations))) if tables else []
     if foreign:
         kind, name, _ = foreign[0]

@@ -162,7 +162,9 @@ async def check_store(folder: Path) -> None:
 
 
 def _result(index: int, outcome: Any, score: float | None, **more: Any) -> TrialResult:
-    return TrialResult(index, f"case {index}", 0, 0, outcome, score, **more)
+    return TrialResult(
+        index=index, case=f"case {index}", variant=0, repeat=0, outcome=outcome, score=score, **more
+    )
 
 
 def _refuses(path: Path) -> bool:

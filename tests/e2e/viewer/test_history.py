@@ -80,7 +80,11 @@ async def _written(home: Path, number: int, prompt: str, status: Any, **settings
     journal = Journal.create(home / "runs", meta)
     for i in range(10 if status == "finished" else 4):
         ok = "pass" if i else "fail"
-        await journal.settle(TrialResult(i, f"c{i}", 0, 0, ok, float(ok == "pass")))
+        await journal.settle(
+            TrialResult(
+                index=i, case=f"c{i}", variant=0, repeat=0, outcome=ok, score=float(ok == "pass")
+            )
+        )
     await journal.finish(status, "")
     return meta.id
 

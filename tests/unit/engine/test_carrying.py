@@ -36,7 +36,9 @@ async def nothing(trial: Trial) -> object:
 
 def live(name: str = "a") -> LiveTrial:
     """A trial of no run."""
-    planned = PlannedTrial(0, Case(name), Variant(0, "", ""), 0, nothing)
+    planned = PlannedTrial(
+        index=0, case=Case(name), variant=Variant(0, "", ""), repeat=0, body=nothing
+    )
     trial = LiveTrial(planned, cast("Asker", None), cast("Host", None))
     trial.home = Home(asyncio.new_event_loop())
     trial.home.loop.close()

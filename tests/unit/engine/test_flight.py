@@ -22,7 +22,11 @@ def trial() -> LiveTrial:
         return None
 
     nobody: Any = None
-    return LiveTrial(PlannedTrial(0, Case("1"), Variant(0, "p", "m"), 0, body), nobody, CodeHost())
+    return LiveTrial(
+        PlannedTrial(index=0, case=Case("1"), variant=Variant(0, "p", "m"), repeat=0, body=body),
+        nobody,
+        CodeHost(),
+    )
 
 
 class Question:

@@ -12,10 +12,10 @@ def test_a_result_waits_for_those_begun_before_it():
     order = InOrder(lambda result: told.append(result.index))
     for index in (3, 4, 7, 8):
         order.begin(index)
-    order.end(4, TrialResult(4, "c", 0, 0, "pass", 1.0))
+    order.end(4, TrialResult(index=4, case="c", variant=0, repeat=0, outcome="pass", score=1.0))
     assert told == []
-    order.end(3, TrialResult(3, "c", 0, 0, "pass", 1.0))
+    order.end(3, TrialResult(index=3, case="c", variant=0, repeat=0, outcome="pass", score=1.0))
     assert told == [3, 4]
-    order.end(8, TrialResult(8, "c", 0, 0, "pass", 1.0))
+    order.end(8, TrialResult(index=8, case="c", variant=0, repeat=0, outcome="pass", score=1.0))
     order.end(7, None)
     assert told == [3, 4, 8]

@@ -67,7 +67,9 @@ def trial_of(body, asker=None, rule=None) -> LiveTrial:
     """A trial with this body."""
     more = {"rule": rule} if rule else {}
     case = Case("c", {"x": 1}, description="a case", metadata={"k": "v"})
-    planned = PlannedTrial(3, case, Variant(1, "p", "m"), 2, body, **more)
+    planned = PlannedTrial(
+        index=3, case=case, variant=Variant(1, "p", "m"), repeat=2, body=body, **more
+    )
     return LiveTrial(planned, asker or Asker(), Host())
 
 
@@ -134,7 +136,11 @@ async def test_what_a_case_asks_and_what_is_right_travel_with_the_result():
     """So that whoever reads the run can hold the output against it."""
     body = expecting(lambda output: check(True))
     planned = PlannedTrial(
-        0, Case("c", input="2 + 2?", expected={"sum": 4}), Variant(0, "p", "m"), 0, body
+        index=0,
+        case=Case("c", input="2 + 2?", expected={"sum": 4}),
+        variant=Variant(0, "p", "m"),
+        repeat=0,
+        body=body,
     )
     result = await LiveTrial(planned, Asker(), Host()).settle()
     assert (result.input, result.expected) == ("2 + 2?", {"sum": 4})

@@ -22,7 +22,7 @@ def snapshot(settled: int = 5, planned: int = 10, **other) -> ProgressSnapshot:
         "waiting": "",
         "seconds": 2.0,
     }
-    return ProgressSnapshot(settled, planned, **{**fields, **other})
+    return ProgressSnapshot(settled=settled, planned=planned, **{**fields, **other})
 
 
 class Clock:

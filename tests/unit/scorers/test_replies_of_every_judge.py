@@ -366,7 +366,12 @@ async def test_a_judge_that_takes_no_conversation_sees_what_it_judges_the_second
 
 async def best(judge: Any, template: str = "") -> Any:
     """Which of three outputs select-best names."""
-    shown = [TrialResult(i, "c", i, 0, "pass", None, output=f"o{i}") for i in range(3)]
+    shown = [
+        TrialResult(
+            index=i, case="c", variant=i, repeat=0, outcome="pass", score=None, output=f"o{i}"
+        )
+        for i in range(3)
+    ]
     scores = await SelectBest("the best", judge, template).compare(shown, Stage(judge))  # type: ignore[arg-type]
     return [bool(score.passed) for score in scores].index(True)
 

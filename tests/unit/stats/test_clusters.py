@@ -72,7 +72,7 @@ def test_one_large_cluster_weighs_as_much_as_a_small_one() -> None:
     clusters = [[0.5] * 3] * 9 + [[-0.338] * 40]
     data = Differences(clusters, scale=(-1, 1))
     assert data.mean == pytest.approx((4.5 - 0.338) / 10)
-    assert data.mean_of_cases == pytest.approx(0, abs=0.001)
+    assert sum(data.cases) / data.n == pytest.approx(0, abs=0.001)
 
 
 def test_fewer_than_five_clusters_decide_nothing_however_many_cases_they_have() -> None:

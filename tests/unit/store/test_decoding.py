@@ -24,12 +24,12 @@ from evenhand.store.encoding import write_result
 
 READERS = (read_result, read_output, read_named_scores, read_measured, read_searched)
 PLAIN = TrialResult(
-    3,
-    "c",
-    0,
-    0,
-    "pass",
-    0.5,
+    index=3,
+    case="c",
+    variant=0,
+    repeat=0,
+    outcome="pass",
+    score=0.5,
     output="text",
     outcomes=(Outcome("Equals", "pass", 0.5, named={"n": 0.5}, metadata={"k": 1}),),
     named_scores={"tone": 0.5},

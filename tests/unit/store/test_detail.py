@@ -36,43 +36,45 @@ from evenhand.store.writer import PART, TRIAL
 __all__ = ["make_run"]
 
 FULL = TrialResult(
-    0,
-    "a café",
-    0,
-    2,
-    "error",
-    0.25,
-    {"text": ["half \ud83d", None]},
-    "why",
-    TrialError("code", "message", "here"),
-    (
+    index=0,
+    case="a café",
+    variant=0,
+    repeat=2,
+    outcome="error",
+    score=0.25,
+    output={"text": ["half \ud83d", None]},
+    reason="why",
+    error=TrialError("code", "message", "here"),
+    outcomes=(
         Outcome("bare", "pass", None),
         Outcome(
             *("full", "fail", 0.5, "why", 2.0, "tone", {"n": 0.5}, {"k": [1]}, "judge", 0.1, 0.9),
             *("do this", (("key", 1),), (0.0, 5.0)),
         ),
     ),
-    {"tone": 0.5},
-    1.5,
-    0.25,
-    7,
-    8,
-    3,
-    1,
-    "the prompt",
-    {"v": {"deep": [1, "two"]}},
-    "a line",
-    {"m": 1},
-    "printed",
-    ["kept"],
-    0.75,
-    Verdict("pass", 1.0, "before", {"x": 1.0}, 0.5, (0.0, 1.0)),
-    Judged(2, 3, 4, None),
-    AnswerDetails("id", "model", "stop", {"k": 1}, 0.125),
-    {"assert": [{"type": "equals", "value": "{{v}}"}]},
-    "the input",
-    {"expected": True},
-    (0.0, 1.0),
+    named_scores={"tone": 0.5},
+    latency_s=1.5,
+    cost_usd=0.25,
+    tokens_in=7,
+    tokens_out=8,
+    calls=3,
+    cached=1,
+    prompt="the prompt",
+    vars={"v": {"deep": [1, "two"]}},
+    description="a line",
+    metadata={"m": 1},
+    log="printed",
+    kept=["kept"],
+    threshold=0.75,
+    before=Verdict("pass", 1.0, "before", {"x": 1.0}, 0.5, (0.0, 1.0)),
+    judged=Judged(2, 3, 4, None),
+    answer=AnswerDetails(
+        id="id", model="model", finish_reason="stop", metadata={"k": 1}, cost_usd=0.125
+    ),
+    test={"assert": [{"type": "equals", "value": "{{v}}"}]},
+    input="the input",
+    expected={"expected": True},
+    scale=(0.0, 1.0),
     checks="c0ffee",
     copy_key="facade",
     taken="01K",
@@ -107,7 +109,7 @@ async def test_a_result_with_something_in_every_field_is_read_back_equal(make_ru
     """And one with nothing but what it must have."""
     default = {f.name: f.default for f in fields(TrialResult) if f.name != "steps"}
     assert all(getattr(FULL, name) != value for name, value in default.items())
-    bare = TrialResult(1, "b", 0, 0, "not_applicable", None)
+    bare = TrialResult(index=1, case="b", variant=0, repeat=0, outcome="not_applicable", score=None)
     run = await make_run([FULL, bare])
     assert list(run.trials()) == [FULL, bare]
     (detail,) = rows(run.path, "select of_case, of_test, detail from detail where idx = 1")

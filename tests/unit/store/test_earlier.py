@@ -27,12 +27,28 @@ async def asked(journal: Journal, trial: int, body: bytes, key: str = "key") -> 
 
 def result(index: int, output: str = "") -> TrialResult:
     """A trial that passed."""
-    return TrialResult(index, f"case-{index}", 0, 0, "pass", 1.0, output=output)
+    return TrialResult(
+        index=index,
+        case=f"case-{index}",
+        variant=0,
+        repeat=0,
+        outcome="pass",
+        score=1.0,
+        output=output,
+    )
 
 
 def failed(index: int) -> TrialResult:
     """A trial in error."""
-    return TrialResult(index, f"case-{index}", 0, 0, "error", None, error=TrialError("code", "why"))
+    return TrialResult(
+        index=index,
+        case=f"case-{index}",
+        variant=0,
+        repeat=0,
+        outcome="error",
+        score=None,
+        error=TrialError("code", "why"),
+    )
 
 
 async def test_replies_of_trials_with_a_verdict_are_found_as_they_may_be_settled_again(

@@ -52,7 +52,15 @@ def end(body: bytes = b"answer", cost: float | None = 0.1, error: str = "") -> C
 def result(index: int, outcome: str = "pass", **more) -> TrialResult:
     """A settled trial."""
     score = None if outcome == "error" else 1.0
-    return TrialResult(index, f"case-{index}", index % 2, 0, outcome, score, **more)
+    return TrialResult(
+        index=index,
+        case=f"case-{index}",
+        variant=index % 2,
+        repeat=0,
+        outcome=outcome,
+        score=score,
+        **more,
+    )
 
 
 async def test_calls_and_results_are_read_back_as_they_were_written(tmp_path: Path):

@@ -84,7 +84,11 @@ def as_nobody(code: str, *args: object) -> str:
 async def test_totals_count_what_was_kept_and_not_what_could_not_be(tmp_path: Path, value: object):
     """A pass whose metadata cannot be written is an error in the list, in the totals and on resume alike."""
     journal = Journal.create(tmp_path / "runs", meta())
-    await journal.settle(TrialResult(0, "a", 0, 0, "pass", 1.0, metadata={"x": value}))
+    await journal.settle(
+        TrialResult(
+            index=0, case="a", variant=0, repeat=0, outcome="pass", score=1.0, metadata={"x": value}
+        )
+    )
     await journal.finish("interrupted")
     with RunFile.open(journal.path) as run:
         trial = run.trial(0)
@@ -104,7 +108,13 @@ def test_an_output_within_itself_becomes_an_error_that_says_so():
     """It has no end, so no JSON; Python's words for it are kept."""
     loop: list[object] = []
     loop.append(loop)
-    kept = read_result(write_result(TrialResult(0, "a", 0, 0, "pass", 1.0, output=loop)))
+    kept = read_result(
+        write_result(
+            TrialResult(
+                index=0, case="a", variant=0, repeat=0, outcome="pass", score=1.0, output=loop
+            )
+        )
+    )
     assert kept.outcome == "error"
     assert kept.output == "[[...]]"
 
@@ -117,7 +127,18 @@ def test_an_output_that_cannot_even_be_shown_is_named_by_its_type():
             raise RuntimeError("no")
 
     kept = read_result(
-        write_result(TrialResult(0, "a", 0, 0, "pass", 1.0, output=Shy(), vars={"v": Shy()}))
+        write_result(
+            TrialResult(
+                index=0,
+                case="a",
+                variant=0,
+                repeat=0,
+                outcome="pass",
+                score=1.0,
+                output=Shy(),
+                vars={"v": Shy()},
+            )
+        )
     )
     assert kept.outcome == "error"
     assert kept.output == "<Shy>"
@@ -127,7 +148,11 @@ def test_an_output_that_cannot_even_be_shown_is_named_by_its_type():
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_no_number_is_an_error(score: float):
     """It is not written as a missing one beside a pass."""
-    kept = read_result(write_result(TrialResult(0, "a", 0, 0, "pass", score)))
+    kept = read_result(
+        write_result(
+            TrialResult(index=0, case="a", variant=0, repeat=0, outcome="pass", score=score)
+        )
+    )
     assert (kept.outcome, kept.score) == ("error", None)
 
 
@@ -136,7 +161,17 @@ async def test_names_with_half_a_character_do_not_stop_the_writer(tmp_path: Path
     journal = Journal.create(tmp_path / "runs", meta())
     call = await journal.begin(start(0))
     await journal.end(call, CallEnd(b"a", "provider", model="m\ud800", message="w\ud800"))
-    await journal.settle(TrialResult(0, "c\ud800é", 0, 0, "pass", 1.0, reason="r\ud800"))
+    await journal.settle(
+        TrialResult(
+            index=0,
+            case="c\ud800é",
+            variant=0,
+            repeat=0,
+            outcome="pass",
+            score=1.0,
+            reason="r\ud800",
+        )
+    )
     await journal.finish("finished")
     with RunFile.open(journal.path) as run:
         record = run.call(call)
@@ -153,7 +188,11 @@ async def test_half_a_character_in_a_title_or_an_output_keeps_no_run_from_being_
 ):
     """A set may be called anything, and a model may say anything."""
     journal = Journal.create(tmp_path, replace(meta(1), title="half \ud800"))
-    await journal.settle(TrialResult(0, "c", 0, 0, "pass", 1.0, output="two \ud800"))
+    await journal.settle(
+        TrialResult(
+            index=0, case="c", variant=0, repeat=0, outcome="pass", score=1.0, output="two \ud800"
+        )
+    )
     await journal.finish("finished")
     with RunFile.open(journal.path) as run:
         assert run.meta.title == "half \ud800"
@@ -308,7 +347,11 @@ async def test_a_damaged_run_cannot_be_gone_on_with_and_its_lock_is_let_go(tmp_p
     """In words, and so that the next attempt fails for the same reason and no other."""
     journal = Journal.create(tmp_path / "runs", meta(50))
     for i in range(50):
-        await journal.settle(TrialResult(i, "a", 0, 0, "pass", 1.0, output="x" * 4000))
+        await journal.settle(
+            TrialResult(
+                index=i, case="a", variant=0, repeat=0, outcome="pass", score=1.0, output="x" * 4000
+            )
+        )
         call = await journal.begin(start(i))
         await journal.end(call, CallEnd(b"y" * 4000, "provider"))
     await journal.finish("interrupted")
@@ -419,7 +462,9 @@ def test_a_lock_of_a_process_that_was_killed_is_free(tmp_path: Path):
 async def test_a_run_can_be_looked_at_in_a_folder_that_cannot_be_written(open_folder: Path):
     """Looking needs no lock and no side file."""
     journal = Journal.create(open_folder / "runs", meta())
-    await journal.settle(TrialResult(0, "a", 0, 0, "pass", 1.0))
+    await journal.settle(
+        TrialResult(index=0, case="a", variant=0, repeat=0, outcome="pass", score=1.0)
+    )
     await journal.finish("finished")
     journal.path.chmod(0o444)
     for folder in (open_folder / "runs", open_folder / "locks"):
@@ -643,10 +688,40 @@ async def test_what_means_are_made_of_and_judges_are_counted(tmp_path: Path):
     columns = tuple(Variant(i, "p", f"m{i}") for i in range(3))
     journal = Journal.create(tmp_path / "runs", RunMeta("01", "", "", "", 9, 3, 1, columns, 0.0))
     await journal.settle(
-        TrialResult(0, "a", 0, 0, "pass", 1.0, output="one two three", latency_s=1.0)
+        TrialResult(
+            index=0,
+            case="a",
+            variant=0,
+            repeat=0,
+            outcome="pass",
+            score=1.0,
+            output="one two three",
+            latency_s=1.0,
+        )
     )
-    await journal.settle(TrialResult(1, "a", 1, 0, "pass", 0.5, output={"not": "text"}))
-    await journal.settle(TrialResult(3, "b", 0, 0, "fail", 0.0, output="one", latency_s=3.0))
+    await journal.settle(
+        TrialResult(
+            index=1,
+            case="a",
+            variant=1,
+            repeat=0,
+            outcome="pass",
+            score=0.5,
+            output={"not": "text"},
+        )
+    )
+    await journal.settle(
+        TrialResult(
+            index=3,
+            case="b",
+            variant=0,
+            repeat=0,
+            outcome="fail",
+            score=0.0,
+            output="one",
+            latency_s=3.0,
+        )
+    )
     await journal.begin(CallStart(0, "k", 0, "judge", "j", b"", None))
     await journal.begin(CallStart(1, "k", 0, "subject", "j", b"", None))
     await journal.finish("finished")
@@ -669,9 +744,28 @@ async def test_a_case_that_has_nothing_but_errors_counts_as_one_in_every_mean(tm
     asked = (Outcome("tone", "pass", 0.8, metric="tone"),)
     failed = (Outcome("tone", "error", None, metric="tone"),)
     broken = TrialError("code", "boom")
-    await journal.settle(TrialResult(0, "a", 0, 0, "pass", 1.0, outcomes=asked))
-    await journal.settle(TrialResult(1, "b", 0, 0, "error", None, error=broken))
-    await journal.settle(TrialResult(2, "c", 0, 0, "error", None, error=broken, outcomes=failed))
+    await journal.settle(
+        TrialResult(
+            index=0, case="a", variant=0, repeat=0, outcome="pass", score=1.0, outcomes=asked
+        )
+    )
+    await journal.settle(
+        TrialResult(
+            index=1, case="b", variant=0, repeat=0, outcome="error", score=None, error=broken
+        )
+    )
+    await journal.settle(
+        TrialResult(
+            index=2,
+            case="c",
+            variant=0,
+            repeat=0,
+            outcome="error",
+            score=None,
+            error=broken,
+            outcomes=failed,
+        )
+    )
     await journal.finish("finished")
     with RunFile.open(journal.path) as run:
         assert list(run.sums().scores(0)) == [(1.0, 1, 0), (0.0, 0, 1), (0.0, 0, 1)]
@@ -710,7 +804,9 @@ async def test_a_run_that_cannot_be_remembered_is_refused_in_words_and_let_go(
     """Damage that shows only once its calls and results are read."""
     journal = Journal.create(tmp_path / "runs", meta())
     await journal.end(await journal.begin(start(0)), CallEnd(b"answer", "provider"))
-    await journal.settle(TrialResult(0, "case", 0, 0, "pass", 1.0))
+    await journal.settle(
+        TrialResult(index=0, case="case", variant=0, repeat=0, outcome="pass", score=1.0)
+    )
     await journal.finish("interrupted")
     with contextlib.closing(sqlite3.connect(journal.path)) as db:
         db.execute(damage)

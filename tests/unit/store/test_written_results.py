@@ -18,7 +18,16 @@ def test_an_output_that_cannot_be_written_costs_no_outcome():
     """What was expected was settled; what an outcome holds that cannot be written is kept in words."""
     fine = Outcome("is short", "pass", 1.0, metadata={"words": 3})
     odd = Outcome("is odd", "fail", float("nan"), named={"n": float("inf")}, metadata={"o": {1j}})
-    result = TrialResult(0, "a", 0, 0, "fail", 0.5, output=object(), outcomes=(fine, odd))
+    result = TrialResult(
+        index=0,
+        case="a",
+        variant=0,
+        repeat=0,
+        outcome="fail",
+        score=0.5,
+        output=object(),
+        outcomes=(fine, odd),
+    )
     kept = read_result(write_result(result))
     assert (kept.outcome, kept.score) == ("error", None)
     assert kept.reason.startswith("the output cannot be kept: ")
@@ -50,10 +59,22 @@ def test_objects_of_sdks_are_written_as_what_they_hold():
         (Point(1, answer), {"x": 1, "answer": held}),
         (Point(1), {"x": 1, "answer": None}),
     ):
-        kept = read_result(write_result(TrialResult(0, "a", 0, 0, "pass", 1.0, output=output)))
+        kept = read_result(
+            write_result(
+                TrialResult(
+                    index=0, case="a", variant=0, repeat=0, outcome="pass", score=1.0, output=output
+                )
+            )
+        )
         assert (kept.outcome, kept.output) == ("pass", expected)
     reply = Reply("hello", tool_calls=(ToolCall("look", {"for": "it"}),))
-    kept = read_result(write_result(TrialResult(0, "a", 0, 0, "pass", 1.0, output=reply)))
+    kept = read_result(
+        write_result(
+            TrialResult(
+                index=0, case="a", variant=0, repeat=0, outcome="pass", score=1.0, output=reply
+            )
+        )
+    )
     assert kept.outcome == "pass"
     assert kept.output["text"] == "hello"
     assert kept.output["tool_calls"][0]["name"] == "look"

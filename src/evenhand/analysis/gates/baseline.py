@@ -149,12 +149,12 @@ def result_of(trial: BaselineTrial, index: int, variant: int) -> TrialResult:
         variant: The index that its variant has there.
     """
     return TrialResult(
-        index,
-        trial.case,
-        variant,
-        trial.repeat,
-        trial.outcome,
-        trial.score,
+        index=index,
+        case=trial.case,
+        variant=variant,
+        repeat=trial.repeat,
+        outcome=trial.outcome,
+        score=trial.score,
         outcomes=tuple(
             Outcome(
                 one.name,

@@ -94,7 +94,9 @@ def _call(
     errors = sum(1 for t in settled if t and t["undecided"])
     passed = sum(call.passed for call in calls)
     n = len(calls)
-    word = verdict(Totals(n, passed, n - passed - errors, errors), n, at_least)
+    word = verdict(
+        Totals(trials=n, passed=passed, failed=n - passed - errors, errors=errors), n, at_least
+    )
     rate = rate_of_trials(Tally(passed, n - passed - errors, errors))
     assert rate is not None  # noqa: S101 (there is one repeat at least)
     sentence = f"{passed} of {n} repeats passed, {percents(rate.least, rate.most)}"

@@ -328,12 +328,12 @@ class SessionRun:
         except (ProviderError, BudgetStop, StoreError) as error:
             planned = trial.planned
             result = TrialResult(
-                planned.index,
-                planned.case.id,
-                planned.variant.index,
-                planned.repeat,
-                "error",
-                None,
+                index=planned.index,
+                case=planned.case.id,
+                variant=planned.variant.index,
+                repeat=planned.repeat,
+                outcome="error",
+                score=None,
                 reason=str(error),
                 error=trial_error(error),
                 description=planned.case.description,

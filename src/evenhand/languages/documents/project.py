@@ -56,7 +56,7 @@ class ProjectModel(Record, frozen=True):
     line: int = 0
 
 
-class Project(Record, frozen=True):
+class Project(Record, frozen=True, kw_only=True):
     """What a project says. What it does not say is None, or empty.
 
     Attributes:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.core.encoding import DEEPEST, TooDeep, refuse_depth
 from evenhand.core.json_shapes import is_object
-from evenhand.languages.documents.aliases import keys_that_lend
 from evenhand.languages.documents.depth import refuse_yaml_depth
 from evenhand.languages.documents.file_kinds import lines_hint, other_kind
 from evenhand.languages.documents.files import unreadable
@@ -435,3 +434,26 @@ def _places_of(text: str, places: dict[Path_, tuple[int, int]]) -> None:
             _NodeReader(Path(), Findings(), places).value_of(node, ())
     except (yaml.YAMLError, _TooMuch, TooDeep):
         places.clear()
+
+
+def keys_that_lend(root: yaml.Node) -> frozenset[str]:
+    """The keys at the top whose value, or a part of it, an alias under a later key stands for."""
+    owners: dict[int, str] = {}
+    lenders = set[str]()
+    if isinstance(root.value, str):
+        return frozenset()
+    for pair in cast("list[object]", root.value):
+        if not isinstance(pair, tuple):
+            continue
+        key_node, value_node = cast("tuple[yaml.Node, yaml.Node]", pair)
+        key, waiting = str(key_node.value), [value_node]
+        while waiting:
+            node = waiting.pop()
+            # PyYAML gives an alias the very node of its anchor: a node met under a second key was lent.
+            owner = owners.setdefault(id(node), key)
+            if owner != key:
+                lenders.add(owner)
+            elif not isinstance(node.value, str):
+                for item in cast("list[yaml.Node | tuple[yaml.Node, yaml.Node]]", node.value):
+                    waiting += item if isinstance(item, tuple) else (item,)
+    return frozenset(lenders)

@@ -95,7 +95,7 @@ class _NodeCall:
     """It was under way when another call took its process down."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class _NodeProcess:
     """A process, and what it has been asked and not answered yet."""
 
@@ -217,7 +217,9 @@ class Node:
             lambda: asyncio.StreamReaderProtocol(out), process.stdout
         )
         into, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
-        worker = _NodeProcess(process, word.encode(), into, out, reading)
+        worker = _NodeProcess(
+            process=process, word=word.encode(), into=into, out=out, reading=reading
+        )
         worker.reader = asyncio.create_task(self._read(worker))
         worker.watcher = asyncio.create_task(self._watch(worker))
         return worker

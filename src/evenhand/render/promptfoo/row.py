@@ -36,7 +36,7 @@ _DETAILS = (
 ).split()
 
 
-class GradedTrial(Record, frozen=True):
+class GradedTrial(Record, frozen=True, kw_only=True):
     """What a trial comes to there.
 
     Attributes:
@@ -246,7 +246,9 @@ def graded(trial: TrialResult) -> GradedTrial:
     reason = trial.error.message if trial.error else trial.reason
     broken = [outcome for outcome in trial.outcomes if outcome.outcome == "error"]
     if trial.error is not None and trial.error.slug == NoOutput.slug:
-        return GradedTrial(False, 0.0, 0, "No output", {}, parts)
+        return GradedTrial(
+            passed=False, score=0.0, failure=0, reason="No output", named={}, components=parts
+        )
     written = _written(trial.outcomes, trial.test)
     makes_no_sense = next(
         (
@@ -259,7 +261,9 @@ def graded(trial: TrialResult) -> GradedTrial:
     )
     if makes_no_sense is not None or (trial.outcome == "error" and not trial.outcomes):
         reason = makes_no_sense.reason if makes_no_sense else reason
-        return GradedTrial(False, 0.0, 2, reason, {}, parts)
+        return GradedTrial(
+            passed=False, score=0.0, failure=2, reason=reason, named={}, components=parts
+        )
     weights, counts = _metrics(trial.outcomes)
     weightless = {name: 0.0 for name, weight in weights.items() if not weight}
     if not broken:

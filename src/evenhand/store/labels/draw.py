@@ -29,7 +29,7 @@ class Stratum(Record, frozen=True):
     places: tuple[int, ...]
 
 
-class Draw(Record, frozen=True):
+class Draw(Record, frozen=True, kw_only=True):
     """Trials that were drawn at random, with known probabilities.
 
     Attributes:

@@ -12,7 +12,7 @@ Pair = tuple[int, int]
 """Two trials, as places in the plan: the one whose output is shown first, and the other."""
 
 
-class PairDraw(Record, frozen=True):
+class PairDraw(Record, frozen=True, kw_only=True):
     """Pairs that were drawn at random, each as likely as any other that had not been drawn before.
 
     Attributes:

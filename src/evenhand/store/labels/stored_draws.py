@@ -199,12 +199,12 @@ class LabelledDraws:
         with readable(self._run.path):
             return [
                 PairDraw(
-                    number,
-                    at,
-                    seed,
-                    convert(decode(metric), str),
-                    population,
-                    tuple(convert(decode(pairs), list[tuple[int, int]])),
+                    number=number,
+                    at=at,
+                    seed=seed,
+                    metric=convert(decode(metric), str),
+                    population=population,
+                    pairs=tuple(convert(decode(pairs), list[tuple[int, int]])),
                 )
                 for number, at, seed, metric, population, pairs in self._rows(
                     "pair_draw", "id, at, seed, metric, population, pairs"

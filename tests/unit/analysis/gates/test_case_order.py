@@ -29,7 +29,12 @@ def results(plan: Any) -> list[TrialResult]:
     """All of them pass."""
     return [
         TrialResult(
-            planned.index, planned.case.id, planned.variant.index, planned.repeat, "pass", 1.0
+            index=planned.index,
+            case=planned.case.id,
+            variant=planned.variant.index,
+            repeat=planned.repeat,
+            outcome="pass",
+            score=1.0,
         )
         for planned in plan.trials()
     ]

@@ -35,7 +35,14 @@ def fed(decider: ShareDecider, plan: Any, outcomes: Sequence[State], variant: in
     for n, planned in enumerate(decider.arranged(plan.trials()), 1):
         outcome = outcomes[n - 1] if planned.variant.index == variant else "pass"
         decider.add(
-            TrialResult(planned.index, planned.case.id, planned.variant.index, 0, outcome, None)
+            TrialResult(
+                index=planned.index,
+                case=planned.case.id,
+                variant=planned.variant.index,
+                repeat=0,
+                outcome=outcome,
+                score=None,
+            )
         )
         if decider.decided:
             return n

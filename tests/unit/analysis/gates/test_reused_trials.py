@@ -47,7 +47,9 @@ async def _body(trial: object) -> None:
 
 def planned(case: str = "case", repeat: int = 0) -> PlannedTrial:
     """The trial that is about to ask; its variant is called otherwise than in the baseline."""
-    return PlannedTrial(7, Case(case), Variant(3, "other", "m"), repeat, _body)
+    return PlannedTrial(
+        index=7, case=Case(case), variant=Variant(3, "other", "m"), repeat=repeat, body=_body
+    )
 
 
 def test_a_trial_is_taken_where_request_and_checks_are_the_same():

@@ -39,7 +39,19 @@ def two_strata(n: int, metric: str = "m") -> list[Draw]:
     first, second = tuple(range(n // 2)), tuple(range(n // 2, n))
     strata = Stratum("a", n // 2, 1.0, first), Stratum("b", n // 4, 0.5, second)
     places = first + second[::2]
-    return [Draw(1, 0.0, 1, (metric,), n, places, "equal", "", strata)]
+    return [
+        Draw(
+            number=1,
+            at=0.0,
+            seed=1,
+            metrics=(metric,),
+            population=n,
+            places=places,
+            design="equal",
+            by="",
+            strata=strata,
+        )
+    ]
 
 
 def drawn(metric: JudgedMetric, draws: list[Draw], people: Callable[[int], bool]) -> Agreement:

@@ -57,7 +57,14 @@ async def result_of(
 
     host = CodeHost()
     with host.open():
-        planned = PlannedTrial(0, Case("1"), Variant(0, "p", "m"), 0, body, verdict_rule())
+        planned = PlannedTrial(
+            index=0,
+            case=Case("1"),
+            variant=Variant(0, "p", "m"),
+            repeat=0,
+            body=body,
+            rule=verdict_rule(),
+        )
         return await LiveTrial(planned, Desk(), host).settle()  # type: ignore[arg-type]
 
 

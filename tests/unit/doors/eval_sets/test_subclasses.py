@@ -136,7 +136,7 @@ def test_a_value_of_a_subclass_is_kept_and_scored_as_the_value_that_it_is(
 def test_a_result_that_holds_a_value_of_a_subclass_is_written_as_the_plain_one(kind: str) -> None:
     """Byte for byte."""
     given, plain = VALUES[kind]
-    one = TrialResult(0, "a", 0, 0, "pass", 1.0)
+    one = TrialResult(index=0, case="a", variant=0, repeat=0, outcome="pass", score=1.0)
 
     def with_(value: Any) -> TrialResult:
         inside = {"a": [value]}

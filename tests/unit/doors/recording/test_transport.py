@@ -57,7 +57,7 @@ async def nothing(trial: Trial) -> object:
 @contextmanager
 def inside(desk: Failing, body: Body = nothing) -> Iterator[LiveTrial]:
     """Inside, code runs for a trial on the running loop."""
-    planned = PlannedTrial(0, Case("a"), Variant(0, "", ""), 0, body)
+    planned = PlannedTrial(index=0, case=Case("a"), variant=Variant(0, "", ""), repeat=0, body=body)
     trial = LiveTrial(planned, desk, cast("Host", None))
     trial.home = Home(asyncio.get_running_loop())
     token = present.set(trial)

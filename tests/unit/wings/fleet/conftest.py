@@ -57,7 +57,15 @@ class ScriptedLink:
 
     def settles(self, index: int) -> None:
         """The worker has settled a trial."""
-        result = TrialResult(index, f"c{index}", 0, 0, "pass", 1.0, f"by {self.name}")
+        result = TrialResult(
+            index=index,
+            case=f"c{index}",
+            variant=0,
+            repeat=0,
+            outcome="pass",
+            score=1.0,
+            output=f"by {self.name}",
+        )
         self.says(("result", index, write_result(result), ()))
 
     def orders(self) -> dict[int, Any]:

@@ -22,7 +22,17 @@ def a_draw(number: int, metrics: str, places: tuple[int, ...], *strata: tuple[in
         Stratum(str(i), len({*places} & {*each}), 0.5, each) for i, each in enumerate(strata)
     )
     design = "equal" if strata else "uniform"
-    return Draw(number, 0.0, 1, tuple(metrics), N, places, design, "", of)
+    return Draw(
+        number=number,
+        at=0.0,
+        seed=1,
+        metrics=tuple(metrics),
+        population=N,
+        places=places,
+        design=design,
+        by="",
+        strata=of,
+    )
 
 
 HALVES = (0, 1, 2, 3), (4, 5, 6, 7)
