@@ -38,6 +38,7 @@ class Form(Record, frozen=True, kw_only=True):
         value: What the field holds for what was written.
         table: The record of a table inside the table.
         alone: The field of that record that a text alone stands for.
+        never_empty: A key without a value is a problem, and not one that isn't there.
     """
 
     schema: Part
@@ -46,6 +47,7 @@ class Form(Record, frozen=True, kw_only=True):
     value: Callable[[Any], object] | None = None
     table: type[Record] | None = None
     alone: str = ""
+    never_empty: bool = False
 
 
 class Key(Record, frozen=True):
@@ -178,7 +180,7 @@ class TableReader:
                 self._unknown((*at, name), known)
         for field, key, name in keys_of(kind):
             value, form = table.get(name), key.form
-            if value is None or form.problem is None:
+            if form.problem is None or (value is None and not (form.never_empty and name in table)):
                 continue
             if form.table is not None and isinstance(value, str) and form.alone:
                 values[field] = self.read(form.table, {form.alone: value})

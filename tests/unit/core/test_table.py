@@ -28,6 +28,7 @@ from evenhand.core.table import (
     text,
 )
 from evenhand.doors.prompt_directories import eval_yml
+from evenhand.doors.prompt_directories.prompt import Meta, Promotion
 from evenhand.languages.documents.project import Project
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -134,6 +135,8 @@ def test_the_schema_and_the_documentation_have_every_key():
         (eval_yml.Judging, "prompt-directories.md"),
         (eval_yml.Price, "prompt-directories.md"),
         (eval_yml.Queries, "prompt-directories.md"),
+        (Meta, "prompt-directories.md"),
+        (Promotion, "prompt-directories.md"),
     ],
 )
 def test_the_page_of_a_table_has_every_key(kind: type[Record], page: str):

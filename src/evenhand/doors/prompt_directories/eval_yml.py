@@ -68,6 +68,7 @@ def _within(least: float, most: float, schema: Part, *, whole: bool = False) -> 
 
 _TIMEOUT = _within(0.001, 1e6, _SECONDS)
 _PRICE = _within(0, 1, _DOLLARS)
+_TOKENS = replace(choice(("words", "tokens"), "Write words or tokens."), never_empty=True)
 _TAGS = replace(listed({"anyOf": [_TEXT, _TEXTS]}), value=lambda tags: tuple(map(str, tags)))
 
 
@@ -129,7 +130,7 @@ class Defaults(Record, frozen=True, kw_only=True):
         str,
         Key(
             "What max_tokens and min_tokens count.",
-            choice(("words", "tokens"), "Write words or tokens."),
+            _TOKENS,
         ),
     ] = "words"
     pass_rate: Annotated[
