@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from evenhand.core.arguments import CheckedRecord
+from evenhand.core.json_schema import TEXTS
 from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import MARGIN
@@ -40,7 +41,7 @@ _MARGIN = number(
 )
 _UNDECIDED = choice(UNDECIDED, "Write pass or fail, or leave it out (exit 3).", _QUOTED)
 _METRICS = Form(
-    schema={"type": "array", "items": {"type": "string"}},
+    schema=TEXTS,
     problem=_names_problem,
     hint="Write the metrics to compare: [passed].",
     value=tuple,

@@ -17,12 +17,11 @@ from functools import cache
 from inspect import get_annotations
 from typing import Any, TypeVar
 
+from evenhand.core.json_schema import TEXT, Part, described, either
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 
-Part = Mapping[str, Any]
-"""A JSON Schema, or a part of one."""
 Path_ = tuple[str | int, ...]
 """The way to a part of a file: keys, and indexes of lists."""
 T = TypeVar("T", bound=Record)
@@ -78,7 +77,7 @@ def text(otherwise: str = "not a text", hint: str = "", longest: int | None = No
         longest: Characters of the value that are quoted; None for all.
     """
     problem = _unless(lambda value: isinstance(value, str), otherwise, longest)
-    return Form(schema={"type": "string"}, problem=problem, hint=hint)
+    return Form(schema=TEXT, problem=problem, hint=hint)
 
 
 def flag(hint: str = "Write true or false.") -> Form:
@@ -193,21 +192,33 @@ class TableReader:
         return make(**values)
 
 
-def schema_of(kind: type[Record], *, required: Sequence[str] = (), **parts: Part) -> Part:
+def schema_of(
+    keys: type[Record] | Mapping[str, Key],
+    parts: Mapping[str, Part] | None = None,
+    *,
+    required: Sequence[str] = (),
+) -> Part:
     """The JSON Schema of a table: an object with its keys and no others.
 
     Args:
-        kind: The table's record.
-        required: Keys that must be there.
+        keys: The table's record, or its keys by name, where it is read by rules of its own.
         parts: Schemas of keys that only the caller knows.
+        required: Keys that must be there.
+
+    Raises:
+        KeyError: A schema is of a key that the table doesn't have.
     """
+    parts = parts or {}
     properties: dict[str, Part] = {}
-    for _, key, name in keys_of(kind):
+    named = keys if is_mapping(keys) else {name: key for _, key, name in keys_of(keys)}
+    if stray := parts.keys() - named.keys():
+        raise KeyError(f"not in the table: {', '.join(sorted(stray))}")
+    for name, key in named.items():
         part = parts.get(name, key.form.schema)
         if key.form.table is not None:
-            part = schema_of(key.form.table)
-            part = {"anyOf": [{"type": "string"}, part]} if key.form.alone else part
-        properties[name] = {**part, "description": key.about}
+            table = schema_of(key.form.table)
+            part = either(TEXT, table) if key.form.alone else table
+        properties[name] = described(part, key.about)
     schema: Part = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**schema, "required": list(required)} if required else schema
 

@@ -112,7 +112,7 @@ def test_all_that_is_wrong_is_told_and_the_defaults_stand():
 
 def test_the_schema_and_the_documentation_have_every_key():
     """Fields without a key are in neither."""
-    schema = schema_of(Dish, required=["title"], cook={"const": "Ada"})
+    schema = schema_of(Dish, {"cook": {"const": "Ada"}}, required=["title"])
     properties = schema["properties"]
     assert tuple(properties) == names_of(Dish)
     assert "seats" not in properties

@@ -12,6 +12,7 @@ from msgspec import field
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import Problem, UsageError
+from evenhand.core.json_schema import ANY, TABLE, TEXT, TEXTS, Part, either
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import Range
@@ -19,7 +20,6 @@ from evenhand.core.record import Record
 from evenhand.core.table import (
     Form,
     Key,
-    Part,
     Path_,
     TableReader,
     choice,
@@ -46,8 +46,6 @@ from evenhand.providers.roster import Prices, Roster, default_judge, model_id
 PASS_THRESHOLD = 4.0
 LOWEST, HIGHEST = 1.0, 5.0
 
-_TEXT: Part = {"type": "string"}
-_TEXTS: Part = {"type": "array", "items": {"type": "string"}}
 _SECONDS: Part = {"type": "number", "exclusiveMinimum": 0}
 _COUNT: Part = {"type": "integer", "minimum": 1}
 _DOLLARS: Part = {"type": "number", "minimum": 0}
@@ -69,7 +67,7 @@ def _within(least: float, most: float, schema: Part, *, whole: bool = False) -> 
 _TIMEOUT = _within(0.001, 1e6, _SECONDS)
 _PRICE = _within(0, 1, _DOLLARS)
 _TOKENS = replace(choice(("words", "tokens"), "Write words or tokens."), never_empty=True)
-_TAGS = replace(listed({"anyOf": [_TEXT, _TEXTS]}), value=lambda tags: tuple(map(str, tags)))
+_TAGS = replace(listed(either(TEXT, TEXTS)), value=lambda tags: tuple(map(str, tags)))
 
 
 class Judging(Record, frozen=True):
@@ -165,13 +163,13 @@ class EvalCase(Record, frozen=True, kw_only=True):
         checks: A digest of what its assertions expect; empty where that can't be known.
     """
 
-    name: Annotated[str, Key("The case's name, unique in the file.", own(_TEXT))]
+    name: Annotated[str, Key("The case's name, unique in the file.", own(TEXT))]
     inputs: Annotated[
         Mapping[str, Any],
-        Key("The variables of the prompt.", own({"type": "object"})),
-        Key("A folder with an inputs.yml.", own(_TEXT), "inputs_from"),
+        Key("The variables of the prompt.", own(TABLE)),
+        Key("A folder with an inputs.yml.", own(TEXT), "inputs_from"),
     ] = field(default_factory=dict[str, Any])
-    makes: Annotated[Sequence[Make], Key("What must hold of the answer.", own({}), "assert")] = ()
+    makes: Annotated[Sequence[Make], Key("What must hold of the answer.", own(ANY), "assert")] = ()
     rubric: Annotated[
         str, Key("A scale from 1 to 5 in your words: a judge rates the answer by it.", text())
     ] = ""
@@ -190,16 +188,16 @@ class Queries(Record, frozen=True):
 
     judge: Annotated[Judging, Key("Who decides.", _JUDGE)] = Judging()
     should_match: Annotated[
-        Sequence[object], Key("Queries that this prompt is for.", listed(_TEXTS))
+        Sequence[object], Key("Queries that this prompt is for.", listed(TEXTS))
     ] = ()
     should_not_match: Annotated[
-        Sequence[object], Key("Queries that it is not for.", listed(_TEXTS))
+        Sequence[object], Key("Queries that it is not for.", listed(TEXTS))
     ] = ()
     among: Annotated[
         Sequence[object],
         Key(
             "The prompts to choose from: all, or a list of ids.",
-            listed({"anyOf": [{"const": "all"}, _TEXTS]}, "all"),
+            listed(either({"const": "all"}, TEXTS), "all"),
         ),
     ] = ()
 
@@ -210,7 +208,7 @@ class EvalTable(Record, frozen=True):
     defaults: Annotated[
         Defaults, Key("What every case has, unless it says otherwise.", nested(Defaults))
     ] = Defaults()
-    cases: Annotated[object, Key("The cases.", own({}))] = None
+    cases: Annotated[object, Key("The cases.", own(ANY))] = None
     triggering: Annotated[
         Queries, Key("Queries that should lead to the prompt, or not.", nested(Queries))
     ] = Queries()

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import field
 
+from evenhand.core.json_schema import ANY, TEXT, TEXTS, Part, either
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.table import Form, Key, Part, Path_, TableReader, flag, own, schema_of
+from evenhand.core.table import Form, Key, Path_, TableReader, flag, own, schema_of
 from evenhand.doors.prompt_directories.hooks import LIMIT_S
 from evenhand.doors.prompt_directories.library import (
     ALIASES,
@@ -35,11 +36,9 @@ STATUSES: tuple[Status, ...] = ("draft", "tested", "ready")
 REQUIRED = ("id", "title", "summary", "status", "version", "created", "updated")
 LEADS_OUT = "is a link that leads out of its folder"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
-_TEXT: Part = {"type": "string"}
-_TEXTS: Part = {"type": "array", "items": _TEXT}
-_TAGS = own({"anyOf": [_TEXT, _TEXTS]})
+_TAGS = own(either(TEXT, TEXTS))
 _DAY = own({"type": "string", "pattern": r"^\d{4}-\d\d-\d\d([T ].*)?$"})
-_VERSION = own({"anyOf": [_TEXT, {"type": "number"}]})
+_VERSION = own(either(TEXT, {"type": "number"}))
 _HOOKS = own({"type": "object", "properties": {"timeout_s": {"type": "number"}}})
 _INPUT: Part = {
     "type": "object",
@@ -50,7 +49,7 @@ _INPUT: Part = {
     },
     "required": ["name"],
 }
-_INPUTS = own({"type": "array", "items": {"anyOf": [_TEXT, _INPUT]}})
+_INPUTS = own({"type": "array", "items": either(TEXT, _INPUT)})
 _YES_OR_NO = replace(flag("It wants true or false."), never_empty=True)
 
 
@@ -58,7 +57,7 @@ def _no_text(name: str, value: object) -> str:
     return f"{name} is {value!r}, not a text" if isinstance(value, (list, Mapping)) else ""
 
 
-_WORDS = Form(schema=_TEXT, problem=_no_text, value=str)
+_WORDS = Form(schema=TEXT, problem=_no_text, value=str)
 
 
 def _from_0(schema: Part, *kinds: type) -> Form:
@@ -109,14 +108,14 @@ class Promotion(Record, frozen=True, kw_only=True):
         int | None, Key("Full runs of the same content that may have failed before.", _COUNT)
     ] = None
     addresses: Annotated[
-        tuple[str, ...], Key("Servers that count beside the vendor's own.", own(_TEXTS))
+        tuple[str, ...], Key("Servers that count beside the vendor's own.", own(TEXTS))
     ] = ()
 
 
 class Meta(Record, frozen=True, kw_only=True):
     """What meta.yml says. A field that is missing, or of the wrong kind, is empty here and a problem there."""
 
-    id: Annotated[str, Key("The name of its folder.", own(_TEXT))] = ""
+    id: Annotated[str, Key("The name of its folder.", own(TEXT))] = ""
     title: Annotated[str, Key("Its title.", _WORDS)] = ""
     summary: Annotated[str, Key("What it does, in a line.", _WORDS)] = ""
     status: Annotated[
@@ -131,7 +130,7 @@ class Meta(Record, frozen=True, kw_only=True):
     description: Annotated[str, Key("What it is for, and when to use it.", _WORDS)] = ""
     triggers: Annotated[tuple[str, ...], Key("What people say who want it.", _TAGS)] = ()
     not_for: Annotated[tuple[str, ...], Key("What it is not for.", _TAGS)] = ()
-    notes: Annotated[str, Key("For you.", own({}))] = ""
+    notes: Annotated[str, Key("For you.", own(ANY))] = ""
     promotion: Annotated[
         Promotion, Key("The requirements for a promotion.", own(schema_of(Promotion)))
     ] = field(default_factory=Promotion)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evenhand.core.table import Part, schema_of
+from evenhand.core.json_schema import Part, document
+from evenhand.core.table import schema_of
 from evenhand.doors.prompt_directories.prompt import REQUIRED, Meta
-from evenhand.doors.schemas.parts import document
 
 
 def schema() -> Part:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenhand.core.table import Part, schema_of
-from evenhand.doors.schemas.parts import document
+from evenhand.core.json_schema import Part, document
+from evenhand.core.table import schema_of
 from evenhand.languages.documents.project import Project
 
 

@@ -16,6 +16,7 @@ from msgspec import field
 
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
+from evenhand.core.json_schema import TEXT, Part
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.malformed import shape_fault
 from evenhand.core.names import did_you_mean
@@ -23,7 +24,6 @@ from evenhand.core.ranges import CANARIES, NUMBER, RETRIES, SECONDS
 from evenhand.core.record import Record
 from evenhand.core.table import (
     Key,
-    Part,
     TableReader,
     choice,
     flag,
@@ -72,7 +72,7 @@ class Project(Record, frozen=True):
 
     path: str = ""
     judge: Annotated[
-        ProjectModel | None, Key("Who judges, for whatever names nobody.", own({"type": "string"}))
+        ProjectModel | None, Key("Who judges, for whatever names nobody.", own(TEXT))
     ] = None
     timeout_s: Annotated[
         float | None,
