@@ -74,7 +74,7 @@ def keys() -> Iterator[str]:
     """A row for each key of a config."""
     yield "| key | |"
     yield "| --- | --- |"
-    for key in sorted(config.KEYS - {"promptCompat"}):
+    for key in sorted(config.KEYS.keys() - {"promptCompat"}):
         yield f"| `{key}` | {config._NO_EFFECT.get(key, 'works')} |"
 
 

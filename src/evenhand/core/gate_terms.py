@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import cast
+from typing import Annotated
 
 from evenhand.core.arguments import CheckedRecord
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_schema import TEXTS
+from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import MARGIN
 from evenhand.core.record import Record
+from evenhand.core.table import Form, Key, Path_, TableReader, choice, number, text
 
-KEYS = ("baseline", "margin", "undecided", "metrics")
 UNDECIDED = ("pass", "fail")
 """What an undecided gate may count as."""
 
 TellProblem = Callable[[str, str, str], None]
 """Told the key, what is wrong with it, and what to do about it."""
+
+
+_QUOTED = 60
+"""Characters of a wrong value that a message quotes."""
+
+
+def _names_problem(name: str, value: object) -> str:
+    items = value if is_sequence(value) and not isinstance(value, str) else ()
+    fits = items and all(isinstance(item, str) and item for item in items)
+    return "" if fits else f"{name} is {value!r:.{_QUOTED}}, not a list of names"
+
+
+_BASELINE = text(
+    "not the name of a file", "Write the name of the file: evals/baseline.evn.", _QUOTED
+)
+_MARGIN = number(
+    MARGIN,
+    {"type": "number", "minimum": 0, "maximum": 1},
+    "Write 0.03 for 3 points of a pass rate.",
+)
+_UNDECIDED = choice(UNDECIDED, "Write pass or fail, or leave it out (exit 3).", _QUOTED)
+_METRICS = Form(
+    schema=TEXTS,
+    problem=_names_problem,
+    hint="Write the metrics to compare: [passed].",
+    value=tuple,
+)
 
 
 class GateTerms(Record, frozen=True, metaclass=CheckedRecord):
@@ -30,10 +58,12 @@ class GateTerms(Record, frozen=True, metaclass=CheckedRecord):
         metrics: What is compared; without any, `passed` and every metric of the baseline.
     """
 
-    baseline: str = ""
-    margin: float | None = None
-    undecided: str = ""
-    metrics: tuple[str, ...] = ()
+    baseline: Annotated[str, Key("The file to compare with: evals/baseline.evn.", _BASELINE)] = ""
+    margin: Annotated[
+        float | None, Key("What may be lost: 0.03 for 3 points of a pass rate.", _MARGIN)
+    ] = None
+    undecided: Annotated[str, Key("What to do when it can't be told.", _UNDECIDED)] = ""
+    metrics: Annotated[tuple[str, ...], Key("The metrics to compare: [passed].", _METRICS)] = ()
 
     def over(self, other: GateTerms) -> GateTerms:
         """The terms of a gate, with those of another where they say nothing."""
@@ -62,52 +92,12 @@ def read_gate_terms(table: object, tell: TellProblem) -> GateTerms:
     if not is_mapping(table):
         tell("", f"gate is {table!r:.60}, not a table", "Write margin = 0.03 in it.")
         return GateTerms()
-    keys = table
-    for key in keys:
-        if key not in KEYS:
-            tell(
-                str(key),
-                f"gate has no {str(key)!r:.60}",
-                did_you_mean(str(key), KEYS, f"There are: {', '.join(KEYS)}."),
-            )
-    return GateTerms(
-        _baseline(keys.get("baseline"), tell),
-        _margin(keys.get("margin"), tell),
-        _undecided(keys.get("undecided"), tell),
-        _metrics(keys.get("metrics"), tell),
-    )
 
+    def problem(at: Path_, what: str, hint: str) -> None:
+        tell(str(at[0]), what, hint)
 
-def _baseline(value: object, tell: TellProblem) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    what = f"gate.baseline is {value!r:.60}, not the name of a file"
-    tell("baseline", what, "Write the name of the file: evals/baseline.evn.")
-    return ""
+    def unknown(at: Path_, known: Collection[str]) -> None:
+        hint = did_you_mean(str(at[0]), known, f"There are: {', '.join(known)}.")
+        tell(str(at[0]), f"gate has no {str(at[0])!r:.60}", hint)
 
-
-def _margin(value: object, tell: TellProblem) -> float | None:
-    problem = MARGIN.problem("gate.margin", value)
-    if problem:
-        tell("margin", problem, "Write 0.03 for 3 points of a pass rate.")
-        return None
-    return cast("float | None", value)
-
-
-def _undecided(value: object, tell: TellProblem) -> str:
-    if value is None or value in UNDECIDED:
-        return cast("str", value or "")
-    what = f"gate.undecided is {value!r:.60}"
-    tell("undecided", what, "Write pass or fail, or leave it out (exit 3).")
-    return ""
-
-
-def _metrics(value: object, tell: TellProblem) -> tuple[str, ...]:
-    names = cast("list[object]", value) if isinstance(value, list | tuple) else None
-    if value is None:
-        return ()
-    if not names or not all(isinstance(name, str) and name for name in names):
-        what = f"gate.metrics is {value!r:.60}, not a list of names"
-        tell("metrics", what, "Write the metrics to compare: [passed].")
-        return ()
-    return cast("tuple[str, ...]", tuple(names))
+    return TableReader(problem, unknown).read(GateTerms, table, before="gate.")

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any
 
 from msgspec import field
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import Problem, UsageError
+from evenhand.core.json_schema import ANY, TABLE, TEXT, TEXTS, Part, either
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
+from evenhand.core.ranges import Range
 from evenhand.core.record import Record
+from evenhand.core.table import (
+    Form,
+    Key,
+    Path_,
+    TableReader,
+    choice,
+    flag,
+    listed,
+    nested,
+    own,
+    schema_of,
+    text,
+)
 from evenhand.doors.assertions.assertion import Make
 from evenhand.doors.prompt_directories.assertions import CaseJudges, OperatorReader
 from evenhand.doors.prompt_directories.library import EVAL, INPUTS, leads_out
@@ -32,31 +46,32 @@ from evenhand.providers.roster import Prices, Roster, default_judge, model_id
 PASS_THRESHOLD = 4.0
 LOWEST, HIGHEST = 1.0, 5.0
 
-KEYS = frozenset({"defaults", "triggering", "cases"})
-DEFAULTS_KEYS = frozenset(
-    {"model", "timeout_s", "judge", "repeats", "hooks", "tokens", "pass_rate", "prices", "cluster"}
-)
-PRICE_KEYS = frozenset({"cost", "inputCost", "outputCost"})
-CASE_KEYS = frozenset(
-    {
-        "name",
-        "inputs",
-        "inputs_from",
-        "assert",
-        "rubric",
-        "judge",
-        "model",
-        "timeout_s",
-        "hooks",
-        "tags",
-    }
-)
-JUDGE_KEYS = frozenset({"model", "pass_threshold", "samples"})
-TRIGGERING_KEYS = frozenset({"judge", "should_match", "should_not_match", "among"})
+_SECONDS: Part = {"type": "number", "exclusiveMinimum": 0}
+_COUNT: Part = {"type": "integer", "minimum": 1}
+_DOLLARS: Part = {"type": "number", "minimum": 0}
+
+
+def _within(least: float, most: float, schema: Part, *, whole: bool = False) -> Form:
+    """A number in bounds. Where it has to be whole, 3.0 is not: YAML tells the two apart."""
+    allowed = Range(least, most)
+
+    def problem(name: str, value: object) -> str:
+        fits = value in allowed and not (whole and isinstance(value, float))
+        return "" if fits else f"{name} is {value!r}"
+
+    kind = "a whole number" if whole else "a number"
+    hint = f"It is {kind} from {least:g} to {most:g}."
+    return Form(schema=schema, problem=problem, hint=hint)
+
+
+_TIMEOUT = _within(0.001, 1e6, _SECONDS)
+_PRICE = _within(0, 1, _DOLLARS)
+_TOKENS = replace(choice(("words", "tokens"), "Write words or tokens."), never_empty=True)
+_TAGS = replace(listed(either(TEXT, TEXTS)), value=lambda tags: tuple(map(str, tags)))
 
 
 class Judging(Record, frozen=True):
-    """Who judges, and what is enough.
+    """Who judges, and what is enough: `judge` of an eval.yml, of a case or of its queries.
 
     Attributes:
         model: As written; empty for whoever judges by default.
@@ -64,12 +79,79 @@ class Judging(Record, frozen=True):
         samples: How often it is asked; the mean of its scores counts.
     """
 
-    model: str = ""
-    at_least: float = PASS_THRESHOLD
-    samples: int = 1
+    model: Annotated[str, Key("Who judges.", text())] = ""
+    at_least: Annotated[
+        float,
+        Key(
+            "The lowest score of a rubric that passes, from 1 to 5; 4 by default.",
+            _within(LOWEST, HIGHEST, {"type": "number", "minimum": 1, "maximum": 5}),
+            "pass_threshold",
+        ),
+    ] = PASS_THRESHOLD
+    samples: Annotated[
+        int, Key("How often it is asked; the mean counts.", _within(1, 100, _COUNT, whole=True))
+    ] = 1
 
 
-class EvalCase(Record, frozen=True):
+_JUDGE = nested(Judging, alone="model")
+
+
+class Price(Record, frozen=True):
+    """What a model costs, in dollars for each token."""
+
+    cost: Annotated[float | None, Key("Dollars for each token.", _PRICE)] = None
+    read: Annotated[
+        float | None, Key("Dollars for each token that is read.", _PRICE, "inputCost")
+    ] = None
+    written: Annotated[
+        float | None, Key("Dollars for each token that is written.", _PRICE, "outputCost")
+    ] = None
+
+
+class Defaults(Record, frozen=True, kw_only=True):
+    """What every case has, unless it says otherwise, and how the evals are run.
+
+    Attributes:
+        model: Who answers; empty for the model of meta.yml.
+        cluster: The input that says which cases belong together; empty for none.
+        prices: What models cost, by id, in dollars per token.
+    """
+
+    model: Annotated[str, Key("Who answers.", text())] = ""
+    timeout_s: Annotated[float | None, Key("Seconds for one attempt.", _TIMEOUT)] = None
+    judge: Annotated[Judging, Key("Who judges rubrics and queries.", _JUDGE)] = Judging()
+    repeats: Annotated[
+        int, Key("How often each case is repeated.", _within(1, 10_000, _COUNT, whole=True))
+    ] = 1
+    hooks: Annotated[bool, Key("Whether guard.sh and verify.sh take part.", flag())] = True
+    tokens: Annotated[
+        str,
+        Key(
+            "What max_tokens and min_tokens count.",
+            _TOKENS,
+        ),
+    ] = "words"
+    pass_rate: Annotated[
+        float,
+        Key(
+            "The share of trials that must pass; all by default.",
+            _within(0, 1, {"type": "number", "minimum": 0, "maximum": 1}),
+        ),
+    ] = 1.0
+    cluster: Annotated[
+        str,
+        Key("The input that says which cases belong together: each cluster counts once.", text()),
+    ] = ""
+    prices: Annotated[
+        Prices,
+        Key(
+            "Prices of models, by id, in dollars for each token.",
+            own({"type": "object", "additionalProperties": schema_of(Price)}),
+        ),
+    ] = field(default_factory=dict[str, Mapping[str, float]])
+
+
+class EvalCase(Record, frozen=True, kw_only=True):
     """One case.
 
     Attributes:
@@ -81,18 +163,55 @@ class EvalCase(Record, frozen=True):
         checks: A digest of what its assertions expect; empty where that can't be known.
     """
 
-    name: str
-    inputs: Mapping[str, Any]
-    makes: Sequence[Make]
-    rubric: str
-    judging: Judging
-    model: str
-    timeout_s: float | None
-    hooks: bool
-    tags: tuple[str, ...]
+    name: Annotated[str, Key("The case's name, unique in the file.", own(TEXT))]
+    inputs: Annotated[
+        Mapping[str, Any],
+        Key("The variables of the prompt.", own(TABLE)),
+        Key("A folder with an inputs.yml.", own(TEXT), "inputs_from"),
+    ] = field(default_factory=dict[str, Any])
+    makes: Annotated[Sequence[Make], Key("What must hold of the answer.", own(ANY), "assert")] = ()
+    rubric: Annotated[
+        str, Key("A scale from 1 to 5 in your words: a judge rates the answer by it.", text())
+    ] = ""
+    judging: Annotated[Judging, Key("Who judges this case.", _JUDGE, "judge")] = Judging()
+    model: Annotated[str, Key("Who answers this case.", text())] = ""
+    timeout_s: Annotated[float | None, Key("Seconds for one attempt.", _TIMEOUT)] = None
+    hooks: Annotated[bool, Key("Whether guard.sh and verify.sh take part.", flag())] = True
+    tags: Annotated[tuple[str, ...], Key("To filter by.", _TAGS)] = ()
     place: Place
     problem: Problem | None = None
     checks: str = ""
+
+
+class Queries(Record, frozen=True):
+    """The table `triggering`, as it is written."""
+
+    judge: Annotated[Judging, Key("Who decides.", _JUDGE)] = Judging()
+    should_match: Annotated[
+        Sequence[object], Key("Queries that this prompt is for.", listed(TEXTS))
+    ] = ()
+    should_not_match: Annotated[
+        Sequence[object], Key("Queries that it is not for.", listed(TEXTS))
+    ] = ()
+    among: Annotated[
+        Sequence[object],
+        Key(
+            "The prompts to choose from: all, or a list of ids.",
+            listed(either({"const": "all"}, TEXTS), "all"),
+        ),
+    ] = ()
+
+
+class EvalTable(Record, frozen=True):
+    """An eval.yml, as it is written; cases are read one by one."""
+
+    defaults: Annotated[
+        Defaults, Key("What every case has, unless it says otherwise.", nested(Defaults))
+    ] = Defaults()
+    cases: Annotated[object, Key("The cases.", own(ANY))] = None
+    triggering: Annotated[
+        Queries, Key("Queries that should lead to the prompt, or not.", nested(Queries))
+    ] = Queries()
 
 
 class Triggering(Record, frozen=True):
@@ -114,22 +233,13 @@ class EvalFile(Record, frozen=True):
     """What an eval.yml says.
 
     Attributes:
-        model: Of `defaults`; empty where it says none.
-        judge: The same.
-        cluster: The input that says which cases belong together; empty for none.
-        prices: What models cost, by id, in dollars per token.
         files: The other files that it was read from.
     """
 
     path: Path
     cases: Sequence[EvalCase]
     triggering: Triggering | None
-    model: str = ""
-    judge: str = ""
-    repeats: int = 1
-    pass_rate: float = 1.0
-    cluster: str = ""
-    prices: Prices = field(default_factory=dict[str, Mapping[str, float]])
+    defaults: Defaults = Defaults()
     files: frozenset[Path] = field(default_factory=frozenset[Path])
 
 
@@ -153,10 +263,11 @@ def read_eval(
     document = read_document(path, findings) if path.is_file() else None
     if document is None:
         return None
-    if not isinstance(document.value, Mapping):
+    if not is_mapping(document.value):
         findings.problem(document.at(), "is not a list of names with values", "Write cases: […].")
         return None
-    return _EvalFileReader(prompt, document, findings, roster, with_inputs=with_inputs).read()
+    reader = _EvalFileReader(prompt, document, findings, roster, with_inputs=with_inputs)
+    return reader.read(document.value)
 
 
 class _EvalFileReader:
@@ -176,69 +287,54 @@ class _EvalFileReader:
         self._document = document
         self._inputs_read: dict[str, dict[str, object]] = {}
         self._findings = findings
-        self._top = cast("Mapping[str, Any]", document.value)
-        self._defaults = self._mapping(self._top, "defaults")
-        tokens = self._defaults.get("tokens", "words")
-        if tokens not in ("words", "tokens"):
-            self._problem(("defaults", "tokens"), f"tokens is {tokens!r}", "Write words or tokens.")
-        self._model = self._text(self._defaults, "model", "defaults") or prompt.meta.model
-        self._judge = self._judging(self._defaults, "defaults").model
-        self._prices = self._prices_said()
-        self._assertions = OperatorReader(prompt.library, prompt.path, findings, tokens == "tokens")
         self._roster = roster
-        if roster is not None:
-            self._share_prices(roster)
+        self._tables = TableReader(self._problem_of_table, self._unknown)
+        self._of_cases: list[tuple[str, str, str]] = []
 
-    def _share_prices(self, roster: Roster) -> None:
-        """Prompts that are run together pay the same for a model."""
-        for model, price in self._prices.items():
-            if roster.prices.setdefault(model, price) != price:
-                what = f"the price of {model} is another one in a prompt before"
-                at = ("defaults", "prices", model)
-                self._problem(at, what, "Several prompts run together share it.")
-
-    def read(self) -> EvalFile:
+    def read(self, top: Mapping[str, Any]) -> EvalFile:
         """The whole eval file: what eval.yml says, with a problem noted for each thing that is wrong."""
-        self._known(self._top, KEYS)
-        self._known(self._defaults, DEFAULTS_KEYS, "defaults")
-        triggering = self._triggering()
-        if triggering is None and "cases" not in self._top and "triggering" not in self._top:
+        table = self._tables.read(EvalTable, top)
+        defaults = self._defaults = replace(table.defaults, prices=self._prices(top))
+        tokens = defaults.tokens == "tokens"
+        library, folder = self._prompt.library, self._prompt.path
+        self._assertions = OperatorReader(library, folder, self._findings, tokens)
+        if self._roster is not None:
+            self._share_prices(self._roster)
+        triggering = self._triggering(table.triggering, top.get("triggering"))
+        if triggering is None and "cases" not in top and "triggering" not in top:
             self._problem((), "has neither cases nor triggering", "Write cases: with a name each.")
-        defaults = self._defaults
-        share = self._number(defaults, "pass_rate", (0, 1), ("defaults",))
-        cases, cluster = self._cases(), self._text(defaults, "cluster", "defaults")
+        cases, cluster = self._cases(top.get("cases")), defaults.cluster
         inputs = dict.fromkeys(name for case in cases for name in case.inputs)
         if cluster and cluster not in inputs:
-            listed = f"There are: {', '.join(inputs)}." if inputs else "There are none."
-            hint = did_you_mean(cluster, list(inputs), listed)
+            names = f"There are: {', '.join(inputs)}." if inputs else "There are none."
+            hint = did_you_mean(cluster, list(inputs), names)
             self._problem(("defaults", "cluster"), f"no case has an input {cluster!r}", hint)
         return EvalFile(
             path=self._document.file,
             cases=cases,
             triggering=triggering,
-            model=self._text(defaults, "model", "defaults"),
-            judge=self._judge,
-            repeats=int(
-                self._number(defaults, "repeats", (1, 10_000), ("defaults",), whole=True) or 1
-            ),
-            pass_rate=1.0 if share is None else share,
-            cluster=cluster,
-            prices=self._prices,
+            defaults=defaults,
             files=frozenset(self._assertions.files),
         )
 
-    def _cases(self) -> list[EvalCase]:
-        listed = self._top.get("cases")
-        if listed is None:
+    def _share_prices(self, roster: Roster) -> None:
+        """Prompts that are run together pay the same for a model."""
+        for model, price in self._defaults.prices.items():
+            if roster.prices.setdefault(model, price) != price:
+                what = f"the price of {model} is another one in a prompt before"
+                at = ("defaults", "prices", model)
+                self._problem(at, what, "Several prompts run together share it.")
+
+    def _cases(self, items: object) -> list[EvalCase]:
+        if items is None:
             return []
-        if not is_array(listed):
-            self._problem(
-                ("cases",), f"cases are {listed!r}, not a list", "Write - name: … for each."
-            )
+        if not is_array(items):
+            hint = "Write - name: … for each."
+            self._problem(("cases",), f"cases are {items!r}, not a list", hint)
             return []
         cases: list[EvalCase] = []
         lines: dict[str, int] = {}
-        for i, item in enumerate(listed):
+        for i, item in enumerate(items):
             if not is_mapping(item):
                 what = f"a case is {item!r}, not names with values"
                 self._problem(("cases", i), what, "Write - name: …")
@@ -257,58 +353,62 @@ class _EvalFileReader:
             cases.append(case)
         return cases
 
-    def _case(self, case: Mapping[str, Any], i: int) -> EvalCase:
-        at = ("cases", i)
-        self._known(case, CASE_KEYS, *at)
-        name = str(case.get("name") if case.get("name") is not None else "").strip()
-        rubric = self._text(case, "rubric", *at)
-        judging, model = self._judging(case, *at), self._text(case, "model", *at) or self._model
+    def _case(self, fields: Mapping[str, Any], i: int) -> EvalCase:
+        at, defaults = ("cases", i), self._defaults
+        name = str(fields.get("name") if fields.get("name") is not None else "").strip()
+        case = self._tables.read(
+            EvalCase, fields, at, name=name, hooks=defaults.hooks, place=self._document.at(*at)
+        )
         judges, roster = None, self._roster
         if roster is not None:
-            own = judging.model or self._judge
-            judge = default_judge(own, EVAL, roster.project, roster.env)
+            judge = case.judging.model or defaults.judge.model
+            judge = default_judge(judge, EVAL, roster.project, roster.env)
             judges = CaseJudges(roster, judge, self._findings)
         before = len(self._assertions.checked)
-        makes = self._makes(case.get("assert"), at, judges)
+        makes = self._makes(fields.get("assert"), at, judges)
         checked = self._assertions.checked[before:]
-        if case.get("assert") is None and not rubric.strip():
+        if fields.get("assert") is None and not case.rubric.strip():
             self._problem(at, f"case '{name}' expects nothing", "Write assert: or rubric:.")
-        timeout_s = self._number(case, "timeout_s", (0.001, 1e6), at)
-        return EvalCase(
-            name=name,
-            inputs=self._inputs(case, name, at),
+        for key, what, hint in self._of_cases:
+            if key == "hooks" or case.timeout_s is None:
+                self._problem(("defaults", key), what, hint)
+        return replace(
+            case,
+            inputs=self._inputs(fields, name, at),
             makes=makes,
-            rubric=rubric,
-            judging=judging,
-            model=model,
-            timeout_s=timeout_s
-            or self._number(self._defaults, "timeout_s", (0.001, 1e6), ("defaults",)),
-            hooks=self._flag(
-                case, "hooks", at, self._flag(self._defaults, "hooks", ("defaults",), True)
-            ),
-            tags=tuple(map(str, self._list(case, "tags", at))),
-            place=self._document.at(*at),
+            model=case.model or defaults.model or self._prompt.meta.model,
+            timeout_s=case.timeout_s or defaults.timeout_s,
             checks=digest(*checked) if all(checked) else "",
         )
 
-    def _prices_said(self) -> dict[str, dict[str, float]]:
+    def _prices(self, top: Mapping[str, Any]) -> Prices:
+        defaults = top.get("defaults")
+        table = defaults.get("prices") if is_mapping(defaults) else None
+        if table is None:
+            return {}
+        if not is_mapping(table):
+            what = f"prices is {table!r}, not names with values"
+            self._problem(("defaults", "prices"), what)
+            return {}
         prices: dict[str, dict[str, float]] = {}
-        prices_by_model = self._mapping(self._defaults, "prices", "defaults")
-        for model in prices_by_model:
-            at = ("defaults", "prices", model)
-            price = self._mapping(prices_by_model, model, *at[:-1])
-            self._known(price, PRICE_KEYS, *at)
-            read = {key: self._number(price, key, (0, 1), at) for key in sorted(PRICE_KEYS)}
-            known = {key: usd for key, usd in read.items() if usd is not None}
-            if "cost" not in known and len(known) < 2 and price.keys() & PRICE_KEYS == known.keys():
-                hint = "Write cost:, or inputCost: and outputCost:, in dollars per token."
-                self._problem(at, f"the price of {model} is not said", hint)
-            prices[model_id(str(model))] = known
+        for model, fields in table.items():
+            prices[model_id(str(model))] = self._price(model, fields)
         return prices
 
-    def _makes(
-        self, assertions: object, at: tuple[str | int, ...], judges: CaseJudges | None
-    ) -> list[Make]:
+    def _price(self, model: str, fields: object) -> dict[str, float]:
+        at = ("defaults", "prices", model)
+        if fields is not None and not is_mapping(fields):
+            self._problem(at, f"{model} is {fields!r}, not names with values")
+            fields = None
+        price = self._tables.read(Price, fields or {}, at)
+        usd = {"cost": price.cost, "inputCost": price.read, "outputCost": price.written}
+        known = {name: value for name, value in usd.items() if value is not None}
+        if "cost" not in known and len(known) < 2 and usd.keys() & (fields or {}) == known.keys():
+            hint = "Write cost:, or inputCost: and outputCost:, in dollars per token."
+            self._problem(at, f"the price of {model} is not said", hint)
+        return known
+
+    def _makes(self, assertions: object, at: Path_, judges: CaseJudges | None) -> list[Make]:
         if assertions is None:
             return []
         if not is_array(assertions) or not assertions:
@@ -321,9 +421,7 @@ class _EvalFileReader:
             makes += self._assertions.read(item, where, judges)
         return makes
 
-    def _inputs(
-        self, case: Mapping[str, Any], name: str, at: tuple[str | int, ...]
-    ) -> dict[str, object]:
+    def _inputs(self, case: Mapping[str, Any], name: str, at: Path_) -> dict[str, object]:
         source, own = case.get("inputs_from"), case.get("inputs")
         if source is None and own is None:
             what = f"case '{name}' has neither inputs nor inputs_from"
@@ -347,49 +445,47 @@ class _EvalFileReader:
             return self._inputs_read[folder]
         before = len(self._findings.problems)
         path = self._assertions.file(f"{folder}/{INPUTS}", place)
-        wanted = path if self._with_inputs else None
-        inputs = read_inputs(wanted, self._findings) if wanted else {}
+        inputs = read_inputs(path, self._findings) if path and self._with_inputs else {}
         if len(self._findings.problems) == before:  # what is wrong concerns each case that has them
             self._inputs_read[folder] = inputs
         return inputs
 
-    def _triggering(self) -> Triggering | None:
-        if self._top.get("triggering") is None:
+    def _triggering(self, table: Queries, fields: object) -> Triggering | None:
+        if fields is None:
             return None
-        fields = self._mapping(self._top, "triggering")
-        self._known(fields, TRIGGERING_KEYS, "triggering")
         queries: dict[str, bool] = {}
-        for key, wanted in (("should_match", True), ("should_not_match", False)):
-            for i, query in enumerate(self._list(fields, key, ("triggering",))):
+        for key, items, matches in (
+            ("should_match", table.should_match, True),
+            ("should_not_match", table.should_not_match, False),
+        ):
+            for i, query in enumerate(items):
                 at = ("triggering", key, i)
                 if not isinstance(query, str) or not query.strip():
                     self._problem(at, f"a query of {key} is {query!r}, not a text")
                 elif query in queries:
                     self._problem(at, f"the query {query!r} is there already", "Leave one out.")
                 else:
-                    queries[query] = wanted
-        if fields and not ("should_match" in fields or "should_not_match" in fields):
+                    queries[query] = matches
+        if (
+            is_mapping(fields)
+            and fields
+            and not fields.keys() & {"should_match", "should_not_match"}
+        ):
             what = "triggering has neither should_match nor should_not_match"
             self._problem(("triggering",), what, "Write what people say, and whether it is meant.")
         meta = self._prompt.meta
         if queries and not (meta.description or meta.summary).strip():
             self._problem(("triggering",), "meta.yml has no description to go by")
-        judge = self._judging(fields, "triggering").model
-        place = self._document.at("triggering")
-        return (
-            Triggering(list(queries.items()), judge, self._others(fields), place)
-            if queries
-            else None
-        )
+        others, place = self._others(table.among), self._document.at("triggering")
+        if not queries:
+            return None
+        return Triggering(list(queries.items()), table.judge.model, others, place)
 
-    def _others(self, fields: Mapping[str, Any]) -> list[str]:
-        library, among = self._prompt.library, fields.get("among")
-        if among is None:
-            return []
-        known = library.ids()
-        ids = known if among == "all" else self._list(fields, "among", ("triggering",))
+    def _others(self, among: Sequence[object]) -> list[str]:
+        library = self._prompt.library
+        known = library.ids() if among else []
         descriptions: list[str] = []
-        for i, id_ in enumerate(ids):
+        for i, id_ in enumerate(known if among == "all" else among):
             if id_ not in known:
                 near = did_you_mean(str(id_), known)
                 self._problem(("triggering", "among", i), f"there is no prompt {id_!r}", near)
@@ -398,85 +494,18 @@ class _EvalFileReader:
                 descriptions.append(f"{id_}: {meta.description or meta.summary}")
         return descriptions
 
-    def _judging(self, table: Mapping[str, Any], *at: str | int) -> Judging:
-        judge = table.get("judge")
-        if isinstance(judge, str):
-            return Judging(judge)
-        fields = self._mapping(table, "judge", *at)
-        where = (*at, "judge")
-        self._known(fields, JUDGE_KEYS, *where)
-        enough = self._number(fields, "pass_threshold", (LOWEST, HIGHEST), where)
-        samples = self._number(fields, "samples", (1, 100), where, whole=True)
-        return Judging(
-            self._text(fields, "model", *where),
-            PASS_THRESHOLD if enough is None else enough,
-            int(samples or 1),
-        )
+    def _problem_of_table(self, at: Path_, what: str, hint: str) -> None:
+        if at in (("defaults", "hooks"), ("defaults", "timeout_s")):
+            # Only cases use them: they are wrong in each case that does, and other cases still run.
+            self._of_cases.append((str(at[1]), what, hint))
+        else:
+            self._problem(at, what, hint)
 
-    def _mapping(self, fields: Mapping[str, Any], key: str, *at: str | int) -> Mapping[str, Any]:
-        value = fields.get(key)
-        if value is None:
-            return {}
-        if not is_mapping(value):
-            self._problem((*at, key), f"{key} is {value!r}, not names with values")
-            return {}
-        return value
+    def _unknown(self, at: Path_, known: Collection[str]) -> None:
+        what, hint = f"unknown key '{at[-1]}' is not used", did_you_mean(str(at[-1]), known)
+        self._findings.hint(self._document.at(*at), what, hint)
 
-    def _list(
-        self, fields: Mapping[str, Any], key: str, at: tuple[str | int, ...]
-    ) -> Sequence[object]:
-        value = fields.get(key)
-        if value is None:
-            return ()
-        if not is_array(value):
-            self._problem((*at, key), f"{key} is {value!r}, not a list")
-            return ()
-        return value
-
-    def _text(self, fields: Mapping[str, Any], key: str, *at: str | int) -> str:
-        value = fields.get(key)
-        if value is None or isinstance(value, str):
-            return value or ""
-        self._problem((*at, key), f"{key} is {value!r}, not a text")
-        return ""
-
-    def _flag(
-        self, fields: Mapping[str, Any], key: str, at: tuple[str | int, ...], otherwise: bool
-    ) -> bool:
-        value = fields.get(key)
-        if value is None or isinstance(value, bool):
-            return otherwise if value is None else value
-        self._problem((*at, key), f"{key} is {value!r}", "Write true or false.")
-        return otherwise
-
-    def _number(
-        self,
-        fields: Mapping[str, Any],
-        key: str,
-        ends: tuple[float, float],
-        at: tuple[str | int, ...],
-        *,
-        whole: bool = False,
-    ) -> float | None:
-        value = fields.get(key)
-        if value is None:
-            return None
-        number = isinstance(value, int) or (isinstance(value, float) and not whole)
-        number = number and not isinstance(value, bool) and math.isfinite(value)
-        if number and ends[0] <= value <= ends[1]:
-            return value
-        kind = "a whole number" if whole else "a number"
-        hint = f"It is {kind} from {ends[0]:g} to {ends[1]:g}."
-        self._problem((*at, key), f"{key} is {value!r}", hint)
-        return None
-
-    def _known(self, fields: Mapping[str, Any], known: frozenset[str], *at: str | int) -> None:
-        for key in fields:
-            if key not in known:
-                what, hint = f"unknown key '{key}' is not used", did_you_mean(key, known)
-                self._findings.hint(self._document.at(*at, key), what, hint)
-
-    def _problem(self, at: tuple[str | int, ...], what: str, hint: str = "") -> None:
+    def _problem(self, at: Path_, what: str, hint: str = "") -> None:
         self._findings.problem(self._document.at(*at), what, hint)
 
 

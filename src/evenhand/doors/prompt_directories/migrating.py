@@ -9,6 +9,7 @@ from typing import Any
 
 from evenhand.core.encoding import encode
 from evenhand.core.json_shapes import is_mapping
+from evenhand.core.table import names_of
 from evenhand.doors.prompt_directories.evidence import today
 from evenhand.doors.prompt_directories.library import (
     META,
@@ -18,7 +19,7 @@ from evenhand.doors.prompt_directories.library import (
     is_id,
     leads_out,
 )
-from evenhand.doors.prompt_directories.prompt import KNOWN
+from evenhand.doors.prompt_directories.prompt import Meta
 from evenhand.doors.prompt_directories.writing import write
 from evenhand.languages.documents.findings import Findings, Place, shown_path
 from evenhand.languages.documents.tree import read_text, read_yaml
@@ -82,7 +83,9 @@ def _meta(id: str, status: str, fields: Mapping[str, Any], body: str) -> str:
         "updated": fields.get("updated") or today(),
         "inputs": fields.get("inputs") or [{"name": n, "required": True} for n in names_in(body)],
     }
-    whole |= {key: value for key, value in fields.items() if key in KNOWN and key not in whole}
+    whole |= {
+        key: value for key, value in fields.items() if key in names_of(Meta) and key not in whole
+    }
     plain = (
         "id",
         "status",

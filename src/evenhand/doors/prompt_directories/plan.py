@@ -61,7 +61,7 @@ class Prompts(Record, frozen=True):
         def close(run: Path) -> None:
             notes[:] = keep(run, {suite.prompt.id: suite.prompt for suite in self.suites})
 
-        rates = [suite.eval.pass_rate for suite in self.suites]
+        rates = [suite.eval.defaults.pass_rate for suite in self.suites]
         apart = len(rates) > 1 and min(rates) < 1
         project = self.roster.project
         options = RunOptions(
@@ -88,7 +88,7 @@ class Prompts(Record, frozen=True):
         """Prompts that are run together keep to their own pass rates."""
         for suite in self.suites:
             indices = tuple(variant.index for variant in suite.variants)
-            yield Requirement(PASSED, Bound(suite.eval.pass_rate), indices)
+            yield Requirement(PASSED, Bound(suite.eval.defaults.pass_rate), indices)
 
     def _sheet(self, suite: Suite) -> Sheet:
         repeats = self._repeats(suite.eval)
@@ -163,7 +163,7 @@ class Prompts(Record, frozen=True):
             yield CallEstimate(suite.router.id, "judge", repeats * len(suite.queries), 0, None)
 
     def _repeats(self, suite: EvalFile) -> int:
-        return self.selection.repeats or suite.repeats
+        return self.selection.repeats or suite.defaults.repeats
 
     def _row(self, suite: Suite, item: EvalCase | Query) -> Case:
         """A row with an id of its own among all prompts."""
@@ -194,9 +194,9 @@ class Prompts(Record, frozen=True):
             judge_named_by=suite.default_judge.named_by,
             partial=suite.partial
             or bool(self.variables)
-            or self._repeats(suite.eval) < suite.eval.repeats,
+            or self._repeats(suite.eval) < suite.eval.defaults.repeats,
             offline=self.offline,
-            pass_rate=suite.eval.pass_rate,
+            pass_rate=suite.eval.defaults.pass_rate,
         )
 
 

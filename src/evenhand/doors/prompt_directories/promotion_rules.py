@@ -105,7 +105,7 @@ def sent_to(prompt: PromptFolder, suite: EvalFile | None = None) -> str:
     if prompt.meta.model:
         return model_id(prompt.meta.model)
     eval_file = suite or read_eval(prompt, Findings(), with_inputs=False)
-    return model_id(eval_file.model) if eval_file else ""
+    return model_id(eval_file.defaults.model) if eval_file else ""
 
 
 def next_status(prompt: PromptFolder) -> Status:

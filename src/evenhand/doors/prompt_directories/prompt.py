@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import field
 
+from evenhand.core.json_schema import ANY, TEXT, TEXTS, Part, either
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
+from evenhand.core.table import Form, Key, Path_, TableReader, flag, own, schema_of
 from evenhand.doors.prompt_directories.hooks import LIMIT_S
 from evenhand.doors.prompt_directories.library import (
     ALIASES,
@@ -31,32 +34,42 @@ from evenhand.languages.documents.tree import Document, read_document, read_text
 Status = Literal["draft", "tested", "ready"]
 STATUSES: tuple[Status, ...] = ("draft", "tested", "ready")
 REQUIRED = ("id", "title", "summary", "status", "version", "created", "updated")
-KNOWN = frozenset(
-    {
-        *REQUIRED,
-        "tags",
-        "model",
-        "inputs",
-        "description",
-        "triggers",
-        "not_for",
-        "notes",
-        "promotion",
-        "hooks",
-    }
-)
-PROMOTION: Mapping[str, tuple[type, ...]] = {
-    "min_uses": (int,),
-    "require_eval": (bool,),
-    "require_verified": (bool,),
-    "min_n": (int,),
-    "at_least": (int, float),
-    "max_reruns": (int,),
-    "require_runs": (bool,),
-}
-"""The requirements for a promotion, beside `addresses`, with the types of their values."""
 LEADS_OUT = "is a link that leads out of its folder"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
+_TAGS = own(either(TEXT, TEXTS))
+_DAY = own({"type": "string", "pattern": r"^\d{4}-\d\d-\d\d([T ].*)?$"})
+_VERSION = own(either(TEXT, {"type": "number"}))
+_HOOKS = own({"type": "object", "properties": {"timeout_s": {"type": "number"}}})
+_INPUT: Part = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "description": "The variable's name."},
+        "required": {"type": "boolean", "description": "Whether it needs a value."},
+        "default": {"description": "Its value where nobody gives one."},
+    },
+    "required": ["name"],
+}
+_INPUTS = own({"type": "array", "items": either(TEXT, _INPUT)})
+_YES_OR_NO = replace(flag("It wants true or false."), never_empty=True)
+
+
+def _no_text(name: str, value: object) -> str:
+    return f"{name} is {value!r}, not a text" if isinstance(value, (list, Mapping)) else ""
+
+
+_WORDS = Form(schema=TEXT, problem=_no_text, value=str)
+
+
+def _from_0(schema: Part, *kinds: type) -> Form:
+    def problem(name: str, value: Any) -> str:
+        return "" if type(value) in kinds and value >= 0 else f"{name} is {value!r}"
+
+    hint = "It wants a number from 0 on."
+    return Form(schema=schema, problem=problem, hint=hint, never_empty=True)
+
+
+_COUNT = _from_0({"type": "integer", "minimum": 0}, int)
+_RATE = _from_0({"type": "number", "minimum": 0, "maximum": 1}, int, float)
 
 
 class Input(Record, frozen=True):
@@ -68,7 +81,7 @@ class Input(Record, frozen=True):
     line: int = 0
 
 
-class Promotion(Record, frozen=True):
+class Promotion(Record, frozen=True, kw_only=True):
     """What a prompt asks for before it is promoted, over the ordinary.
 
     Attributes:
@@ -83,35 +96,47 @@ class Promotion(Record, frozen=True):
         addresses: Servers that count beside the vendor's own: a gateway, say.
     """
 
-    min_uses: int | None = None
-    require_eval: bool = True
-    require_verified: bool = True
-    min_n: int = 0
-    at_least: float = 0.0
-    max_reruns: int | None = None
-    require_runs: bool = True
-    addresses: tuple[str, ...] = ()
+    min_uses: Annotated[int | None, Key("Uses that it takes, instead of 3 and 10.", _COUNT)] = None
+    require_eval: Annotated[bool, Key("Whether it takes an eval.", _YES_OR_NO)] = True
+    require_verified: Annotated[bool, Key("Whether uses must be verified.", _YES_OR_NO)] = True
+    require_runs: Annotated[bool, Key("Whether runs must be on this machine.", _YES_OR_NO)] = True
+    min_n: Annotated[int, Key("Trials that the eval must have.", _COUNT)] = 0
+    at_least: Annotated[
+        float, Key("What the lower end of the eval's 95 % interval must reach.", _RATE)
+    ] = 0.0
+    max_reruns: Annotated[
+        int | None, Key("Full runs of the same content that may have failed before.", _COUNT)
+    ] = None
+    addresses: Annotated[
+        tuple[str, ...], Key("Servers that count beside the vendor's own.", own(TEXTS))
+    ] = ()
 
 
-class Meta(Record, frozen=True):
+class Meta(Record, frozen=True, kw_only=True):
     """What meta.yml says. A field that is missing, or of the wrong kind, is empty here and a problem there."""
 
-    id: str = ""
-    title: str = ""
-    summary: str = ""
-    status: Status = "draft"
-    version: str = ""
-    created: str = ""
-    updated: str = ""
-    tags: tuple[str, ...] = ()
-    model: str = ""
-    inputs: tuple[Input, ...] = ()
-    description: str = ""
-    triggers: tuple[str, ...] = ()
-    not_for: tuple[str, ...] = ()
-    notes: str = ""
-    promotion: Promotion = field(default_factory=Promotion)
-    hook_limit_s: float = LIMIT_S
+    id: Annotated[str, Key("The name of its folder.", own(TEXT))] = ""
+    title: Annotated[str, Key("Its title.", _WORDS)] = ""
+    summary: Annotated[str, Key("What it does, in a line.", _WORDS)] = ""
+    status: Annotated[
+        Status, Key("How far it is; `promote` changes it.", own({"enum": list(STATUSES)}))
+    ] = "draft"
+    version: Annotated[str, Key("Its version.", _VERSION)] = ""
+    created: Annotated[str, Key("The day when it was written: 2026-11-23.", _DAY)] = ""
+    updated: Annotated[str, Key("The day of its last change.", _DAY)] = ""
+    tags: Annotated[tuple[str, ...], Key("To find it by.", _TAGS)] = ()
+    model: Annotated[str, Key("The model that it is sent to.", _WORDS)] = ""
+    inputs: Annotated[tuple[Input, ...], Key("Its variables.", _INPUTS)] = ()
+    description: Annotated[str, Key("What it is for, and when to use it.", _WORDS)] = ""
+    triggers: Annotated[tuple[str, ...], Key("What people say who want it.", _TAGS)] = ()
+    not_for: Annotated[tuple[str, ...], Key("What it is not for.", _TAGS)] = ()
+    notes: Annotated[str, Key("For you.", own(ANY))] = ""
+    promotion: Annotated[
+        Promotion, Key("The requirements for a promotion.", own(schema_of(Promotion)))
+    ] = field(default_factory=Promotion)
+    hook_limit_s: Annotated[
+        float, Key("timeout_s: the seconds that a hook may take.", _HOOKS, "hooks")
+    ] = LIMIT_S
 
 
 class PromptFolder(Record, frozen=True):
@@ -232,10 +257,6 @@ def _meta(id: str, document: Document, findings: Findings) -> Meta:
     for name in REQUIRED:
         if fields.get(name) is None or not str(fields[name]).strip():
             findings.problem(document.at(name), f"'{name}' is missing", f"Write {name}: …")
-    for name in fields:
-        if name not in KNOWN:
-            near = did_you_mean(name, KNOWN)
-            findings.hint(document.at(name), f"unknown key '{name}' is not used", near)
     status = str(fields.get("status") or "draft")
     if status not in STATUSES:
         hint = did_you_mean(status, STATUSES) or f"It is one of {', '.join(STATUSES)}."
@@ -248,18 +269,24 @@ def _meta(id: str, document: Document, findings: Findings) -> Meta:
             findings.hint(
                 document.at(name), f"{name} is {fields[name]!r}, not a date", "Write 2025-12-31."
             )
-    return Meta(
+
+    def problem(at: Path_, what: str, hint: str) -> None:
+        findings.problem(document.at(*at), what, hint)
+
+    def unknown(at: Path_, known: Collection[str]) -> None:
+        what, hint = f"unknown key '{at[0]}' is not used", did_you_mean(str(at[0]), known)
+        findings.hint(document.at(*at), what, hint)
+
+    return TableReader(problem, unknown).read(
+        Meta,
+        fields,
         id=str(fields.get("id") or ""),
-        title=_text(fields, "title", document, findings),
-        summary=_text(fields, "summary", document, findings),
         status=status if status in STATUSES else "draft",
         version=str(fields.get("version") or ""),
         created=str(fields.get("created") or ""),
         updated=str(fields.get("updated") or ""),
         tags=_texts(fields, "tags", document, findings),
-        model=_text(fields, "model", document, findings),
         inputs=_inputs(fields, document, findings),
-        description=_text(fields, "description", document, findings),
         triggers=_texts(fields, "triggers", document, findings),
         not_for=_texts(fields, "not_for", document, findings),
         notes=str(fields.get("notes") or ""),
@@ -279,16 +306,6 @@ def _hook_limit_s(hooks: object, document: Document, findings: Findings) -> floa
         findings.problem(document.at("hooks"), what, hint)
         return LIMIT_S
     return limit
-
-
-def _text(fields: Mapping[str, Any], name: str, document: Document, findings: Findings) -> str:
-    value = fields.get(name)
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, (list, Mapping)):
-        findings.problem(document.at(name), f"{name} is {value!r}, not a text")
-        return ""
-    return str(value)
 
 
 def _texts(
@@ -350,23 +367,17 @@ def _promotion(table: object, document: Document, findings: Findings) -> Promoti
             document.at("promotion"), f"promotion is {table!r}", "Write promotion: {min_uses: 5}."
         )
         return Promotion()
-    settings: dict[str, Any] = {}
-    for name, value in table.items():
-        place = document.at("promotion", name)
-        if name == "addresses":
-            fields = table
-            settings[name] = _texts(fields, name, document, findings, "promotion")
-        elif name not in PROMOTION:
-            what = f"unknown key '{name}' of promotion is not used"
-            findings.hint(place, what, did_you_mean(name, (*PROMOTION, "addresses")))
-        elif type(value) not in PROMOTION[name] or (not isinstance(value, bool) and value < 0):
-            findings.problem(place, f"{name} is {value!r}", f"It wants {_kind(PROMOTION[name])}.")
-        elif name == "at_least" and value > 1:
-            findings.problem(place, f"at_least is {value!r}, and a rate is at most 1")
-        else:
-            settings[name] = value
-    return Promotion(**settings)
 
+    def problem(at: Path_, what: str, hint: str) -> None:
+        findings.problem(document.at("promotion", *at), what, hint)
 
-def _kind(kinds: tuple[type, ...]) -> str:
-    return "true or false" if bool in kinds else "a number from 0 on"
+    def unknown(at: Path_, known: Collection[str]) -> None:
+        what = f"unknown key '{at[0]}' of promotion is not used"
+        findings.hint(document.at("promotion", *at), what, did_you_mean(str(at[0]), known))
+
+    addresses = _texts(table, "addresses", document, findings, "promotion")
+    promotion = TableReader(problem, unknown).read(Promotion, table, addresses=addresses)
+    if promotion.at_least <= 1:
+        return promotion
+    problem(("at_least",), f"at_least is {promotion.at_least!r}, and a rate is at most 1", "")
+    return replace(promotion, at_least=0.0)

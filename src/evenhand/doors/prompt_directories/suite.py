@@ -168,7 +168,7 @@ def suite_of(
     queries = (
         [Query(*query) for query in eval_file.triggering.queries] if eval_file.triggering else []
     )
-    default = default_judge(eval_file.judge, EVAL, models.project, models.env)
+    default = default_judge(eval_file.defaults.judge.model, EVAL, models.project, models.env)
     judge = router = None
     if any(case.rubric.strip() and not case.judging.model for case in eval_file.cases):
         judge = _judge(default, prompt, models, findings)
@@ -248,7 +248,7 @@ def set_columns(suites: Sequence[Suite]) -> None:
                     axes=axes,
                     eval=id_,
                     where=where,
-                    cluster=suite.eval.cluster,
+                    cluster=suite.eval.defaults.cluster,
                 )
             )
             count += 1

@@ -10,12 +10,14 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
+from evenhand.core.json_schema import ANY, NUMBER, SWITCH, TABLE, TEXT, TEXTS, one_or_more
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
 from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
 from evenhand.core.record import Record
 from evenhand.core.secrets import known
+from evenhand.core.table import Key, own
 from evenhand.doors.promptfoo.config_files import Written, read_written
 from evenhand.doors.promptfoo.environment import (
     declared,
@@ -34,25 +36,58 @@ from evenhand.languages.templates.filters import read_templates
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 from evenhand.render.promptfoo.derived import problem as derived_problem
 
-KEYS = frozenset(
-    """
-    $schema description tags prompts providers targets tests scenarios defaultTest outputPath sharing env
-    nunjucksFilters derivedMetrics extensions metadata evaluateOptions commandLineOptions tracing redteam
-    writeLatestResults promptCompat evenhand assertionTemplates
-    """.split()
-)
+KEYS: Mapping[str, Key] = {
+    "$schema": Key("This schema's address, for editors.", own(TEXT)),
+    "description": Key("What this evaluation is about.", own(TEXT)),
+    "tags": Key("Names and values to find the run by.", own(TABLE)),
+    "prompts": Key(
+        "Prompts: texts, files (file://prompt.txt), or functions (prompt.py:name).", own(ANY)
+    ),
+    "providers": Key("The models: ids such as openai:gpt-5-mini.", own(ANY)),
+    "targets": Key("The same as providers.", own(ANY)),
+    "tests": Key("The test cases, or files of them (tests.csv).", own(ANY)),
+    "scenarios": Key("Tests for each of several sets of variables: {config, tests}.", own(ANY)),
+    "defaultTest": Key("What every test has, unless it says otherwise.", own(ANY)),
+    "outputPath": Key("Also write the results to these files.", own(one_or_more(TEXT))),
+    "assertionTemplates": Key(
+        "Assertions by name, for {$ref: '#/assertionTemplates/name'}.", own(TABLE)
+    ),
+    "sharing": Key("No effect: nothing is uploaded.", own(ANY)),
+    "env": Key("Environment variables for this evaluation.", own(TABLE)),
+    "nunjucksFilters": Key("Filters for templates: name and JavaScript file.", own(TABLE)),
+    "derivedMetrics": Key(
+        "Metrics computed from others: {name, value}.", own({"type": "array", "items": TABLE})
+    ),
+    "extensions": Key("Hooks: file://hooks.py:function.", own(TEXTS)),
+    "metadata": Key("Kept with the run.", own(TABLE)),
+    "evaluateOptions": Key("How the evaluation is run.", own(ANY)),
+    "commandLineOptions": Key("Options of the command line, as defaults.", own(ANY)),
+    "tracing": Key("No effect yet.", own(ANY)),
+    "redteam": Key("No effect: only the evaluation is run.", own(ANY)),
+    "writeLatestResults": Key("Whether the run is kept.", own(SWITCH)),
+    "promptCompat": Key("promptfoo-strict: call prompt functions as promptfoo does.", own(TEXT)),
+    "evenhand": Key("Settings of Evenhand's own.", own(ANY)),
+}
 _HOLDS_TESTS = frozenset({"tests", "scenarios", "defaultTest"})
 _NO_EFFECT = {
     "sharing": "has no effect: nothing is uploaded anywhere",
     "tracing": "has no effect yet",
     "redteam": "has no effect: only the evaluation is run",
 }
-OPTIONS = frozenset(
-    """
-    cache delay maxConcurrency repeat showProgressBar timeoutMs maxEvalTimeMs filterRange generateSuggestions
-    suggestionsCount eventSource interactiveProviders
-    """.split()
-)
+OPTIONS: Mapping[str, Key] = {
+    "cache": Key("Answers may come from the cache.", own(SWITCH)),
+    "delay": Key("Milliseconds between calls.", own(NUMBER)),
+    "maxConcurrency": Key("Calls at a time.", own(NUMBER)),
+    "repeat": Key("How often each test is repeated.", own(NUMBER)),
+    "showProgressBar": Key("Whether progress is shown.", own(SWITCH)),
+    "timeoutMs": Key("Milliseconds for one test.", own(NUMBER)),
+    "maxEvalTimeMs": Key("Milliseconds for the whole evaluation.", own(NUMBER)),
+    "filterRange": Key("Only these tests: 0:10.", own(TEXT)),
+    "generateSuggestions": Key("No effect.", own(SWITCH)),
+    "suggestionsCount": Key("No effect.", own(NUMBER)),
+    "eventSource": Key("No effect.", own(ANY)),
+    "interactiveProviders": Key("No effect.", own(SWITCH)),
+}
 """The keys of `evaluateOptions`."""
 _HOMES: Mapping[str, str] = {
     **dict.fromkeys(OPTIONS, "It belongs below evaluateOptions."),
@@ -190,7 +225,7 @@ def _filled(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
 
 def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings) -> None:
     document = written.document
-    unused, unknown = KEYS - value.keys(), 0
+    unused, unknown = KEYS.keys() - value.keys(), 0
     for key in value:
         if key in _NO_EFFECT and value[key]:
             findings.hint(document.at(key), f"'{key}' {_NO_EFFECT[key]}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import field
 
 from evenhand.core.errors import Problem, UsageError
+from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, one_or_more
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
@@ -21,6 +22,7 @@ from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.core.selecting import Selector
+from evenhand.core.table import Key, own
 from evenhand.doors.assertions.code_files import transform_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
@@ -38,7 +40,16 @@ from evenhand.providers.wrapped import Paused
 if TYPE_CHECKING:
     from evenhand.doors.promptfoo.mcp_tools import McpTools
 
-KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
+KEYS: Mapping[str, Key] = {
+    "id": Key("openai:gpt-5-mini, anthropic:messages:…, file://provider.py, exec:…", own(TEXT)),
+    "label": Key("What it is called in results.", own(TEXT)),
+    "config": Key("Its settings: temperature, max_tokens, apiBaseUrl …", own(ANY)),
+    "prompts": Key("Only these prompts, by label.", own(one_or_more(TEXT))),
+    "transform": Key("Changes its output.", own(TEXT)),
+    "delay": Key("Milliseconds between its calls.", own(NUMBER)),
+    "env": Key("Environment variables for it.", own(TABLE)),
+    "inputs": Key("No effect: for red teaming.", own(TABLE)),
+}
 
 _SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
 

@@ -6,16 +6,31 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, TEXTS
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
+from evenhand.core.table import Key, own
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.templates.rendering import has_tags
 
 OWN_USER = "evenhand:user"
 SIMULATED_KEYS = ("goal", "facts", "never_says", "persona", "language", "model")
 SHARED_KEYS = ("max_turns", "start", "stateful")
-KEYS = ("turns", *SIMULATED_KEYS, *SHARED_KEYS)
+KEYS: Mapping[str, Key] = {
+    "turns": Key("A script: what the user says, turn by turn.", own(TEXTS)),
+    "goal": Key("What the user wants, for one that a model plays.", own(TEXT)),
+    "facts": Key("What the user knows, by name.", own(TABLE)),
+    "never_says": Key("What the user must not say.", own(TEXTS)),
+    "persona": Key("How the user is and speaks.", own(TEXT)),
+    "language": Key("The language the user speaks, as a code: de.", own(TEXT)),
+    "model": Key("Who plays the user; by default the judge.", own(ANY)),
+    "max_turns": Key("How often the model answers at most.", own(NUMBER)),
+    "start": Key("What was said before: a list of {role, content}, or a file.", own(ANY)),
+    "stateful": Key(
+        "Send the latest message alone, once there is a session.", own({"type": "boolean"})
+    ),
+}
 _EITHER = "Write turns: [Hi!, …] for a script, or goal: You want … for a user that a model plays."
 
 

@@ -272,7 +272,7 @@ class TestReader(Record, frozen=True):
 
     def _settings(self, options: Mapping[str, Any], written: WrittenTest) -> Mapping[str, Any]:
         """The options that are none of a test: settings of the model."""
-        if options.keys() <= OPTIONS:
+        if options.keys() <= OPTIONS.keys():
             return {}
         settings = {key: value for key, value in options.items() if key not in OPTIONS}
         place, base = written.at("options"), self.config.base

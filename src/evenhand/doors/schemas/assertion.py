@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from evenhand.core.plugins import ASSERTIONS, plugins
-from evenhand.doors.assertions.kinds import KNOWN, kinds
-from evenhand.doors.assertions.reading import KEYS
-from evenhand.doors.schemas.parts import (
-    ANY,
-    NUMBER,
+from evenhand.core.json_schema import (
     REFERENCE,
-    TABLE,
     TEXT,
     Part,
     defined,
     either,
-    table,
 )
+from evenhand.core.plugins import ASSERTIONS, plugins
+from evenhand.core.table import schema_of
+from evenhand.doors.assertions.kinds import KNOWN, kinds
+from evenhand.doors.assertions.reading import KEYS
 
 
 def types() -> Part:
@@ -39,29 +36,7 @@ def types() -> Part:
 
 def assertion() -> Part:
     """One assertion. Types of packages that are not installed here are marked, as `evenhand check` marks them."""
-    return table(
-        KEYS,
-        {
-            "type": (types(), "What is asked of the output."),
-            "value": (ANY, "What it is compared with; each type says what it takes."),
-            "threshold": (NUMBER, "What the score must reach, or must not pass."),
-            "weight": (NUMBER, "Its share in the test's score; 1 by default, 0 keeps it out."),
-            "metric": (TEXT, "Also count its score under this name."),
-            "provider": (ANY, "Who judges or embeds: an id, or {id, config}."),
-            "rubricPrompt": (ANY, "Your own prompt for the judge."),
-            "transform": (TEXT, "Changes the output before it is looked at."),
-            "contextTransform": (TEXT, "Takes the context out of the output, for RAG metrics."),
-            "config": (TABLE, "Passed to code in Python or JavaScript."),
-            "assert": (
-                assertions(),
-                "Of an assert-set: the assertions in it.",
-            ),
-            "alpha": (NUMBER, "For METEOR."),
-            "beta": (NUMBER, "For METEOR."),
-            "gamma": (NUMBER, "For METEOR."),
-        },
-        required=["type"],
-    )
+    return schema_of(KEYS, {"type": types(), "assert": assertions()}, required=["type"])
 
 
 def assertions(also: Part | None = None) -> Part:

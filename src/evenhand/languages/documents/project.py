@@ -9,41 +9,37 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import msgspec
 from msgspec import field
 
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
+from evenhand.core.json_schema import TEXT, Part
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.malformed import shape_fault
 from evenhand.core.names import did_you_mean
-from evenhand.core.ranges import CANARIES, NUMBER, RETRIES, SECONDS, Range
+from evenhand.core.ranges import CANARIES, NUMBER, RETRIES, SECONDS
 from evenhand.core.record import Record
+from evenhand.core.table import (
+    Key,
+    TableReader,
+    choice,
+    flag,
+    names_of,
+    number,
+    own,
+    schema_of,
+)
 from evenhand.core.wing import part
 
 FILE = "pyproject.toml"
-KEYS = (
-    "judge",
-    "timeout",
-    "retries",
-    "time-limit",
-    "threshold",
-    "calibrated",
-    "gate",
-    "canaries",
-    "batch",
-)
 Calibrated = Literal["required", "accepted"]
 """Whether judged numbers need a calibration that holds, or pass without one."""
 CALIBRATED: tuple[Calibrated, ...] = get_args(Calibrated)
-_NUMBERS: Mapping[str, Range] = {
-    "timeout": SECONDS,
-    "retries": RETRIES,
-    "time-limit": SECONDS,
-    "canaries": CANARIES,
-}
+_SECONDS: Part = {"type": "number", "exclusiveMinimum": 0}
+_COUNT: Part = {"type": "integer", "minimum": 0}
 S = TypeVar("S", bound=msgspec.Struct)
 _PLACE = re.compile(r"at line (\d+), column (\d+)")
 
@@ -75,16 +71,67 @@ class Project(Record, frozen=True, kw_only=True):
     """
 
     path: str = ""
-    judge: ProjectModel | None = None
-    timeout_s: float | None = None
-    retries: int | None = None
-    time_limit_s: float | None = None
-    thresholds: Mapping[str, float] = field(default_factory=dict[str, float])
-    calibrated: str = ""
-    gate: GateTerms = field(default_factory=GateTerms)
+    judge: Annotated[
+        ProjectModel | None, Key("Who judges, for whatever names nobody.", own(TEXT))
+    ] = None
+    timeout_s: Annotated[
+        float | None,
+        Key(
+            "Seconds for one attempt at a model.",
+            number(SECONDS, _SECONDS, "Write timeout = 60."),
+            "timeout",
+        ),
+    ] = None
+    retries: Annotated[
+        int | None,
+        Key(
+            "How often a failed call is tried again.",
+            number(RETRIES, _COUNT, "Write retries = 3."),
+        ),
+    ] = None
+    time_limit_s: Annotated[
+        float | None,
+        Key(
+            "Seconds for one call of a function of yours.",
+            number(SECONDS, _SECONDS, "Write time-limit = 60."),
+            "time-limit",
+        ),
+    ] = None
+    thresholds: Annotated[
+        Mapping[str, float],
+        Key(
+            "What metrics have to reach where an expectation has no bound.",
+            own({"type": "object", "additionalProperties": {"type": "number"}}),
+            "threshold",
+        ),
+    ] = field(default_factory=dict[str, float])
+    calibrated: Annotated[
+        str,
+        Key(
+            "Whether judged numbers need a calibration that holds.",
+            choice(
+                CALIBRATED,
+                "Write required (a run without a fresh calibration has no verdict), or accepted.",
+            ),
+        ),
+    ] = ""
+    gate: Annotated[GateTerms, Key("What `evenhand gate` goes by.", own(schema_of(GateTerms)))] = (
+        field(default_factory=GateTerms)
+    )
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
-    canaries: int | None = None
-    batch: bool = False
+    canaries: Annotated[
+        int | None,
+        Key(
+            "How many canaries a run asks its judges about, for each metric.",
+            number(CANARIES, _COUNT, "Write canaries = 3."),
+        ),
+    ] = None
+    batch: Annotated[
+        bool,
+        Key(
+            "Whether `evenhand run` asks in batches, as with --batch.", flag("Write batch = true.")
+        ),
+    ] = False
     tables: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -192,43 +239,28 @@ class _TableReader:
         Raises:
             ConfigError: What is wrong with it.
         """
+        known = names_of(Project)
         for key in table:
-            if key in KEYS:
+            if key in known:
                 self._lines[key] = self._line(key)
             elif not self._of_wing(key, table[key]):
-                hint = did_you_mean(key, KEYS, f"There are: {', '.join(KEYS)}.")
+                hint = did_you_mean(key, known, f"There are: {', '.join(known)}.")
                 self._problem(key, f"[tool.evenhand] has no '{key}'", hint)
-        judge = self._judge(table.get("judge"))
-        numbers = {name: self._number(name, table.get(name), _NUMBERS[name]) for name in _NUMBERS}
-        thresholds = self._thresholds(table.get("threshold"))
-        calibrated = table.get("calibrated", "")
-        if calibrated and calibrated not in CALIBRATED:
-            self._problem(
-                "calibrated",
-                f"calibrated is {calibrated!r}",
-                "Write required (a run without a fresh calibration has no verdict), or accepted.",
-            )
-        batch = table.get("batch", False)
-        if not isinstance(batch, bool):
-            self._problem("batch", f"batch is {batch!r}", "Write batch = true.")
-        gate = self._gate(table.get("gate"))
-        if self._problems:
-            raise ConfigError(self._problems)
-        retries = numbers["retries"]
-        return Project(
+        project = TableReader(
+            lambda at, what, hint: self._problem(str(at[0]), what, hint), lambda *_: None
+        ).read(
+            Project,
+            {**table, "calibrated": table.get("calibrated") or None},  # "" says nothing
             path=self._path,
-            judge=judge,
-            timeout_s=numbers["timeout"],
-            retries=None if retries is None else int(retries),
-            time_limit_s=numbers["time-limit"],
-            thresholds=thresholds,
-            calibrated=str(calibrated),
-            gate=gate,
+            judge=self._judge(table.get("judge")),
+            thresholds=self._thresholds(table.get("threshold")),
+            gate=self._gate(table.get("gate")),
             lines=self._lines,
-            canaries=None if numbers["canaries"] is None else int(numbers["canaries"]),
-            batch=bool(batch),
             tables=self._tables,
         )
+        if self._problems:
+            raise ConfigError(self._problems)
+        return project
 
     def _of_wing(self, key: str, value: object) -> bool:
         """Whether a wing has a table of this name; notes what is wrong with it. Packages are looked at for it."""
@@ -258,13 +290,6 @@ class _TableReader:
             self._problem("judge", f"judge is {judge!r}, not a model's id", hint)
             return None
         return ProjectModel(judge.strip(), self._path, self._line("judge"))
-
-    def _number(self, name: str, value: object, allowed: Range) -> float | None:
-        problem = allowed.problem(name, value)
-        if problem:
-            self._problem(name, problem, f"Write {name} = {'3' if allowed.whole else '60'}.")
-            return None
-        return cast("float | None", value)
 
     def _thresholds(self, table: object) -> dict[str, float]:
         if table is None:
@@ -300,14 +325,14 @@ class _TableReader:
     def _line(self, key: str) -> int:
         """The line that sets a key of our table, or opens a table of that name; 0 where it is written otherwise."""
         section = ""
-        for number, line in enumerate(self._text.splitlines(), 1):
+        for row, line in enumerate(self._text.splitlines(), 1):
             bare = re.sub(r"[\"'\s]", "", line.split("#")[0])
             if bare.startswith("["):
                 section = bare.strip("[]")
                 if section == f"tool.evenhand.{key}":
-                    return number
+                    return row
             else:
                 name = f"{section}.{bare.partition('=')[0]}"
                 if "=" in bare and name == f"tool.evenhand.{key}":
-                    return number
+                    return row
         return self._line(key.partition(".")[0]) if "." in key else 0

@@ -114,5 +114,5 @@ _RULES: tuple[Callable[[str], Iterator[str]], ...] = (
 
 @cache
 def _words() -> frozenset[str]:
-    keys = TEST_KEYS | OPTIONS | CONFIG_KEYS | PROVIDER_KEYS
+    keys = {*TEST_KEYS, *OPTIONS, *CONFIG_KEYS, *PROVIDER_KEYS}
     return frozenset(keys) | {form.partition(":")[0] for form in SCHEMES}

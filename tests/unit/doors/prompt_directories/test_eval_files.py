@@ -53,7 +53,7 @@ def test_a_pass_rate_of_0_is_0(shelf):
         shelf.add("greet", eval=f"defaults: {said}\n{cases}\n")
         found = read_eval(shelf.read(), Findings())
         assert found is not None
-        assert found.pass_rate == rate
+        assert found.defaults.pass_rate == rate
 
 
 def test_all_that_is_wrong_with_an_eval_is_told_at_once(shelf):
@@ -176,7 +176,7 @@ def test_what_cases_belong_to_is_one_of_their_inputs(shelf):
     shelf.add("greet", eval=f"defaults: {{cluster: document}}\n{cases}\n")
     found = read_eval(shelf.read(), Findings())
     assert found is not None
-    assert found.cluster == "document"
+    assert found.defaults.cluster == "document"
     assert "no case has an input 'documnet'" in told(
         shelf, f"defaults: {{cluster: documnet}}\n{cases}\n"
     )

@@ -11,9 +11,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from evenhand.core.json_schema import TEXT
+from evenhand.core.table import Key, own, schema_of
 from evenhand.doors.assertions.kinds import KNOWN, type_problem
 from evenhand.doors.schemas import eval_file, meta_file, project, promptfoo
-from evenhand.doors.schemas.parts import TEXT, table
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import read_document, read_yaml
 
@@ -176,12 +177,10 @@ def test_every_type_that_is_read_is_taken_and_a_misspelt_one_is_marked(name: str
         assert marked(type_)
 
 
-def test_a_key_without_a_description_is_an_error_of_ours():
-    """So is a description of a key that no reader knows."""
-    with pytest.raises(KeyError, match="b"):
-        table(["a", "b"], {"a": (TEXT, "a text")})
+def test_a_schema_of_a_key_that_no_reader_knows_is_an_error_of_ours():
+    """The table and its schema can't come apart."""
     with pytest.raises(KeyError, match="c"):
-        table(["a"], {"a": (TEXT, "a text"), "c": (TEXT, "a text")})
+        schema_of({"a": Key("A text.", own(TEXT))}, {"c": TEXT})
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""What schemas are put together from."""
+"""What JSON Schemas of users' files are put together from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 Part = Mapping[str, Any]
@@ -21,29 +21,6 @@ NUMBER: Part = {"type": ["number", "string"]}
 """A number, or a template that becomes one."""
 REFERENCE: Part = {"type": "object", "required": ["$ref"]}
 """promptfoo's `$ref: '#/…'`, which stands for a part of the same config."""
-
-
-def table(keys: Iterable[str], parts: Mapping[str, tuple[Part, str]], **more: Any) -> Part:
-    """An object with these keys and no others.
-
-    Args:
-        keys: Those that the file's reader knows.
-        parts: The schema and the description of each.
-        more: What else the schema says.
-
-    Raises:
-        KeyError: A key has no description, or one is described that no reader knows.
-    """
-    names = frozenset(keys)
-    stray = names.symmetric_difference(parts)
-    if stray:
-        raise KeyError(f"not in both: {', '.join(sorted(stray))}")
-    return {
-        "type": "object",
-        "properties": {name: described(*parts[name]) for name in parts},
-        "additionalProperties": False,
-        **more,
-    }
 
 
 def described(part: Part, description: str) -> Part:
