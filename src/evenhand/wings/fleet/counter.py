@@ -104,9 +104,9 @@ class Counter:
         name = (key, draw)
         cache, journal = self._backing.cache, self._backing.journal
         while True:
-            found = cache.get(key, draw) if cache is not None else None
-            if found is not None:
-                return found
+            reply = cache.get(key, draw) if cache is not None else None
+            if reply is not None:
+                return reply
             end = journal.answered(key, draw) if journal.resumed else None
             if end is not None:
                 return CachedReply(end.body, end.latency_s)

@@ -181,11 +181,11 @@ class Driver:
         planned, backing = trial.planned, self._backing
         assert backing is not None  # noqa: S101 (trials come after `use`)
         again = backing.journal.resumed or planned.index in self._died
-        kept = {index: trial.kept(index) for index in planned.after}
+        values = {index: trial.kept(index) for index in planned.after}
         return TrialOrder(
             planned.index,
             tuple(backing.journal.replies(planned.index)) if again else (),
-            {index: value for index, value in kept.items() if value is not None},
+            {index: value for index, value in values.items() if value is not None},
             trial.limit_s,
             trial.out_of_time,
         )

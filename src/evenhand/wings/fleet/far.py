@@ -376,9 +376,9 @@ class FarDesk(CallDesk):
             return await super()._pay(start, provider, request)
         key, draw = start.key, start.draw
         landed: Undo = lambda _: self.line.tell("landed", key, draw)  # noqa: E731
-        found = await self.line.ask("find", key, draw, undo=landed)
-        if found is not None:
-            return self._taken(start, provider, found.body, found.latency_s), found.body
+        reply = await self.line.ask("find", key, draw, undo=landed)
+        if reply is not None:
+            return self._taken(start, provider, reply.body, reply.latency_s), reply.body
         try:
             return await super()._pay(start, provider, request, cache)
         finally:

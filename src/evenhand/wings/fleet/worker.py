@@ -67,9 +67,9 @@ class Walk:
         Raises:
             UsageError: The plan has none: its files have changed since it was counted.
         """
-        found = self._near.get(index)
-        if found is not None:
-            return found
+        near = self._near.get(index)
+        if near is not None:
+            return near
         if index < self._next:
             self._trials, self._next = self._plan.trials(), 0
         for planned in self._trials:

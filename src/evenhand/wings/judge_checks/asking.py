@@ -67,8 +67,8 @@ class ProbeBody(Record, frozen=True):
         live = cast("LiveTrial", trial)
         if self.tells or self.rests_on is not None:
             live.mark({SWAPPED: True})
-        asked = AskedAgain(self.run, self.planned, self.metric, self.item.names, self._attacked)
-        expectations = await asked.expectations(live)
+        question = AskedAgain(self.run, self.planned, self.metric, self.item.names, self._attacked)
+        expectations = await question.expectations(live)
         if self.tells:
             live.keep(state_of([await live.now(expectation) for expectation in expectations]))
         else:
@@ -113,15 +113,15 @@ class AskedAgain(Record, frozen=True):
         if before is None:
             raise UsageError(f"{self.run} has no trial {self.planned.index} any more")
         live.asker = StoredAnswers(live.asker, self.run, before)
-        seen = ProbedTrial(live, self, before)
+        probed = ProbedTrial(live, self, before)
         body = copy.copy(self.planned.body)  # some keep things while they are run
-        await body(cast("Trial", seen))
-        if not seen.expectations:
+        await body(cast("Trial", probed))
+        if not probed.expectations:
             raise ScoreError(
                 f"the trial expects nothing under {self.metric!r} when it is run again",
                 hint="Its expectations may depend on what its code does. `evenhand show` has what it expected before.",
             )
-        return seen.expectations
+        return probed.expectations
 
 
 class StoredAnswers:
@@ -172,8 +172,8 @@ class ProbedTrial:
         expectations: Those of the judge, changed.
     """
 
-    def __init__(self, trial: LiveTrial, asked: AskedAgain, before: TrialResult) -> None:
-        self._trial, self._asked, self._before = trial, asked, before
+    def __init__(self, trial: LiveTrial, question: AskedAgain, before: TrialResult) -> None:
+        self._trial, self._asked, self._before = trial, question, before
         self.expectations: list[Expectation] = []
 
     def __getattr__(self, name: str) -> Any:

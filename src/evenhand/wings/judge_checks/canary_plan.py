@@ -80,9 +80,9 @@ def canary_plan(plan: Plan, run: RunFile, every: Canaries, most: int | None = No
     meta, canaries = run.meta, every if most is None else every.at_most(most)
     judged = judgements(run, verdicts_only=True)
     items = _items(run, canaries)
-    wanted = {item.index for item in items.values()}
+    places = {item.index for item in items.values()}
     planned_trials = {
-        planned.index: planned for planned in plan.trials() if planned.index in wanted
+        planned.index: planned for planned in plan.trials() if planned.index in places
     }
     # Of cases that were chosen by their outcome, as many pass as chance brings: they are compared with no others.
     chosen = meta.id if chosen_by(meta) else ""

@@ -144,9 +144,9 @@ def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:
             f"run {meta.id}: what its judges judged is not an answer that could be attacked",
             hint="Trigger tests judge queries. A probe is of llm-rubric, Passes, Rating with a bound, and so on.",
         )
-    wanted = set[int]().union(*(items.places() for _, items in chosen))
+    indexes = set[int]().union(*(items.places() for _, items in chosen))
     planned_trials = {
-        planned.index: planned for planned in plan.trials() if planned.index in wanted
+        planned.index: planned for planned in plan.trials() if planned.index in indexes
     }
     sheets: list[_JudgeSheet] = []
     for judge, items in chosen:

@@ -43,8 +43,8 @@ class Shown:
 
     def _seen(self) -> bool:
         lines = self.text.strip().splitlines()
-        wanted = _NOT_A_WORD.sub("", lines[0])[:_COMPARED] if lines else ""
-        return any(wanted in _NOT_A_WORD.sub("", request) for request in self._requests)
+        start = _NOT_A_WORD.sub("", lines[0])[:_COMPARED] if lines else ""
+        return any(start in _NOT_A_WORD.sub("", request) for request in self._requests)
 
     def __str__(self) -> str:
         return label_of(self.scorer)

@@ -110,9 +110,9 @@ class _Reading:
         first = [item for item in items if item.half == CHOOSING]
         if not first:
             return []
-        seen, passes = [by_item[item.index] for item in first], [item.people for item in first]
-        own = cross_fitted(seen, passes, folds_of([item.case for item in first]))
-        weights = fitted_weights(seen, passes)
+        answers, passes = [by_item[item.index] for item in first], [item.people for item in first]
+        own = cross_fitted(answers, passes, folds_of([item.case for item in first]))
+        weights = fitted_weights(answers, passes)
         verdicts: dict[int, bool | None] = dict.fromkeys(panel.verdicts)
         verdicts |= {item.index: weights.passes(by_item[item.index]) for item in items}
         verdicts |= {item.index: passed for item, passed in zip(first, own, strict=True)}

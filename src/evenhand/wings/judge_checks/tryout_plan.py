@@ -117,9 +117,9 @@ def tryout_plan(
     """
     refuse_changed(plan, run)
     judges = labelled_judges(run, seed, metrics)
-    wanted = {item.index for judge in judges for item in judge.items}
+    places = {item.index for judge in judges for item in judge.items}
     planned_trials = {
-        planned.index: planned for planned in plan.trials() if planned.index in wanted
+        planned.index: planned for planned in plan.trials() if planned.index in places
     }
     sheets: list[_JudgeSheet] = []
     for judge in judges:
@@ -175,8 +175,8 @@ def labelled_judges(run: RunFile, seed: int, metrics: Sequence[str] = ()) -> lis
                 hint=did_you_mean(metric, judged.names())
                 or f"There are: {', '.join(judged.names())}.",
             )
-    wanted = [one for one in judged.metrics.values() if not metrics or one.metric in metrics]
-    judges = [judge for one in wanted if (judge := _tried(run, one, seed)).items]
+    chosen = [one for one in judged.metrics.values() if not metrics or one.metric in metrics]
+    judges = [judge for one in chosen if (judge := _tried(run, one, seed)).items]
     if not judges:
         raise UsageError(
             f"run {run.meta.id}: nobody has labelled a random draw of what its judges judged",

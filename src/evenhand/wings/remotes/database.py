@@ -111,8 +111,8 @@ class DatabaseRemote:
 
     def _put_pieces(self, run: Snapshot) -> None:
         like = f"parts/{run.meta.id}/%"
-        found = self._db.execute("select name from evenhand.parts where name like %s", (like,))
-        there = {str(name) for (name,) in found}
+        rows = self._db.execute("select name from evenhand.parts where name like %s", (like,))
+        there = {str(name) for (name,) in rows}
         for (size, sha256), piece in zip(run.pieces, run.read(), strict=True):
             name = run.part("run", "db", size, sha256).name
             if name not in there:

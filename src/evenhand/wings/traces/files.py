@@ -239,10 +239,10 @@ def _unknown(path: Path, value: object) -> UsageError:
         keys = ", ".join(
             repr(str(key)[:40]) for key in list(cast("Mapping[object, object]", value))[:8]
         )
-        seen = f"an object with {keys}" if keys else "an empty object"
+        kind = f"an object with {keys}" if keys else "an empty object"
     else:
-        seen = f"{type(value).__name__} values"
+        kind = f"{type(value).__name__} values"
     return UsageError(
-        f"{path} is in no format of traces that is read: it has {seen}",
+        f"{path} is in no format of traces that is read: it has {kind}",
         hint=f"What is read: {_FORMATS}.",
     )

@@ -149,7 +149,7 @@ def _status(data: bytes, start: int, end: int) -> tuple[StepStatus, str]:
 
 def _logged(data: bytes, start: int, end: int, service: str, scope: str) -> RawSpan:
     trace = own = name = ""
-    at = seen = 0
+    at = observed_at = 0
     body: object = None
     attributes: list[tuple[int, int]] = []
     for number, kind, a, b in fields(data, start, end):
@@ -168,12 +168,12 @@ def _logged(data: bytes, start: int, end: int, service: str, scope: str) -> RawS
             if number == 1:
                 at = a
             elif number == 11:
-                seen = a
+                observed_at = a
     return logged(
         trace,
         own,
         name=name,
-        at=at or seen or None,
+        at=at or observed_at or None,
         body=body,
         attributes=_attributes(data, attributes),
         service=service,
@@ -203,10 +203,10 @@ def logged(
 
 
 def _attributes(data: bytes, places: list[tuple[int, int]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    read: dict[str, Any] = {}
     for start, end in places[:MOST_ATTRIBUTES]:
         if simple := _simple(data, start, end):
-            made[simple[0]] = simple[1]
+            read[simple[0]] = simple[1]
             continue
         key = ""
         value: Any = None
@@ -216,8 +216,8 @@ def _attributes(data: bytes, places: list[tuple[int, int]]) -> dict[str, Any]:
                     key = data[a:b].decode("utf-8", "replace")
                 elif number == 2:
                     value = _any(data, a, b, DEEPEST)
-        made[key] = value
-    return made
+        read[key] = value
+    return read
 
 
 def _simple(data: bytes, start: int, end: int) -> tuple[str, str] | None:
@@ -267,7 +267,7 @@ def _any(data: bytes, start: int, end: int, levels: int) -> Any:
 
 
 def _key_values(data: bytes, start: int, end: int, levels: int) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    read: dict[str, Any] = {}
     for number, kind, a, b in fields(data, start, end):
         if number == 1 and kind == BYTES:
             key, value = "", None
@@ -276,8 +276,8 @@ def _key_values(data: bytes, start: int, end: int, levels: int) -> dict[str, Any
                     key = _text(data, x, y)
                 elif n == 2 and k == BYTES:
                     value = _any(data, x, y, levels)
-            made[key] = value
-    return made
+            read[key] = value
+    return read
 
 
 def _text(data: bytes, start: int, end: int) -> str:

@@ -80,9 +80,9 @@ class RequestGate:
     def __init__(self, host: str, port: int, token: str = "") -> None:
         self.token = token or secrets.token_urlsafe(32)
         self.cookie = f"evenhand-{port}"
-        shown = f"[{host}]" if ":" in host else host
-        self.address = f"http://{shown}:{port}"
-        names = {shown, "127.0.0.1", "localhost", "[::1]"}
+        address = f"[{host}]" if ":" in host else host
+        self.address = f"http://{address}:{port}"
+        names = {address, "127.0.0.1", "localhost", "[::1]"}
         self._hosts = {f"{name}:{port}" for name in names} | (names if port == 80 else set())
 
     @property

@@ -95,9 +95,9 @@ def pair_draws(run: RunFile, author: str) -> list[PairDrawShape]:
     return shapes
 
 
-def _shape(item: DrawnPair, said: Mapping[str, PairLabel], author: str) -> DrawnPairShape:
+def _shape(item: DrawnPair, labels: Mapping[str, PairLabel], author: str) -> DrawnPairShape:
     """A pair with this person's answer, turned round where they saw the pair the other way round."""
-    label = said.get(author)
+    label = labels.get(author)
     answer = None if label is None else label.answer
     if label is not None and answer is not None and label.pair != item.pair:
         answer = _TURNED[answer]

@@ -92,7 +92,7 @@ class Runs:
         with self._lock:
             self._look()
             hidden = self._hidden.items()
-            return {path: shown for path, shown in hidden if path.resolve() != shown.resolve()}
+            return {path: other for path, other in hidden if path.resolve() != other.resolve()}
 
     def path(self, run: str) -> Path:
         """The file of the run with this id, or of the only one whose id begins so.

@@ -249,24 +249,24 @@ class RunPasses:
             with RunFile.open(path) as run:
                 settled = run.settled()
             with self._lock:
-                kept = self._kept.pop(path, None)
-                rest = 0.0 if kept is None or kept[0] == settled else self._rest(*kept[1:])
-                if kept is None or (kept[0] != settled and not rest):
-                    kept = settled, time.monotonic(), Pass(path)
-                self._kept[path] = kept
+                entry = self._kept.pop(path, None)
+                rest = 0.0 if entry is None or entry[0] == settled else self._rest(*entry[1:])
+                if entry is None or (entry[0] != settled and not rest):
+                    entry = settled, time.monotonic(), Pass(path)
+                self._kept[path] = entry
                 while len(self._kept) > self._most:
                     self._kept.pop(next(iter(self._kept)))[2].stop()
                 if not rest:
-                    return kept[2]
+                    return entry[2]
             time.sleep(rest)
 
-    def _rest(self, began: float, made: Pass) -> float:
+    def _rest(self, began: float, last: Pass) -> float:
         """Seconds until an outdated pass may be followed by another."""
-        if made.took is None:
+        if last.took is None:
             return 0.1
-        return max(0.0, began + 2 * made.took - time.monotonic())
+        return max(0.0, began + 2 * last.took - time.monotonic())
 
     def close(self) -> None:
         """Ends them all."""
-        for _, _, made in self._kept.values():
-            made.stop()
+        for _, _, last in self._kept.values():
+            last.stop()

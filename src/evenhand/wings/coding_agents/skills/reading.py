@@ -92,14 +92,14 @@ def _evals(document: Document, folder: Path, findings: Findings) -> tuple[SkillE
         )
         return ()
     evals: list[SkillEval] = []
-    seen: set[str] = set()
+    names: set[str] = set()
     for i, row in enumerate(rows):
         one = _eval(document, i, row, folder, findings)
         if one is None:
             continue
-        if one.id in seen:
+        if one.id in names:
             findings.problem(document.at("evals", i), f"the id {one.id!r} is there twice")
-        seen.add(one.id)
+        names.add(one.id)
         evals.append(one)
     return tuple(evals)
 

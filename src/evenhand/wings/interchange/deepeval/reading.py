@@ -29,14 +29,14 @@ def read(paths: Sequence[Path]) -> Recordings:
     """
     notes = Notes()
     what = "goldens and no test run of DeepEval's"
-    found = find(paths, _kind, notes, what=what, hint=_HINT, around=_AROUND)
+    parts = find(paths, _kind, notes, what=what, hint=_HINT, around=_AROUND)
     runs = [
         (one.path, run)
-        for one in found
+        for one in parts
         if one.kind == "test run" and (run := run_of(one.part, one.path))
     ]
     by_file: dict[Path, list[Found]] = {}
-    for one in found:
+    for one in parts:
         if one.kind == "golden":
             by_file.setdefault(one.path, []).append(one)
     datasets: list[RecordedDataset] = []

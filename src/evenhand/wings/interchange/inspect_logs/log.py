@@ -84,8 +84,8 @@ def _log(header: Part, samples: list[tuple[Part, tuple[Step, ...]]]) -> InspectL
 
 
 def _without_events(sample: Part) -> tuple[Part, tuple[Step, ...]]:
-    kept = {key: value for key, value in sample.value.items() if key not in _EVENTS}
-    return Part(kept, sample.where, sample.notes), steps_in(sample)
+    fields = {key: value for key, value in sample.value.items() if key not in _EVENTS}
+    return Part(fields, sample.where, sample.notes), steps_in(sample)
 
 
 def _object(path: Path, name: str, data: bytes) -> Mapping[str, object]:

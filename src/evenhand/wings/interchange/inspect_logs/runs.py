@@ -77,7 +77,7 @@ def run_of(log: InspectLog) -> ImportedRun | None:
 
 
 def _trials(log: InspectLog, model: str) -> Iterator[ImportedTrial]:
-    seen: Counter[tuple[str, int]] = Counter()
+    repeats: Counter[tuple[str, int]] = Counter()
     for sample, steps in zip(log.samples, log.steps, strict=True):
         id_ = sample.value.get("id")
         case = id_ if isinstance(id_, str) else str(id_) if isinstance(id_, int) else ""
@@ -85,8 +85,8 @@ def _trials(log: InspectLog, model: str) -> Iterator[ImportedTrial]:
             sample.notes.left_out(sample.where, "this sample has no id")
             continue
         epoch = sample.whole("epoch") or 1
-        seen[case, epoch] += 1
-        if seen[case, epoch] > 1:
+        repeats[case, epoch] += 1
+        if repeats[case, epoch] > 1:
             text = f"sample {shown(id_)}, epoch {epoch}, is in the log twice: the first one counts"
             sample.notes.left_out(sample.where, text)
             continue
@@ -152,10 +152,10 @@ def _cost(used: Sequence[Part]) -> float | None:
 def _asked(messages: object) -> str:
     """The conversation up to the first answer, as JSON."""
     rows = messages if is_array(messages) else []
-    asked: list[Mapping[str, object]] = []
+    question: list[Mapping[str, object]] = []
     for row in rows:
         message = row if is_object(row) else {}
         if message.get("role") == "assistant":
             break
-        asked.append({key: message.get(key) for key in ("role", "content")})
-    return json.dumps(asked, ensure_ascii=False) if asked else ""
+        question.append({key: message.get(key) for key in ("role", "content")})
+    return json.dumps(question, ensure_ascii=False) if question else ""

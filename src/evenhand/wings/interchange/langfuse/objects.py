@@ -57,14 +57,14 @@ class Export(MutableRecord):
     scores: dict[str, list[Part]] = field(default_factory=dict[str, "list[Part]"])
 
 
-def export_of(found: Sequence[Found], notes: Notes) -> Export:
+def export_of(objects: Sequence[Found], notes: Notes) -> Export:
     """The objects by their ids; what stands inside others is taken out of them."""
     export = Export(notes)
-    for one in found:
+    for one in objects:
         id_ = one.part.text("id")
         if one.kind == ITEM:
-            asked = [one.part.value.get("input"), one.part.value.get("expectedOutput")]
-            id_ = id_ or case_id(asked)
+            content = [one.part.value.get("input"), one.part.value.get("expectedOutput")]
+            id_ = id_ or case_id(content)
             _tell_again(export.items.get(id_), one.part, f"item {shown(id_)}")
             export.items[id_] = one.part
         elif one.kind == RUN:

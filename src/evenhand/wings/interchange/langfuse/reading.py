@@ -48,8 +48,8 @@ def read(paths: Sequence[Path]) -> Recordings:
         UsageError: A file cannot be read, or holds nothing of Langfuse's.
     """
     notes = Notes()
-    found = find(paths, kind_of, notes, what="items, runs or traces of Langfuse's", hint=_HINT)
-    export = export_of(found, notes)
+    objects = find(paths, kind_of, notes, what="items, runs or traces of Langfuse's", hint=_HINT)
+    export = export_of(objects, notes)
     for id_, links in export.links.items():
         if id_ not in export.runs:
             notes.left_out(
@@ -129,11 +129,11 @@ def _trials(links: Sequence[Part], export: Export) -> Iterator[ImportedTrial]:
     scores = [
         [_score(one) for one in export.scores.get(link.text("traceId"), ())] for link in links
     ]
-    seen: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     for link, row in zip(links, scores, strict=True):
         case = link.text("datasetItemId")
-        yield _trial(link, case, seen[case], row, export)
-        seen[case] += 1
+        yield _trial(link, case, repeats[case], row, export)
+        repeats[case] += 1
 
 
 def _score(score: Part) -> ForeignScore:
@@ -162,7 +162,7 @@ def _trial(
     trace = export.traces[link.text("traceId")]
     item = export.items.get(case)
     observed = export.observations.get(trace.text("id"), [])
-    asked = [one for one in observed if one.value.get("type") == "GENERATION"]
+    calls = [one for one in observed if one.value.get("type") == "GENERATION"]
     if observed:
         text = "observations are read for models, tokens and errors; their inputs and outputs are not imported"
         trace.notes.left_out(f"{trace.where}.observations", text)
@@ -184,8 +184,8 @@ def _trial(
         expected=item.value.get("expectedOutput") if item else None,
         latency_s=trace.amount("latency"),
         cost_usd=trace.amount("totalCost"),
-        tokens_in=_tokens(asked, "input", "promptTokens"),
-        tokens_out=_tokens(asked, "output", "completionTokens"),
+        tokens_in=_tokens(calls, "input", "promptTokens"),
+        tokens_out=_tokens(calls, "output", "completionTokens"),
         metadata={
             "langfuse": {
                 "trace": trace.value.get("id"),
@@ -194,7 +194,7 @@ def _trial(
             }
         },
         description=line_of(item.value.get("input") if item else trace.value.get("input")) or case,
-        model=next((model for one in asked if (model := one.text("model"))), ""),
+        model=next((model for one in calls if (model := one.text("model"))), ""),
     )
 
 
@@ -215,9 +215,9 @@ def _unlike(scores: Sequence[ForeignScore], notes: Notes) -> list[ForeignScore]:
     return list(last.values())
 
 
-def _tokens(asked: Sequence[Part], key: str, older: str) -> int | None:
+def _tokens(calls: Sequence[Part], key: str, older: str) -> int | None:
     counts: list[int] = []
-    for one in asked:
+    for one in calls:
         usage = one.part("usageDetails") or one.part("usage")
         number = usage.whole(key) if usage else None
         number = one.whole(older) if number is None else number

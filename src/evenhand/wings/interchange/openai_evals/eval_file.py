@@ -26,7 +26,7 @@ def eval_file(definition: Definition, source: Source, checks: Sequence[Check], n
             imports.setdefault(module, set()).update(names)
     body = "".join(check.lines for check in checks) or "    del expect, output\n"
     classes = "".join(f"{check.classes}\n\n" for check in checks if check.classes)
-    start, asked = _asking(source, definition.part), _asked(source)
+    start, question = _asking(source, definition.part), _asked(source)
     for word in ("filled", "values_of", "chat", "judging", "recorded"):
         if f"{word}(" in body + classes + start:
             imports.setdefault(TEMPLATES, set()).add(word)
@@ -40,7 +40,7 @@ def eval_file(definition: Definition, source: Source, checks: Sequence[Check], n
     return (
         f"{laid(literal(title))}\n\n{_imports(imports)}\n"
         f"evals = EvalSet({_flat(definition.name)}, data=Dataset.read({_flat(name + '.jsonl')}){model})\n"
-        f"{asked}\n\n{classes}@evals.eval\n{start}{body}    return output\n"
+        f"{question}\n\n{classes}@evals.eval\n{start}{body}    return output\n"
     )
 
 

@@ -40,10 +40,10 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
     names: set[str] = set()
     for id_, part in export.evals.items():
         definition = definition_of(id_, part)
-        made = _one(definition, export, names, rules)
-        if made:
-            texts |= made
-            sets.append(next(iter(made)))
+        recorded = _one(definition, export, names, rules)
+        if recorded:
+            texts |= recorded
+            sets.append(next(iter(recorded)))
     if not sets:
         why = [f"{one.where}: {one.text}" for one in export.notes if one.kind == "left_out"]
         raise UsageError("\n".join(["no eval could be written as an eval set", *why[:10]]))

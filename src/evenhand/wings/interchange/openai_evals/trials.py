@@ -143,15 +143,15 @@ def _output(sample: Part) -> object:
     if not is_array(messages):
         return messages
     rows = [m for m in messages if isinstance(m, dict)]
-    kept = [
+    present = [
         {k: v for k, v in cast("dict[str, object]", row).items() if v is not None} for row in rows
     ]
-    if not kept:
+    if not present:
         return None
-    last = kept[-1]
-    if len(kept) == 1 and last.keys() <= {"role", "content"}:
+    last = present[-1]
+    if len(present) == 1 and last.keys() <= {"role", "content"}:
         return last.get("content")
-    return kept
+    return present
 
 
 def _prompt(sample: Part) -> str:

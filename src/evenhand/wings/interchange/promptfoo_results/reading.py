@@ -157,8 +157,8 @@ def read_results(path: Path) -> Recorded:
     rows = [(i + 1, head.results[i]) for i in order]
     repeats = _repeats(file)
     cases = _cases([places[i] for i in order], repeats)
-    asked = {place.prompt_idx: str((place.provider or {}).get("id") or "") for place in places}
-    meta = _meta(path, file, head=head, data=data, cases=cases, repeats=repeats, asked=asked)
+    models = {place.prompt_idx: str((place.provider or {}).get("id") or "") for place in places}
+    meta = _meta(path, file, head=head, data=data, cases=cases, repeats=repeats, models=models)
     return Recorded(meta, path, rows, cases)
 
 
@@ -207,12 +207,12 @@ def _repeats(file: _File) -> int:
 def _cases(places: Sequence[_Place], repeats: int) -> dict[int, tuple[str, int]]:
     """The case and the repeat of each test. A test that is repeated has a number of its own each time."""
     cases: dict[int, tuple[str, int]] = {}
-    seen: dict[str, int] = {}
+    repeats_of: dict[str, int] = {}
     for place in places:
         if place.test_idx in cases:
             continue
         id_ = case_id(place.vars) if place.vars else case_id("")
-        earlier = seen[id_] = seen.get(id_, -1) + 1
+        earlier = repeats_of[id_] = repeats_of.get(id_, -1) + 1
         again, repeat = divmod(earlier, repeats)
         cases[place.test_idx] = (f"{id_}#{again + 1}" if again else id_, repeat)
     return cases
@@ -225,7 +225,7 @@ def _meta(
     data: bytes,
     cases: Mapping[int, tuple[str, int]],
     repeats: int,
-    asked: Mapping[int, str],
+    models: Mapping[int, str],
 ) -> RunMeta:
     created = _moment(head.timestamp)
     took = head.stats.get("durationMs")
@@ -242,7 +242,7 @@ def _meta(
         case_count=len({case for case, _ in cases.values()}),
         repeats=repeats,
         variants=tuple(
-            _variant(i, prompt, asked.get(i, "")) for i, prompt in enumerate(head.prompts or ())
+            _variant(i, prompt, models.get(i, "")) for i, prompt in enumerate(head.prompts or ())
         ),
         created_at=created,
         config={key: value for key, value in config.items() if key != "tests"},
@@ -253,11 +253,11 @@ def _meta(
     )
 
 
-def _variant(index: int, prompt: Mapping[str, Any], asked: str) -> Variant:
+def _variant(index: int, prompt: Mapping[str, Any], model: str) -> Variant:
     label = str(prompt.get("label") or prompt.get("raw") or "")
     provider = str(prompt.get("provider") or ("" if label.strip() else UNNAMED))
     return Variant(
-        index, " ".join(label.split()), provider, str(prompt.get("raw") or ""), asked or provider
+        index, " ".join(label.split()), provider, str(prompt.get("raw") or ""), model or provider
     )
 
 

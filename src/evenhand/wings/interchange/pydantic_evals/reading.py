@@ -23,14 +23,14 @@ def read(paths: Sequence[Path]) -> Recordings:
         UsageError: A file cannot be read, or holds neither.
     """
     notes = Notes()
-    found = find(paths, kind_of, notes, what="dataset and no report of pydantic-evals'", hint=HINT)
+    parts = find(paths, kind_of, notes, what="dataset and no report of pydantic-evals'", hint=HINT)
     runs = [
         (one.path, run)
-        for one in found
+        for one in parts
         if one.kind == "report" and (run := run_of(one.part, one.path))
     ]
     datasets: list[RecordedDataset] = []
-    for one in found:
+    for one in parts:
         if one.kind != "dataset":
             continue
         name = one.part.text("name") or one.path.stem

@@ -49,14 +49,14 @@ def run_of(report: Part, path: Path) -> ImportedRun | None:
 
 def _trials(cases: Sequence[Part]) -> Iterator[ImportedTrial]:
     scores = [list(_scores(one)) for one in cases]
-    seen: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     for one, measured in zip(cases, scores, strict=True):
         case = one.text("source_case_name") or one.text("name") or _unnamed(one)
         error = one.said("error_message")
         metrics = one.part("metrics")
         yield ImportedTrial(
             case=case,
-            repeat=seen[case],
+            repeat=repeats[case],
             outcome="error" if error else None if measured else "not_applicable",
             output=one.value.get("output"),
             error=error,
@@ -76,7 +76,7 @@ def _trials(cases: Sequence[Part]) -> Iterator[ImportedTrial]:
             },
             description=line_of(one.value.get("inputs")) or case,
         )
-        seen[case] += 1
+        repeats[case] += 1
 
 
 def _unnamed(case: Part) -> str:

@@ -139,7 +139,7 @@ def _page(run: RunFile) -> str:
 
 def _metrics(meta: RunMeta, rate: Mapping[str, Any], seen: Seen | None) -> dict[str, float]:
     """The numbers of one variant: pass rate, score and latency with their intervals, and the means of named metrics."""
-    found = {
+    metrics = {
         **{
             f"pass_rate{end}": rate.get(key)
             for end, key in (("", "rate"), ("_low", "low"), ("_high", "high"))
@@ -148,11 +148,11 @@ def _metrics(meta: RunMeta, rate: Mapping[str, Any], seen: Seen | None) -> dict[
     }
     for name in ("score", "latency_s"):
         mean = rate.get(name) or {}
-        found |= {
+        metrics |= {
             f"{name}{end}": mean.get(key)
             for end, key in (("", "mean"), ("_low", "low"), ("_high", "high"))
         }
-    numbers = _numbers(found)
+    numbers = _numbers(metrics)
     for name, value in _named(meta, seen) if seen is not None else ():
         key = _key(name)
         while key in numbers:
@@ -187,20 +187,20 @@ def _numbers(values: Mapping[str, object]) -> dict[str, float]:
 
 
 def _params(variant: Variant) -> dict[str, str]:
-    found = {"prompt": variant.prompt, "model": variant.model}
-    found |= {f"axis.{name}": str(value) for name, value in variant.axes.items()}
-    return {_key(name): _text(value) for name, value in found.items() if value}
+    params = {"prompt": variant.prompt, "model": variant.model}
+    params |= {f"axis.{name}": str(value) for name, value in variant.axes.items()}
+    return {_key(name): _text(value) for name, value in params.items() if value}
 
 
 def _shared(meta: RunMeta) -> dict[str, str]:
-    found = {
+    tags = {
         "cases": str(meta.case_count),
         "repeats": str(meta.repeats),
         "variants": str(len(meta.variants)),
         "fingerprint": meta.fingerprint,
         "evenhand": meta.version,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in tags.items() if value}
 
 
 def _tags(meta: RunMeta, verdict: str) -> dict[str, str]:

@@ -82,7 +82,7 @@ def from_traces(
     with RunFile.open(path) as whole:
         chosen = narrowed(whole, where, baseline)
         drawn = drawn_cases(chosen, draw, by, seed, redacted=not keep_personal_data)
-        made = without_left_out(drawn, whole.labels())
+        reviewed = without_left_out(drawn, whole.labels())
     reviewing = None
     if review:
         from evenhand.wings.traces.review import DatasetReview
@@ -92,24 +92,28 @@ def from_traces(
         reviewing = DatasetReview(path, drawn, to)
         reviewing.write()
     else:
-        Dataset(made.cases).write(to)
+        Dataset(reviewed.cases).write(to)
     left_out = [
         text
         for many, text in (
-            (made.doubles, f"{count(made.doubles, 'double')} left out"),
-            (made.without, f"{made.without:,} without an input"),
+            (reviewed.doubles, f"{count(reviewed.doubles, 'double')} left out"),
+            (reviewed.without, f"{reviewed.without:,} without an input"),
             (
-                len(drawn.cases) - len(made.cases),
-                f"{len(drawn.cases) - len(made.cases):,} left out in the review",
+                len(drawn.cases) - len(reviewed.cases),
+                f"{len(drawn.cases) - len(reviewed.cases):,} left out in the review",
             ),
         )
         if many
     ]
-    hidden = ", ".join(f"{many:,} × {kind}" for kind, many in sorted(made.hidden.items()))
-    parts = [count(len(made.cases), "case"), f"from {count(made.traces, 'trace')}", *left_out]
+    hidden = ", ".join(f"{many:,} × {kind}" for kind, many in sorted(reviewed.hidden.items()))
+    parts = [
+        count(len(reviewed.cases), "case"),
+        f"from {count(reviewed.traces, 'trace')}",
+        *left_out,
+    ]
     click.echo(f"{safe(str(to))}: {' · '.join([*parts, f'hidden: {hidden}'] if hidden else parts)}")
     if by:
-        for one in made.strata:
+        for one in reviewed.strata:
             click.echo(f"  {safe(one.name) or 'unknown'}: {one.drawn:,} of {one.size:,}")
     if reviewing is not None:
         return _reviewed(reviewing, port, open_)
