@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
@@ -56,10 +56,8 @@ def spans_of(value: object, where: str, notes: Notes) -> Iterator[RawSpan] | Non
     """The spans that a JSON value tells, in whichever format; None where it is in none that we read."""
     if is_array(value):
         rows = value
-        inner = next((row for row in rows if isinstance(row, dict)), None)
-        if inner is None or not any(
-            reader.reads(cast("dict[str, object]", inner)) for reader in _READERS
-        ):
+        inner = next(filter(is_object, rows), None)
+        if inner is None or not any(reader.reads(inner) for reader in _READERS):
             return None
         return _of_rows(rows, where, notes)
     if is_object(value):
@@ -236,9 +234,7 @@ def _unknown(path: Path, value: object) -> UsageError:
         rows = value
         value = rows[0] if rows else value
     if is_mapping(value):
-        keys = ", ".join(
-            repr(str(key)[:40]) for key in list(cast("Mapping[object, object]", value))[:8]
-        )
+        keys = ", ".join(repr(str(key)[:40]) for key in list(value)[:8])
         kind = f"an object with {keys}" if keys else "an empty object"
     else:
         kind = f"{type(value).__name__} values"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.run import AnswerDetails, TrialError, TrialResult
 from evenhand.doors.spans.assembling import AssembledTrace
@@ -32,7 +32,7 @@ def trial_of(
     failed = trace.root is not None and trace.root.status == "error"
     reason = _reason(trace.root) if failed else "nothing has judged this trace"
     first = next((one for one in trace.steps if one.kind == "model" and one.arguments), None)
-    messages = cast("list[Said]", first.arguments["messages"]) if first is not None else []
+    messages: list[Said] = first.arguments["messages"] if first is not None else []
     return TrialResult(
         index=index,
         case=case,

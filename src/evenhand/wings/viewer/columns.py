@@ -187,7 +187,7 @@ def _made(
     if not numbers:
         return CellBlock(b"", b"", (), (), (), ())
     columns = _columns(numbers)
-    index = cast("Sequence[int]", columns["index"])
+    index: Sequence[int] = columns["index"]
     block = Block(rows=named, failing=failing, metrics=_metrics(scores), **columns)
     return CellBlock(_line(block), b"".join(texts), starts, index, judged, triggers)
 

@@ -154,8 +154,9 @@ class _Transcript:
         messages: list[object] = []
         for one in _list(event.value.get("input_refs")):
             bounds = _list(one)
-            if len(bounds) == 2 and all(isinstance(bound, int) for bound in bounds):
-                first, last = cast("list[int]", bounds)
+            ends = [bound for bound in bounds if isinstance(bound, int)]
+            if len(ends) == len(bounds) == 2:
+                first, last = ends
                 messages += self.pool[max(0, first) : max(0, last)]
         return messages or _list(event.value.get("input"))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
 
 from evenhand.core.errors import TemplateError
 from evenhand.core.json_shapes import is_array, is_object
@@ -52,7 +51,7 @@ def _answered(source: Source, item: Part) -> Iterator[Rule]:
         return
     messages: Messages = source.messages
     if source.reference:
-        rows = cast("list[Mapping[str, object]]", values.get(source.reference) or [])
+        rows: list[Mapping[str, object]] = values.get(source.reference) or []
         messages = [("", text) for row in rows if isinstance(text := row.get("content"), str)]
         yield [text for _, text in messages if text], output
         return

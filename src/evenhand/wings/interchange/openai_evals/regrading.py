@@ -7,7 +7,6 @@ how it computes similarity, so this is how somebody learns whether a bound still
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import cast
 
 from evenhand.core.errors import TemplateError
 from evenhand.core.json_shapes import is_array, is_object
@@ -81,7 +80,7 @@ def _compare(criterion: Criterion, item: Part, result: Mapping[str, object], tal
         return
     score, verdict = mine
     known = isinstance(recorded, (int, float)) and abs(recorded) < 1 << 53
-    unlike = known and abs(score - float(cast("float", recorded))) > EPSILON
+    unlike = known and abs(score - float(recorded)) > EPSILON
     tally.outputs += 1
     tally.verdicts += verdict is not passed
     tally.scores += unlike

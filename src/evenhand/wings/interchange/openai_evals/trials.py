@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import cast
 
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
@@ -142,10 +141,8 @@ def _output(sample: Part) -> object:
         return sample.value.get("output_text")
     if not is_array(messages):
         return messages
-    rows = [m for m in messages if isinstance(m, dict)]
-    present = [
-        {k: v for k, v in cast("dict[str, object]", row).items() if v is not None} for row in rows
-    ]
+    rows = filter(is_object, messages)
+    present = [{k: v for k, v in row.items() if v is not None} for row in rows]
     if not present:
         return None
     last = present[-1]

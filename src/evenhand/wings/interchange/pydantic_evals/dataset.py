@@ -8,7 +8,7 @@ a case of ours has no place for is kept in its metadata, under `pydantic_evals`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.json_shapes import is_object
@@ -64,7 +64,7 @@ def document_of(cases: Iterable[Case], name: str) -> dict[str, Any]:
     shared: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     for case in cases:
-        extra = cast("Mapping[str, Any]", case.metadata.get(KEPT) or {})
+        extra: Mapping[str, Any] = case.metadata.get(KEPT) or {}
         shared = {**extra.get("dataset", {}), **shared}
         rows.append(_row(case, extra))
     name = str(shared.pop("name", name))

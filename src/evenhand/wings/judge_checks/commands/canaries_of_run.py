@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.session import Session
 from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
 from evenhand.cli.study import as_asked, judges_asked, study_settings
 from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.judge_checks import WITH_CANARIES
 
 if TYPE_CHECKING:
@@ -76,13 +77,13 @@ def ask_canaries(run: Path, session: Session) -> None:
     with RunFile.open(run) as run_file:
         meta, spent = run_file.meta, run_file.spend().cost_usd or 0.0
     record = meta.settings.get(WITH_CANARIES)
-    if not isinstance(record, Mapping) or meta.status != "finished":
+    if not is_mapping(record) or meta.status != "finished":
         return
     from evenhand.analysis.trust.calibration_file import place_of
     from evenhand.wings.judge_checks.canaries import NAME
     from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
 
-    most = int(cast("Mapping[str, int]", record)["most"])
+    most = int(record["most"])
     left = None if session.max_cost is None else max(0.0, session.max_cost - spent)
     session = replace(session, max_cost=left, verbose=False)
     file = place_of(meta).with_name(NAME).absolute()
