@@ -104,7 +104,7 @@ def write(path: Path, rows: int) -> None:
     (path / "promptfooconfig.json").write_text(json.dumps(config))
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Sums:
     """What all rounds came to.
 

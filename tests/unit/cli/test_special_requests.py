@@ -57,7 +57,7 @@ KINDS: Mapping[str, tuple[str, Request, Callable[[RunMeta, Path], Request]]] = {
     ),
     "skill": (
         "skill",
-        SkillRequest("/skill", "m", "", "j", 2, offline=False),
+        SkillRequest(skill="/skill", model="m", agent="", judge="j", repeats=2, offline=False),
         lambda meta, _: SkillRequest.again(meta),
     ),
     "gate": (

@@ -113,6 +113,7 @@ async def keep_one(
     failures = 0
     for _ in range(LOOKS):
         ours = [one for one in await thread.ours() if one.at(key) is not None]
+        # All jobs gather into the oldest, so that two which write at once agree on it.
         ours.sort(key=lambda one: one.id)
         if at == (0, 0) and ours:  # nobody knows which is newer: this one is said now
             at = max(one.at(key) or at for one in ours)

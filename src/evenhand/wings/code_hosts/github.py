@@ -25,7 +25,7 @@ _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _MERGED = re.compile(r"refs/pull/(\d{1,9})/(?:merge|head)")
 
 
-class GitHubPlace(Record, frozen=True):
+class GitHubPlace(Record, frozen=True, kw_only=True):
     """Where a job of GitHub Actions, or somebody with the same variables, comments.
 
     Attributes:

@@ -17,7 +17,7 @@ from evenhand.wings.code_hosts.comments import Comment, Moment
 PAGES = 100
 
 
-class GitLabPlace(Record, frozen=True):
+class GitLabPlace(Record, frozen=True, kw_only=True):
     """Where a job of GitLab CI comments.
 
     Attributes:

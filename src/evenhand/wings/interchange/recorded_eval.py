@@ -42,7 +42,7 @@ class Check(Record, frozen=True):
     imports: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
 
 
-class RecordedEval(Record, frozen=True):
+class RecordedEval(Record, frozen=True, kw_only=True):
     """An eval of another tool.
 
     Attributes:

@@ -37,7 +37,7 @@ from evenhand.wings.judge_checks.probe import SWAPPED
 from evenhand.wings.judge_checks.shown import Shown
 
 
-class ProbeBody(Record, frozen=True):
+class ProbeBody(Record, frozen=True, kw_only=True):
     """Asks the judge of one item about one attack.
 
     Attributes:
@@ -112,6 +112,7 @@ class AskedAgain(Record, frozen=True):
             before = run_file.trial(self.planned.index)
         if before is None:
             raise UsageError(f"{self.run} has no trial {self.planned.index} any more")
+        # The run's code is run again, and must find the same answers without paying for them.
         live.asker = StoredAnswers(live.asker, self.run, before)
         probed = ProbedTrial(live, self, before)
         body = copy.copy(self.planned.body)  # some keep things while they are run

@@ -101,9 +101,9 @@ class UsableLabels(NamedTuple):
     split: int
     empty: int
 
-    def words(self, wanted: int) -> str:
+    def words(self, most: int) -> str:
         """Why there are fewer canaries than wanted; empty where there are as many."""
-        if self.usable >= wanted:
+        if self.usable >= most:
             return ""
         reasons = [
             f"{number:,} {why}"
@@ -117,7 +117,7 @@ class UsableLabels(NamedTuple):
         left_out = f"; left out: {', '.join(reasons)}" if reasons else ""
         labelled = self.usable + self.alike + self.split + self.empty
         return (
-            f"{safe(self.metric)}: {self.usable:,} canaries instead of {wanted:,}, of"
+            f"{safe(self.metric)}: {self.usable:,} canaries instead of {most:,}, of"
             f" {count(labelled, 'labelled output')}{left_out}"
         )
 

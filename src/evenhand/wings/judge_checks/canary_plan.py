@@ -58,7 +58,14 @@ class _JudgeSheet(Record, frozen=True):
     def _slots(
         self, canary: Canary, item: ProbeItem, planned: PlannedTrial, _case: Case, _first: int
     ) -> list[Slot]:
-        body = ProbeBody(self.run, planned, item, CONTROLS[0], self.judge.metric, 0)
+        body = ProbeBody(
+            run=self.run,
+            planned=planned,
+            item=item,
+            attack=CONTROLS[0],
+            metric=self.judge.metric,
+            turn=0,
+        )
         return [Slot(self.variants[canary.verdict], body)]
 
 

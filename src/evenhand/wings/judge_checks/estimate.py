@@ -76,6 +76,7 @@ def probe_estimate(run: RunFile, plan: Plan, *, cached: bool = True) -> ProbeEst
             different += calls
             costs.append(paid)
     known = [cost for cost in costs if cost is not None]
+    # One unknown price makes the sum unknown, not smaller.
     total = sum(known) if len(known) == len(costs) else None
     return ProbeEstimate(answers, round(least), round(most), round(different), total)
 
@@ -124,6 +125,7 @@ def tryout_estimate(
     """
     metric = judgements(run, verdicts_only=True).metrics[judge.metric, judge.model]
     per_answer, paid = per_verdict(run, metric)
+    # Today's judge may be a panel, whose calls are divided among its members.
     members = max(1, max((len(item.votes) for item in judge.items), default=1))
     one = per_answer / members
     size = len(judge.items)
@@ -147,6 +149,7 @@ def price_of_call(model: Provider, tokens: tuple[float, float]) -> float | None:
     Args:
         tokens: How many go in and come out.
     """
+    # What wraps a model has no price; the model inside has.
     while isinstance(model, Wrapped):
         model = model.provider
     if not model.paid:

@@ -106,12 +106,12 @@ class _JudgeSheet(Record, frozen=True):
         swapped = cells[0].item.answer is not None
         for place, cell in enumerate(cells):
             body = ProbeBody(
-                self.run,
-                planned,
-                cell.item,
-                cell.attack,
-                self.judge.metric,
-                cell.turn,
+                run=self.run,
+                planned=planned,
+                item=cell.item,
+                attack=cell.attack,
+                metric=self.judge.metric,
+                turn=cell.turn,
                 rests_on=first if swapped and place else None,
                 tells=swapped and not place,
             )

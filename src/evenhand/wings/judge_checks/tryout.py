@@ -86,12 +86,12 @@ class _Reading:
         variants = [*self._weighted(today, ballots)]
         for name in names:
             column = self._columns[judge.metric, judge.model, name]
-            said, votes = self._verdicts[column], self._ballots[column]
+            answers, votes = self._verdicts[column], self._ballots[column]
             costs = self._paid[column]
             one = Tried(
                 name,
                 judge.items,
-                {item.index: said[item.name] for item in judge.items if item.name in said},
+                {item.index: answers[item.name] for item in judge.items if item.name in answers},
                 sum(costs) / len(costs) if costs else None,
             )
             ballots = {item.index: votes[item.name] for item in judge.items if item.name in votes}

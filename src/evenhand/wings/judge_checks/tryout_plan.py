@@ -61,7 +61,7 @@ class TryBody(Record, frozen=True):
         return expectations[0].value
 
 
-class _JudgeSheet(Record, frozen=True):
+class _JudgeSheet(Record, frozen=True, kw_only=True):
     """The labelled outputs of one judge under one metric."""
 
     run: Path
@@ -134,7 +134,14 @@ def tryout_plan(
             for place, (variant, _) in enumerate(lineup)
         ]
         sheets.append(
-            _JudgeSheet(run.path, judge, planned_trials, _names(run, judge), lineup, columns)
+            _JudgeSheet(
+                run=run.path,
+                judge=judge,
+                planned_trials=planned_trials,
+                names=_names(run, judge),
+                lineup=lineup,
+                variants=columns,
+            )
         )
     summaries = tuple(variant.summary() for variant, _ in lineup)
     record = TryoutRecord(run.meta.id, seed, summaries, tuple(judges))
@@ -193,12 +200,12 @@ def _tried(run: RunFile, metric: JudgedMetric, seed: int) -> TriedJudge:
     halves = halves_of(cases, metric.metric, seed)
     items = tuple(
         TriedItem(
-            trial.index,
-            trial.case,
-            halves[trial.case],
-            people[trial.index][1],
-            people[trial.index][0].passed,
-            ballot_of(trial.outcomes, metric.metric, metric.model),
+            index=trial.index,
+            case=trial.case,
+            half=halves[trial.case],
+            people=people[trial.index][1],
+            today=people[trial.index][0].passed,
+            votes=ballot_of(trial.outcomes, metric.metric, metric.model),
         )
         for trial in run.at(sorted(people))
     )

@@ -94,9 +94,11 @@ def _fetched(remote: Remote, run: str, cache: Path) -> Path:
     if manifest is None:
         raise StoreError(f"{remote.name}: run {run} is gone")
     remarks = sorted(remote.said(run))
+    # New labels make another file: one that is being read is never changed.
     version = hashlib.sha256(" ".join((manifest.sha256, *remarks)).encode()).hexdigest()
     path = cache / FOLDER / version[:32] / f"{run}.db"
     size = sum(part.size for part in manifest.file)
+    # With labels added, a file has another size than the manifest says.
     if not path.is_file() or (not remarks and path.stat().st_size != size):
         documents = _all_said(remote, run, remarks)
         _refuse_too_large(remote, run, size, cache)
@@ -163,6 +165,7 @@ def _download(remote: Remote, manifest: Manifest, remarks: Sequence[Said], path:
                 raise differs
             if remarks:
                 add_said(fetched, remarks)
+            # It is a copy: what was changed in it would never get to the remote.
             fetched.chmod(0o444)
             fetched.replace(path)
     except OSError as error:

@@ -204,7 +204,6 @@ def _delegated(step: Part) -> Iterator[str]:
         rows = one.value.get("subagent_trajectory_ref")
         for row in rows if is_array(rows) else ():
             if is_object(row):
-                fields = row
-                key = fields.get("trajectory_id") or fields.get("session_id")
+                key = row.get("trajectory_id") or row.get("session_id")
                 if isinstance(key, str):
                     yield key

@@ -52,7 +52,7 @@ class DrawnStratum(Record, frozen=True):
     drawn: int
 
 
-class DrawnCases(Record, frozen=True):
+class DrawnCases(Record, frozen=True, kw_only=True):
     """What was drawn.
 
     Attributes:

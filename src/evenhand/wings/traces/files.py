@@ -55,16 +55,14 @@ def spans_in(path: Path, notes: Notes) -> Iterator[RawSpan]:
 def spans_of(value: object, where: str, notes: Notes) -> Iterator[RawSpan] | None:
     """The spans that a JSON value tells, in whichever format; None where it is in none that we read."""
     if is_array(value):
-        rows = value
-        inner = next(filter(is_object, rows), None)
+        inner = next(filter(is_object, value), None)
         if inner is None or not any(reader.reads(inner) for reader in _READERS):
             return None
-        return _of_rows(rows, where, notes)
+        return _of_rows(value, where, notes)
     if is_object(value):
-        fields = value
         for reader in _READERS:
-            if reader.reads(fields):
-                return reader.spans_of(Part(fields, where, notes))
+            if reader.reads(value):
+                return reader.spans_of(Part(value, where, notes))
     return None
 
 
@@ -231,8 +229,7 @@ def _whole(path: Path, stream: IO[bytes]) -> bytes:
 
 def _unknown(path: Path, value: object) -> UsageError:
     if is_array(value):
-        rows = value
-        value = rows[0] if rows else value
+        value = value[0] if value else value
     if is_mapping(value):
         keys = ", ".join(repr(str(key)[:40]) for key in list(value)[:8])
         kind = f"an object with {keys}" if keys else "an empty object"

@@ -188,18 +188,20 @@ class Listener:
         value = decode(data)
         if not is_object(value):
             raise ValueError("it is no JSON object")
-        fields = value
-        if not otlp_json.reads(fields):
+        if not otlp_json.reads(value):
             raise ValueError("it has no resourceSpans and no resourceLogs")
-        return otlp_json.spans_of(Part(fields, "a request", self._traces.notes))
+        return otlp_json.spans_of(Part(value, "a request", self._traces.notes))
 
     def _refused(self, request: web.Request) -> web.Response | None:
         """Why a request is not answered, by its head alone; None for one that is."""
         host = request.headers.get("Host", "").rpartition(":")[0].strip("[]").lower()
+        # DNS rebinding: a page's own name may lead to this machine, and its requests bear that name.
         if _is_loopback(self._host) and not _is_loopback(host):
             return _said(421, "this is not the host that you asked for")
+        # Browsers send these; exporters don't.
         if "Origin" in request.headers or request.headers.get("Sec-Fetch-Site", "none") != "none":
             return _said(403, "pages in a browser may not send traces here")
+        # Compared in the same time wherever they differ, so that nobody can guess the token by the clock.
         kind, _, words = request.headers.get("Authorization", "").partition(" ")
         theirs = words.strip().encode("utf-8", "replace")
         if kind.lower() != "bearer" or not hmac.compare_digest(theirs, self.token.encode()):
@@ -224,6 +226,7 @@ def _unpacked(data: bytes, encoding: str) -> bytes | None:
     if window is None:
         return data
     unpacking = zlib.decompressobj(window)
+    # One byte more than is taken, so that a small body that unpacks to gigabytes is told, and not held.
     whole = unpacking.decompress(data, LARGEST_BODY + 1)
     if len(whole) > LARGEST_BODY:
         return None

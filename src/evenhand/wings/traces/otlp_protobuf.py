@@ -59,6 +59,7 @@ def _of_resource(data: bytes, start: int, end: int, *, logs: bool) -> Iterator[R
             service = str(about.get("service.name") or "")
         elif number == 2 and kind == BYTES:
             scopes.append((a, b))
+    # Fields come in any order, and a span needs the name of its service: the second walk has it.
     for a, b in scopes:
         yield from _of_scope(data, a, b, service, logs=logs)
 
@@ -112,6 +113,7 @@ def _span(data: bytes, start: int, end: int, service: str, scope: str) -> RawSpa
     return RawSpan(
         trace=trace,
         id=own,
+        # Some exporters write zeros where there is no parent.
         parent=parent.strip("0") and parent,
         name=name,
         start=begun or None,
@@ -222,6 +224,7 @@ def _attributes(data: bytes, places: list[tuple[int, int]]) -> dict[str, Any]:
 
 def _simple(data: bytes, start: int, end: int) -> tuple[str, str] | None:
     """A key and a short text, which most attributes are, without a look at each field; None for others."""
+    # Lengths of one byte only: those have no continuation bit.
     middle = start + 2 + data[start + 1] if end - start > 5 else end
     if (
         middle + 4 > end
@@ -260,6 +263,7 @@ def _any(data: bytes, start: int, end: int, levels: int) -> Any:
             if number == 7:
                 return kept_value(data[a:b].hex())
         elif kind == VARINT:
+            # A negative integer is written as its complement in 64 bits.
             return bool(a) if number == 2 else a - _WHOLE if a >= _SIGN else a
         elif kind == FIXED64 and number == 4:
             return kept_value(struct.unpack("<d", a.to_bytes(8, "little"))[0])

@@ -46,7 +46,7 @@ _SAID: Mapping[str, str] = {
 }
 
 
-class Traces(MutableRecord):
+class Traces(MutableRecord, kw_only=True):
     """Spans on their way to a run.
 
     Args:
@@ -245,7 +245,7 @@ def run_of(paths: Iterable[Path]) -> tuple[TracedRun, Notes]:
     """
     rows = list(paths)
     source = rows[0].name if len(rows) == 1 else f"{rows[0].name} and {len(rows) - 1} more"
-    traces = Traces(source)
+    traces = Traces(source=source)
     try:
         traces.read(rows)
         return TracedRun(traces), traces.notes

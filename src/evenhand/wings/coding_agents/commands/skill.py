@@ -11,10 +11,10 @@ import click
 
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
-from evenhand.cli.session import Session, spending_options
+from evenhand.cli.session import Session
 from evenhand.cli.settling import settled
 from evenhand.cli.streams import printing, say_json, tell
-from evenhand.cli.study import Study, ended, study_settings
+from evenhand.cli.study import Study, ended, study_options, study_settings
 from evenhand.core.ranges import REPEATS
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     help="Do each task N times.",
 )
 @click.option("--offline", is_flag=True, help="Take replies from the folder's offline.jsonl.")
-@spending_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-@click.option("--no-progress", is_flag=True, help="Don't print progress.")
+@study_options
 def skill(
     folder: Path,
     agent: str,

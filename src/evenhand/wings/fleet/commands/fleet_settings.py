@@ -61,7 +61,17 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
             f"{workers} workers are started, not {session.workers:,}: this machine has {_cpus()} CPUs"
         )
     seats = None if cpus is None else max(1, int(1 / cpus))
-    return replace(settings, elsewhere=Fleet(cluster, workers, far_plan, record, names, seats))
+    return replace(
+        settings,
+        elsewhere=Fleet(
+            cluster=cluster,
+            workers=workers,
+            build=far_plan,
+            record=record,
+            names=names,
+            seats=seats,
+        ),
+    )
 
 
 def most_processes() -> int:

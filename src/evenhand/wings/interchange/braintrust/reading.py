@@ -36,16 +36,16 @@ def read(paths: Sequence[Path]) -> Recordings:
         UsageError: A file cannot be read, or holds nothing of Braintrust's.
     """
     notes = Notes()
-    found = find(paths, _kind, notes, what="rows or events of Braintrust's", hint=_HINT)
-    named = {one.part.text("id"): one.part for one in found if one.kind == "named"}
+    objects = find(paths, _kind, notes, what="rows or events of Braintrust's", hint=_HINT)
+    named = {one.part.text("id"): one.part for one in objects if one.kind == "named"}
     rows: dict[str, list[Part]] = {}
-    experiments = {one.part.text("experiment_id") for one in found if one.kind == "event"}
+    experiments = {one.part.text("experiment_id") for one in objects if one.kind == "event"}
     for id_, part in named.items():
         if id_ not in experiments:
             tell_unread(part, "project_id", "created", "user_id", "url_slug")
     events: dict[str, list[Found]] = {}
     read_already: set[tuple[str, str]] = set()
-    for one in found:
+    for one in objects:
         event = one.part.text("experiment_id"), one.part.text("id")
         if one.kind == "event" and event[1]:
             if event in read_already:

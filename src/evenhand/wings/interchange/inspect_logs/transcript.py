@@ -45,7 +45,7 @@ def steps_in(sample: Part) -> tuple[Step, ...]:
         for one in sample.parts("events")
     ]
     pool = _fields(sample.value.get("events_data")).get("messages")
-    transcript = _Transcript(_list(resolved(pool, texts)))
+    transcript = _Transcript(pool=_list(resolved(pool, texts)))
     for one in events:
         transcript.read(one)
     transcript.tell(sample)
@@ -53,7 +53,7 @@ def steps_in(sample: Part) -> tuple[Step, ...]:
     return tuple(steps_from(notes))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Transcript:
     """Events, read one after the other.
 

@@ -252,7 +252,7 @@ def kind_of(value: Mapping[str, object]) -> str:
     return ""
 
 
-class Export(MutableRecord):
+class Export(MutableRecord, kw_only=True):
     """What was found, by id.
 
     Attributes:
@@ -275,7 +275,7 @@ class Export(MutableRecord):
 
 def export_of(objects: Sequence[Found], notes: Notes) -> Export:
     """The objects by their ids; what stands inside others is taken out of them."""
-    export = Export(notes)
+    export = Export(notes=notes)
     for one in objects:
         id_ = one.part.text("id")
         if one.kind == ITEM:

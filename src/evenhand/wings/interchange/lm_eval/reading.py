@@ -34,7 +34,7 @@ _VERDICTS = frozenset({"acc", "acc_norm", "acc_mutual_info", "exact_match"})
 _HINT = "Run the harness with --log_samples --output_path DIR, and name the files in DIR."
 
 
-class LoggedTask(Record, frozen=True):
+class LoggedTask(Record, frozen=True, kw_only=True):
     """The samples of a file, and what the results beside it say of their task.
 
     Attributes:
@@ -76,7 +76,16 @@ def logged_tasks(paths: Sequence[Path], notes: Notes) -> list[LoggedTask]:
         )
         task = _task(path)
         config = configs.part(task) if configs else None
-        tasks.append(LoggedTask(task, path, samples, _model(part), config, created or 0.0))
+        tasks.append(
+            LoggedTask(
+                task=task,
+                path=path,
+                samples=samples,
+                model=_model(part),
+                config=config,
+                created=created or 0.0,
+            )
+        )
     return tasks
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from evenhand.core.errors import TemplateError
 from evenhand.core.json_shapes import is_array, is_object
@@ -51,7 +52,7 @@ def _answered(source: Source, item: Part) -> Iterator[Rule]:
         return
     messages: Messages = source.messages
     if source.reference:
-        rows: list[Mapping[str, object]] = values.get(source.reference) or []
+        rows = cast("list[Mapping[str, object]]", values.get(source.reference) or [])
         messages = [("", text) for row in rows if isinstance(text := row.get("content"), str)]
         yield [text for _, text in messages if text], output
         return

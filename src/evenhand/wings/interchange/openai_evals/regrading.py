@@ -79,13 +79,15 @@ def _compare(criterion: Criterion, item: Part, result: Mapping[str, object], tal
     if mine is None or not isinstance(passed, bool):
         return
     score, verdict = mine
-    known = isinstance(recorded, (int, float)) and abs(recorded) < 1 << 53
-    unlike = known and abs(score - float(recorded)) > EPSILON
+    known = None
+    if isinstance(recorded, (int, float)) and abs(recorded) < 1 << 53:
+        known = float(recorded)  # a larger integer may be no float
+    unlike = known is not None and abs(score - known) > EPSILON
     tally.outputs += 1
     tally.verdicts += verdict is not passed
     tally.scores += unlike
     if (verdict is not passed or unlike) and not tally.example:
-        there = f"{recorded:g}" if known else "no score"
+        there = "no score" if known is None else f"{known:g}"
         tally.example = f"e.g. {shown(item.value.get('id'))}: {score:g} here and {there} there"
 
 

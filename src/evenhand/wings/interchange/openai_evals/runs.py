@@ -152,9 +152,8 @@ def _slim(run: Mapping[str, object]) -> dict[str, object]:
     source = run.get("data_source")
     if not is_object(source):
         return dict(run)
-    fields = source
-    inner = fields.get("source")
+    inner = source.get("source")
     if not is_object(inner) or "content" not in inner:
         return dict(run)
     slim = {k: v for k, v in inner.items() if k != "content"}
-    return {**run, "data_source": {**fields, "source": slim}}
+    return {**run, "data_source": {**source, "source": slim}}

@@ -30,7 +30,7 @@ _SETTINGS = (
 )
 
 
-class Source(Record, frozen=True):
+class Source(Record, frozen=True, kw_only=True):
     """What an eval set is made of, beside its graders.
 
     Attributes:
@@ -66,14 +66,14 @@ def source_of(definition: Definition, export: Export) -> Source | None:
         notes.left_out(definition.part.where, text)
         return None
     if chosen is None or data is None:
-        return Source(cases)
+        return Source(cases=cases)
     if len(runs) > 1:
         text = (
             f"the eval has {len(runs)} runs: prompt, model and rows are those of {_named(chosen)}"
         )
         notes.changed(definition.part.where, text)
     if data.text("type") == "jsonl":
-        return Source(cases, run=chosen.text("id"))
+        return Source(cases=cases, run=chosen.text("id"))
     return _asking(chosen, data, cases, notes)
 
 
@@ -90,13 +90,27 @@ def _asking(run: Part, data: Part, cases: Sequence[Case], notes: Notes) -> Sourc
         if not reference.startswith("item.") or "." in reference[5:]:
             notes.left_out(template.where, f"{shown(reference)} is not a field of the item")
             return None
-        return Source(cases, model, (), reference[5:], settings, run.text("id"))
+        return Source(
+            cases=cases,
+            model=model,
+            messages=(),
+            reference=reference[5:],
+            settings=settings,
+            run=run.text("id"),
+        )
     messages, problem = messages_in(template, "template")
     if problem:
         notes.left_out(template.where, f"the prompt cannot be written as text: {problem}")
         return None
     notes.translated(template.where, f"the prompt, {count(len(messages), 'message')} to {model}")
-    return Source(cases, model, messages, "", settings, run.text("id"))
+    return Source(
+        cases=cases,
+        model=model,
+        messages=messages,
+        reference="",
+        settings=settings,
+        run=run.text("id"),
+    )
 
 
 def _settings(params: Part | None, *, responses: bool) -> dict[str, object]:

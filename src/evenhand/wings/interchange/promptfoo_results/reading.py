@@ -230,7 +230,7 @@ def _meta(
     took = head.stats.get("durationMs")
     name = file.eval_id or f"eval-{hashlib.sha256(data).hexdigest()[:12]}"
     ours = _OURS.fullmatch(name)
-    config: Mapping[str, Any] = redacted(file.config)
+    config = cast("Mapping[str, Any]", redacted(file.config))
     title = str(file.config.get("description") or path.stem)
     return RunMeta(
         id=ours[1] if ours else id_at(created, digest(name)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from msgspec import field
 
@@ -50,7 +51,9 @@ def specs_of(written: Sequence[object], where: str, part: Part) -> list[Evaluato
             specs.append(EvaluatorSpec(one, {}, place, one))
         elif is_object(one) and len(one) == 1:
             ((name, value),) = one.items()
-            named = is_object(value) and all(isinstance(key, str) for key in value)
+            named = is_object(value) and all(
+                isinstance(key, str) for key in cast("dict[object, object]", value)
+            )
             arguments = value if named else {"": value}
             specs.append(EvaluatorSpec(name, arguments, place, one))
         else:

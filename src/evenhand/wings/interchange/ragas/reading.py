@@ -78,8 +78,7 @@ def _named(value: Mapping[str, object]) -> dict[str, object]:
     row = {_OLD.get(key, key): one for key, one in value.items() if one is not None}
     reference = row.get("reference")
     if is_array(reference):
-        items = reference
-        row["reference"] = items[0] if len(items) == 1 else items
+        row["reference"] = reference[0] if len(reference) == 1 else reference
     return row
 
 

@@ -11,9 +11,9 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
-from evenhand.cli.session import Session, spending_options
+from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
-from evenhand.cli.study import Study, as_asked, ended, judges_asked
+from evenhand.cli.study import Study, as_asked, ended, judges_asked, study_options
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import Range
 from evenhand.wings.judge_checks.commands.canaries_of_run import report_of, settings_of
@@ -49,9 +49,7 @@ KEPT = Range(2, 10_000, whole=True)
 )
 @click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
 @trust_option
-@spending_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-@click.option("--no-progress", is_flag=True, help="Don't print progress.")
+@study_options
 def canaries(
     run: str | None,
     keep: float | None,

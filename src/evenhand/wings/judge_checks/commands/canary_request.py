@@ -46,9 +46,9 @@ class CanaryRequest(JudgeRequest[CanaryOptions], frozen=True):
         Raises:
             UsageError: It isn't known what the run was made from.
         """
-        asked = asked_of(meta)
-        options = CanaryOptions(run.stem, str(file), offline or asked.offline, most)
-        return CanaryRequest(asked, run, options)
+        request = asked_of(meta)
+        options = CanaryOptions(run.stem, str(file), offline or request.offline, most)
+        return CanaryRequest(request, run, options)
 
     @staticmethod
     def again(meta: RunMeta, check: Path) -> CanaryRequest:

@@ -11,9 +11,17 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
-from evenhand.cli.session import Session, spending_options
+from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
-from evenhand.cli.study import Study, as_asked, ended, judges_asked, run_or_folder, study_settings
+from evenhand.cli.study import (
+    Study,
+    as_asked,
+    ended,
+    judges_asked,
+    run_or_folder,
+    study_options,
+    study_settings,
+)
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import SHARE, Range
 from evenhand.wings.judge_checks.probe_kinds import WORDS
@@ -72,9 +80,7 @@ SEED = Range(0, 2**53, whole=True)
 @click.option("--dry-run", is_flag=True, help="Estimate calls and cost. Nothing is sent.")
 @click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
 @trust_option
-@spending_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-@click.option("--no-progress", is_flag=True, help="Don't print progress.")
+@study_options
 def probe(
     run: str | None,
     items: float,

@@ -47,9 +47,9 @@ class ProbeRequest(JudgeRequest[ProbeOptions], frozen=True):
         Raises:
             UsageError: It isn't known what the run was made from.
         """
-        asked = asked_of(meta)
-        options = ProbeOptions(run.stem, probing, at_most, offline or asked.offline)
-        return ProbeRequest(asked, run, options)
+        request = asked_of(meta)
+        options = ProbeOptions(run.stem, probing, at_most, offline or request.offline)
+        return ProbeRequest(request, run, options)
 
     @staticmethod
     def again(meta: RunMeta, file: Path) -> ProbeRequest:

@@ -57,16 +57,16 @@ class TryoutRequest(JudgeRequest[TryoutOptions], frozen=True):
         Raises:
             UsageError: It isn't known what the run was made from.
         """
-        asked = asked_of(meta)
+        request = asked_of(meta)
         options = TryoutOptions(
             run=run.stem,
             tried=tried,
             base=str(Path.cwd()),
             seed=seed,
             metrics=metrics,
-            offline=offline or asked.offline,
+            offline=offline or request.offline,
         )
-        return TryoutRequest(asked, run, options)
+        return TryoutRequest(request, run, options)
 
     @staticmethod
     def again(meta: RunMeta, tryout: Path) -> TryoutRequest:

@@ -37,7 +37,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w.\- /]", re.ASCII)
 _STATUS = {"finished": "FINISHED", "decided": "FINISHED", "interrupted": "KILLED"}
 
 
-class PushedToMlflow(Record, frozen=True):
+class PushedToMlflow(Record, frozen=True, kw_only=True):
     """What was written.
 
     Attributes:
@@ -110,7 +110,12 @@ async def push_to_mlflow(
         await server.delete(before)
     url = f"{server.root}/#/experiments/{place}/runs/{whole.id}"
     return PushedToMlflow(
-        place, whole.id, tuple(one.id for one in below), len(before), tuple(left_out), url
+        experiment=place,
+        run=whole.id,
+        below=tuple(one.id for one in below),
+        replaced=len(before),
+        left_out=tuple(left_out),
+        url=url,
     )
 
 
@@ -137,7 +142,7 @@ def _page(run: RunFile) -> str:
     return f'<!doctype html><html lang="en"><meta charset="utf-8">{html(run)}</html>'
 
 
-def _metrics(meta: RunMeta, rate: Mapping[str, Any], seen: Seen | None) -> dict[str, float]:
+def _metrics(meta: RunMeta, rate: Mapping[str, Any], sample: Seen | None) -> dict[str, float]:
     """The numbers of one variant: pass rate, score and latency with their intervals, and the means of named metrics."""
     metrics = {
         **{
@@ -153,7 +158,7 @@ def _metrics(meta: RunMeta, rate: Mapping[str, Any], seen: Seen | None) -> dict[
             for end, key in (("", "mean"), ("_low", "low"), ("_high", "high"))
         }
     numbers = _numbers(metrics)
-    for name, value in _named(meta, seen) if seen is not None else ():
+    for name, value in _named(meta, sample) if sample is not None else ():
         key = _key(name)
         while key in numbers:
             key += "_"
@@ -161,14 +166,14 @@ def _metrics(meta: RunMeta, rate: Mapping[str, Any], seen: Seen | None) -> dict[
     return numbers
 
 
-def _named(meta: RunMeta, seen: Seen) -> Iterator[tuple[str, float]]:
+def _named(meta: RunMeta, sample: Seen) -> Iterator[tuple[str, float]]:
     """The means of what trials counted under a name, each with the ends of its interval."""
-    for name in seen.metrics:
+    for name in sample.metrics:
         if name == "passed":
             continue
-        cases = (seen.value(name, number) for number in seen.cases)
+        cases = (sample.value(name, number) for number in sample.cases)
         sums = [(math.fsum(one.values), len(one.values), one.errors) for one in cases if one.n]
-        mean = mean_in(meta, mean_of(sums, seen.scales.get(name)))
+        mean = mean_in(meta, mean_of(sums, sample.scales.get(name)))
         if mean is None:
             continue
         yield name, mean.value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -56,8 +56,7 @@ def from_traces(
     review: bool,
     port: int | None,
     open_: bool | None,
-    where: str | None,
-    baseline: str | None,
+    **filters: Any,
 ) -> int:
     """Write cases from the traces of RUN: an id, the start of one, or a file. Default: the latest run.
 
@@ -80,7 +79,7 @@ def from_traces(
         raise UsageError("--port, --open and --no-browser are for --review", hint="Add --review.")
     path = find(Path.cwd(), run)
     with RunFile.open(path) as whole:
-        chosen = narrowed(whole, where, baseline)
+        chosen = narrowed(whole, **filters)
         drawn = drawn_cases(chosen, draw, by, seed, redacted=not keep_personal_data)
         reviewed = without_left_out(drawn, whole.labels())
     reviewing = None
