@@ -82,13 +82,13 @@ def labelled(random: Random, table: Table, draws: int) -> list[Verdicts]:
 
 def resampled(random: Random, table: Table, items: int, draws: int) -> list[Verdicts]:
     """The same for as many other items of the kind: the truth is then that of the kind, not of these items."""
-    labelled: list[Verdicts] = []
+    samples: list[Verdicts] = []
     for _ in range(draws):
         drawn = random.choices(table.passes, k=items)
         counts = Counter(drawn[:LABELS])
         passed = sum(judge == 1 for _, judge in drawn)
-        labelled.append(Verdicts(*(counts[cell] for cell in CELLS), passed, items))
-    return labelled
+        samples.append(Verdicts(*(counts[cell] for cell in CELLS), passed, items))
+    return samples
 
 
 def held(name: str, truth: float, rho2: float, intervals: Sequence[Interval]) -> Held:

@@ -148,8 +148,6 @@ class PageServer:
             return error_answer(500, error.slug, error.message, error.hint)
         except ConnectionError:  # whoever asked has gone: nobody reads it, and nothing is wrong
             return web.Response()
-        except asyncio.CancelledError:
-            raise
         except Exception:  # noqa: BLE001 (the page is told that it is ours; the terminal is told what)
             traceback.print_exc()
             return error_answer(
@@ -219,6 +217,7 @@ class PageServer:
     async def _blocks(self, request: web.Request) -> web.StreamResponse:
         path = self._path(request)
         history = await asyncio.to_thread(self._passes.of, path)
+        # Before anything is sent: what goes wrong by then can still be answered as an error.
         data = await asyncio.to_thread(history.read, 0)
         answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await answer.prepare(request)

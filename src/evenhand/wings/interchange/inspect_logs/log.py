@@ -83,6 +83,7 @@ def _archive(archive: Archive, notes: Notes) -> InspectLog:
 def _members(
     archive: Archive, names: list[str], notes: Notes
 ) -> Iterator[tuple[Part, tuple[Step, ...]]]:
+    # A member that was written again is listed twice; read, it is the last one.
     for name in dict.fromkeys(names):
         if _SAMPLE.fullmatch(name):
             value = _object(archive.path, name, archive.read(name))
@@ -162,10 +163,12 @@ class Archive(Record, frozen=True):
         head = self._file.read(_LOCAL_HEADER)
         if len(head) < _LOCAL_HEADER or not head.startswith(b"PK\x03\x04"):
             raise zipfile.BadZipFile("its local header is not where the directory says")
+        # Name and extra field may be longer or shorter here than in the directory.
         skipped = int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
         self._file.seek(skipped, 1)
         packed = self._file.read(info.compress_size)
         with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+            # One byte more than there should be shows that it is larger, without unpacking all of it.
             data: bytes = stream.read(info.file_size + 1)
         if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
             raise zipfile.BadZipFile("its length or checksum is not what the directory says")
