@@ -51,15 +51,15 @@ def looks(draws: int) -> float:
             random = Random(f"{outputs} {risk} {every}")
             shares: list[float] = []
             for alike in (True, False):
-                found = 0
+                broken = 0
                 for _ in range(draws if every > 1 else draws // 4):
                     wrong = int(risk * outputs) + 1
                     items = [
                         (1.0 if alike else random.random(), n >= wrong) for n in range(outputs)
                     ]
                     random.shuffle(items)
-                    found += too_many(items, risk, every)
-                shares.append(found / (draws if every > 1 else draws // 4))
+                    broken += too_many(items, risk, every)
+                shares.append(broken / (draws if every > 1 else draws // 4))
             worst = max(worst, *shares)
             print(
                 f"{outputs:>7} {risk:>4} {every:>18}   {shares[0]:.1%}, {shares[1]:.1%}", flush=True
@@ -71,9 +71,9 @@ def too_many(items: list[tuple[float, bool]], risk: float, every: int) -> bool:
     """Whether the first threshold that there is lets too many wrong verdicts through."""
     sure = [one for one, _ in items]
     for looked in range(every, 201, every):
-        found = acceptable(items[:looked], sure, risk)
-        if found is not None:
-            agrees = [right for one, right in items if one >= found.threshold]
+        accepted = acceptable(items[:looked], sure, risk)
+        if accepted is not None:
+            agrees = [right for one, right in items if one >= accepted.threshold]
             return agrees.count(False) > risk * len(agrees)
     return False
 
@@ -91,13 +91,13 @@ def main() -> None:
                 for _ in range(draws):
                     items = run_of(random, cases, repeats, alike)
                     labelled = random.sample(items, labels)
-                    found = acceptable(labelled, [sure for sure, _ in items], risk)
-                    if found is None:
+                    accepted = acceptable(labelled, [sure for sure, _ in items], risk)
+                    if accepted is None:
                         continue
                     accepts += 1
-                    agrees = [right for sure, right in items if sure >= found.threshold]
+                    agrees = [right for sure, right in items if sure >= accepted.threshold]
                     in_run += len(agrees) - sum(agrees) > risk * len(agrees)
-                    elsewhere += (0.999 - found.threshold) / 2 + 0.001 > risk
+                    elsewhere += (0.999 - accepted.threshold) / 2 + 0.001 > risk
                 shares = in_run / draws, elsewhere / draws
                 worst = [max(pair) for pair in zip(worst, shares, strict=True)]
                 print(

@@ -47,9 +47,9 @@ def share_found(runs: int, n: int, share: float, odds: float) -> tuple[float, fl
         audits: dict[str, Audit] = {
             one.name: one for one in corrected(drafts)["m", "gpt-5"] if one.result == "biased"
         }
-        found = "length" in audits
-        planted += found and odds > 1
-        others += bool(audits) if odds == 1 else len(audits) > found
+        length = "length" in audits
+        planted += length and odds > 1
+        others += bool(audits) if odds == 1 else len(audits) > length
     return planted / runs, others / runs
 
 
@@ -65,8 +65,8 @@ def main() -> None:
         for n in SIZES:
             for odds in ODDS:
                 planted, others = share_found(runs, n, share, odds)
-                shown = f"{planted:6.1%}" if odds > 1 else "     –"
-                print(f"  {n:6,}  {odds:6g}  {shown} {others:6.1%}")
+                rate = f"{planted:6.1%}" if odds > 1 else "     –"
+                print(f"  {n:6,}  {odds:6g}  {rate} {others:6.1%}")
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def write(path: Path, rows: int) -> None:
     (path / "promptfooconfig.json").write_text(json.dumps(config))
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Sums:
     """What all rounds came to.
 
@@ -151,7 +151,7 @@ def one_round(
     folder: Path,
     evals: Folder,
     fake: FakeProvider,
-    wanted: Verdicts,
+    expected: Verdicts,
     most: int,
     until: float,
     sums: Sums,
@@ -198,9 +198,9 @@ def one_round(
     with RunFile.open(file) as run:
         got, status, doubt = verdicts(run), run.meta.status, len(run.in_doubt())
         usd, records = run.totals().cost_usd or 0.0, run.batches()
-    ledger, sent = fake.ledger, 2 * len(wanted)
+    ledger, sent = fake.ledger, 2 * len(expected)
     stragglers = ledger.total - ledger.batched.total()
-    lost = sum(a != b for a, b in zip_longest(got, wanted))
+    lost = sum(a != b for a, b in zip_longest(got, expected))
     states = Counter(one.state for one in records)
     print(
         f"round: {killed} kills, {time.monotonic() - began:.0f} s, {max(one.wave for one in records)} waves,"
@@ -227,7 +227,7 @@ def of_kills(rows: int, kills: int, minutes: float, seed: int, folder: Path) -> 
         path = latest(folder / "live")
         assert path is not None
         with RunFile.open(path) as run:
-            wanted, live_usd = verdicts(run), run.totals().cost_usd or 0.0
+            expected, live_usd = verdicts(run), run.totals().cost_usd or 0.0
         took_s = time.monotonic() - began
         print(
             f"live: {fake.ledger.total:,} requests, {live_usd:.4f} $, {took_s:.0f} s; seed {seed}"
@@ -236,7 +236,7 @@ def of_kills(rows: int, kills: int, minutes: float, seed: int, folder: Path) -> 
         while sums.kills < kills and (not rounds or time.monotonic() < until):
             rounds += 1
             home = folder / f"batched-{rounds}"
-            one_round(home, evals, fake, wanted, kills - sums.kills, until, sums, draw)
+            one_round(home, evals, fake, expected, kills - sums.kills, until, sums, draw)
     print(
         f"{sums.kills} kills in {rounds} rounds: {dict(sums.when)}\n"
         f"batches in doubt: {sums.in_doubt}, at most {sums.most} for a kill, each at most {sums.worst_usd:.4f} $"
@@ -248,7 +248,7 @@ def of_kills(rows: int, kills: int, minutes: float, seed: int, folder: Path) -> 
 
 def of_agent(cases: int, folder: Path) -> bool:
     """An agent of four turns with its own client. Whether it took 4 or 5 waves."""
-    rule = Rule(reply=lambda said: f"An answer to {said[-40:]}")
+    rule = Rule(reply=lambda text: f"An answer to {text[-40:]}")
     with FakeProvider(Script([rule]), batches=BatchRules(takes_s=3600, speed=7200)) as fake:
         evals = folder_for(fake, folder / "agent")
         code = AGENT.replace("CASES", str(cases)).replace("TURNS", "4")

@@ -26,8 +26,8 @@ async def ask(url: str, rows: int, concurrency: int) -> None:
                     "messages": [{"role": "user", "content": f"Say number {i}"}],
                 }
                 async with session.post(f"{url}/v1/chat/completions", json=body) as answer:
-                    said = json.loads(await answer.read())
-                    assert "scripted" in said["choices"][0]["message"]["content"]
+                    reply = json.loads(await answer.read())
+                    assert "scripted" in reply["choices"][0]["message"]["content"]
 
         await asyncio.gather(*(worker() for _ in range(concurrency)))
 

@@ -77,19 +77,19 @@ def of_documents(
 ) -> Shares:
     """What comes of so many draws of such documents."""
     random = Random(f"{seed} {number} {sizes} {icc}")
-    shown = worse = held = rate = 0
+    alarms = worse = held = rate = 0
     for _ in range(draws):
         drawn = documents(random, number, sizes, icc)
         data = Differences(drawn.differences, rates=True)
         p = data.p()
         low, high = data.interval()
-        shown += verdict(data, p) in ("better", "worse")
+        alarms += verdict(data, p) in ("better", "worse")
         worse += gate_rule(data, p, margin=0.05) == "worse"
         held += low <= 0 <= high
         units = ((math.fsum(cases) / len(cases), 1) for cases in drawn.first)
         _, least, most = mean_on_scale(units, (0, 1)) or (0.0, 0.0, 1.0)
         rate += least <= RATE <= most
-    return Shares(*(100 * n / draws for n in (shown, worse, held, rate)))
+    return Shares(*(100 * n / draws for n in (alarms, worse, held, rate)))
 
 
 RARE: tuple[tuple[int, int, float, float], ...] = (
@@ -111,7 +111,7 @@ def of_rare_documents(
     random = Random(f"{seed} {number} {size} {rare} {large}")
     loss = -0.9
     gain = -loss * rare / (1 - rare)
-    shown = 0
+    alarms = 0
     for _ in range(draws):
         clusters: list[list[float]] = []
         for _ in range(number):
@@ -120,8 +120,8 @@ def of_rare_documents(
             step = -1.0 if turned else 1.0
             clusters.append([step * (random.random() < chance) for _ in range(cases)])
         data = Differences(clusters, rates=True)
-        shown += verdict(data, data.p()) in ("better", "worse")
-    return 100 * shown / draws
+        alarms += verdict(data, data.p()) in ("better", "worse")
+    return 100 * alarms / draws
 
 
 def rows(draws: int) -> Iterator[str]:

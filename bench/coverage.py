@@ -227,12 +227,12 @@ def equal(random: Random, n: int, kind: str) -> Differences:
         return Differences(
             [[g + random.gauss(0, 1) for g in group] for group in groups], scale=(-12, 12)
         )
-    found: list[tuple[float]] = []
+    draws_: list[tuple[float]] = []
     for _ in range(n):
         rate = case_rate(random, 0.8)
         gain = passed(random, rate, REPEATS) - passed(random, rate, REPEATS)
-        found.append((gain / REPEATS,))
-    return Differences(found, rates=True, repeats=REPEATS)
+        draws_.append((gain / REPEATS,))
+    return Differences(draws_, rates=True, repeats=REPEATS)
 
 
 def percent(share: float) -> str:

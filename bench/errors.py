@@ -29,13 +29,13 @@ REPEATS = {"5 each": lambda _: 5, "10 or 1": lambda i: 10 if i % 5 == 0 else 1}
 
 def tallies(random: Random, rates: list[float], repeats: str, lost: float) -> dict[str, Tally]:
     """What each case comes to in a column."""
-    found: dict[str, Tally] = {}
+    tallies: dict[str, Tally] = {}
     for i, rate in enumerate(rates):
         n = REPEATS[repeats](i)
         passed = sum(random.random() < rate for _ in range(n))
         errors = sum(random.random() < lost for _ in range(n - passed))
-        found[f"c{i}"] = Tally(passed, n - passed - errors, errors)
-    return found
+        tallies[f"c{i}"] = Tally(passed, n - passed - errors, errors)
+    return tallies
 
 
 def seen(column: dict[str, Tally], ids: CaseIds) -> Seen:
@@ -61,8 +61,8 @@ def alarms(first: dict[str, Tally], second: dict[str, Tally]) -> tuple[bool, boo
         groups=[{}, {}],
         meet=lambda *_: True,
     )
-    (said,) = sentences(cast("Grid", grid))
-    return result.verdict in ("better", "worse"), " beats " in said
+    (sentence,) = sentences(cast("Grid", grid))
+    return result.verdict in ("better", "worse"), " beats " in sentence
 
 
 def row(
@@ -70,20 +70,20 @@ def row(
 ) -> list[str]:
     """A line of the table: shares in per cent."""
     random = Random(f"{SEED} {cases} {rate} {lost} {repeats} {varied}")
-    compared = told = held = errors = trials = 0
+    compared = differing = held = errors = trials = 0
     for _ in range(draws):
         rates = [
             random.betavariate(2 * rate, 2 * (1 - rate)) if varied else rate for _ in range(cases)
         ]
         first, second = (tallies(random, rates, repeats, q) for q in (0.0, lost))
-        found = alarms(first, second)
+        pair = alarms(first, second)
         share = rate_of(second.values())
         assert share is not None
-        compared, told = compared + found[0], told + found[1]
+        compared, differing = compared + pair[0], differing + pair[1]
         held += share.low <= rate <= share.high
         errors += sum(tally.errors for tally in second.values())
         trials += sum(tally.n for tally in second.values())
-    shares = (errors / trials, compared / draws, told / draws, held / draws)
+    shares = (errors / trials, compared / draws, differing / draws, held / draws)
     kind = "varied" if varied else "alike"
     return [
         str(cases),

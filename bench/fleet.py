@@ -96,7 +96,7 @@ class Books:
         self._room, self._at = self._rate, time.monotonic()
         self._left = float(a_minute)
 
-    def answer(self, asked: str) -> bytes:
+    def answer(self, request: str) -> bytes:
         now = time.monotonic()
         self._room = min(self._rate, self._room + (now - self._at) * self._rate)
         self._left = min(60 * self._rate, self._left + (now - self._at) * self._rate)
@@ -115,8 +115,8 @@ class Books:
                 self.refused += 1
                 body = b'{"error": {"message": "slow down", "type": "requests"}}'
                 return _http(b"429 Too Many Requests", limits + b"retry-after: 1\r\n", body)
-        self.taken[asked] += 1
-        words = f"a scripted answer to {asked}"
+        self.taken[request] += 1
+        words = f"a scripted answer to {request}"
         body = {
             "id": "bench",
             "object": "chat.completion",
@@ -155,8 +155,8 @@ def vendor(a_minute: int = 0, latency_s: float = 0.0) -> Iterator[tuple[Books, d
 
     def serve() -> None:
         asyncio.set_event_loop(loop)
-        made = loop.create_server(lambda: Vendor(books), "127.0.0.1", 0, backlog=1024)
-        server = loop.run_until_complete(made)
+        listening = loop.create_server(lambda: Vendor(books), "127.0.0.1", 0, backlog=1024)
+        server = loop.run_until_complete(listening)
         urls.append(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
         ready.set()
         loop.run_forever()
@@ -279,7 +279,7 @@ def chaos(rows: int, a_minute: int, *, ray: bool) -> None:
         alone = Path(name)
         write_config(alone, rows)
         finished(alone, env, "run", *QUIET)
-        wanted, _, _ = results_of(alone)
+        expected, _, _ = results_of(alone)
     with tempfile.TemporaryDirectory() as name, vendor(a_minute, LATENCY_S) as (books, env):
         folder = Path(name)
         write_config(folder, rows)
@@ -290,7 +290,7 @@ def chaos(rows: int, a_minute: int, *, ray: bool) -> None:
     most = books.most_in(60)
     print(f"{rows:,} rows, {a_minute:,} requests a minute, {'nodes' if ray else 'workers'}: 3")
     print(f"killed: {died.workers} workers, {died.drivers} drivers; stopped and continued: 1")
-    print(f"results lost: {rows - settled}; the same as in one process: {came_to == wanted}")
+    print(f"results lost: {rows - settled}; the same as in one process: {came_to == expected}")
     print(f"finished calls paid for twice: {twice}; in doubt: {doubted.total()}")
     print(f"most sent in any 60 s: {most:,} ({most / a_minute:.1%}); refused: {books.refused}")
     print(f"of the limit used: {used:.1%} of {died.lived_s:.0f} s in which a driver had workers")
@@ -313,7 +313,7 @@ def endured(folder: Path, env: dict[str, str], books: Books, rows: int, *, ray: 
     """Runs to the end through all that dies."""
     nodes = Nodes(env) if ray else None
     fleet = ("-j", "60", "--workers", "3", *(("--ray", nodes.address) if nodes else ()))
-    told = Endured()
+    endured = Endured()
     zombies = Zombies()
     words: tuple[str, ...] = ("run",)
     try:
@@ -330,13 +330,13 @@ def endured(folder: Path, env: dict[str, str], books: Books, rows: int, *, ray: 
             while process.poll() is None and len(books.sent_at) == before:
                 time.sleep(0.05)
             if len(books.sent_at) > before:
-                _disturbed(process, nodes, books, rows, told, zombies)
-                told.lived_s += books.sent_at[-1] - books.sent_at[before]
+                _disturbed(process, nodes, books, rows, endured, zombies)
+                endured.lived_s += books.sent_at[-1] - books.sent_at[before]
             if process.wait() in (0, 1):
-                return told
+                return endured
             if process.returncode != -signal.SIGKILL:
-                said = (folder / "stderr").read_text()
-                raise SystemExit(f"the run ended with {process.returncode}: {said}")
+                complaints = (folder / "stderr").read_text()
+                raise SystemExit(f"the run ended with {process.returncode}: {complaints}")
             words = ("resume",)
             time.sleep(2)  # the workers of the dead driver end by themselves
     finally:
@@ -369,7 +369,7 @@ def _disturbed(
     nodes: Nodes | None,
     books: Books,
     rows: int,
-    told: Endured,
+    endured: Endured,
     zombies: Zombies,
 ) -> None:
     """Until a driver ends, or is killed."""
@@ -379,9 +379,9 @@ def _disturbed(
         now, share = time.monotonic(), len(books.taken) / rows
         if now > zombies.until:
             zombies.wake()
-        if told.drivers < 2 and share > (told.drivers + 1) / 3:
+        if endured.drivers < 2 and share > (endured.drivers + 1) / 3:
             process.kill()
-            told.drivers += 1
+            endured.drivers += 1
             return
         if now < kill_at:
             continue
@@ -391,10 +391,10 @@ def _disturbed(
             zombies.stop(victims[0])
         elif nodes:
             nodes.kill()
-            told.workers += 1
+            endured.workers += 1
         elif victims:
             os.kill(victims[-1], signal.SIGKILL)
-            told.workers += 1
+            endured.workers += 1
 
 
 def ray_workers() -> list[int]:

@@ -42,23 +42,23 @@ def refused_by_chance(passed: int, items: int) -> float:
 
 def refusals(tables: Sequence[Table], draws: int) -> Iterator[Line]:
     """How often labels are refused that lean to the judge's passes, and ones that don't."""
-    found: list[tuple[float, float, float, str]] = []
+    rows: list[tuple[float, float, float, str]] = []
     for table in tables:
         passed, items = sum(judge == 1 for _, judge in table.passes), len(table.pairs)
         random = seeded("leaning", table)
         lean = fmean(
             unlikely((leaning(random, passed, items), DRAWN), (passed, items)) for _ in range(draws)
         )
-        found.append((lean, refused_by_chance(passed, items), passed / items, str(table)))
-    shares = [lean for lean, *_ in found]
-    worst, _, share, name = min(found)
+        rows.append((lean, refused_by_chance(passed, items), passed / items, str(table)))
+    shares = [lean for lean, *_ in rows]
+    worst, _, share, name = min(rows)
     yield Line(
         f"{DRAWN} labels, odds {LEANING}:1 to a pass: refused",
         f"mean {fmean(shares):.3f}, worst {worst:.3f} ({name} passes {share:.0%})",
         "mean .9",
         fmean(shares) >= 0.9,
     )
-    even = [lean for lean, _, share, _ in found if 0.25 <= share <= 0.75]
+    even = [lean for lean, _, share, _ in rows if 0.25 <= share <= 0.75]
     if even:
         yield Line(
             f"  where the judge passes 25 to 75 % ({len(even)})",
@@ -66,7 +66,7 @@ def refusals(tables: Sequence[Table], draws: int) -> Iterator[Line]:
             "worst .9",
             min(even) >= 0.9,
         )
-    most = max(chance for _, chance, *_ in found)
+    most = max(chance for _, chance, *_ in rows)
     yield Line(
         f"{DRAWN} labels at random: refused (exact)",
         f"at most {most:.4f}",

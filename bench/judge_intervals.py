@@ -73,22 +73,22 @@ def labelled(random: Random, table: Table, draws: int) -> list[Verdicts]:
     """Labels of some items of a table, again and again; the judge's verdict on every item."""
     items = table.passes
     passed = sum(judge == 1 for _, judge in items)
-    found: list[Verdicts] = []
+    drawn: list[Verdicts] = []
     for _ in range(draws):
         counts = Counter(random.sample(items, LABELS))
-        found.append(Verdicts(*(counts[cell] for cell in CELLS), passed, len(items)))
-    return found
+        drawn.append(Verdicts(*(counts[cell] for cell in CELLS), passed, len(items)))
+    return drawn
 
 
 def resampled(random: Random, table: Table, items: int, draws: int) -> list[Verdicts]:
     """The same for as many other items of the kind: the truth is then that of the kind, not of these items."""
-    found: list[Verdicts] = []
+    samples: list[Verdicts] = []
     for _ in range(draws):
         drawn = random.choices(table.passes, k=items)
         counts = Counter(drawn[:LABELS])
         passed = sum(judge == 1 for _, judge in drawn)
-        found.append(Verdicts(*(counts[cell] for cell in CELLS), passed, items))
-    return found
+        samples.append(Verdicts(*(counts[cell] for cell in CELLS), passed, items))
+    return samples
 
 
 def held(name: str, truth: float, rho2: float, intervals: Sequence[Interval]) -> Held:

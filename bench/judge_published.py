@@ -56,16 +56,16 @@ def arena(folder: Path) -> Iterator[Figure]:
         "gemini-2.5-pro": "Gemini 2.5 Pro",
         "gemini-2.5-flash": "Gemini 2.5 Flash",
     }
-    found: dict[str, tuple[int, ...]] = {}
+    tables: dict[str, tuple[int, ...]] = {}
     for table in recorded(folder):
         place, _, other = table.source.partition(", against ")
         if place == "Arena":
             counts = Counter(table.pairs)
             cells = tuple(counts[people, judge] for people in (1, -1) for judge in (1, -1))
-            found[f"Arena, against {short[other]}, {table.judge}"] = cells
-    same = sum(found.get(name) == counts for name, counts in COUNTS.items())
+            tables[f"Arena, against {short[other]}, {table.judge}"] = cells
+    same = sum(tables.get(name) == counts for name, counts in COUNTS.items())
     yield Figure("Arena: tables with the counts that this bench carries", "6", f"{same}")
-    both, missed, excused, neither = found["Arena, against Gemini 2.5 Pro, gpt-4o-mini"]
+    both, missed, excused, neither = tables["Arena, against Gemini 2.5 Pro, gpt-4o-mini"]
     n = both + missed + excused + neither
     yield Figure(
         "Arena, Gemini 2.5 Pro: votes, people's rate, gpt-4o-mini's",
@@ -113,17 +113,17 @@ def _scores(pairs: Sequence[tuple[int, int]]) -> list[float]:
 
 def llmbar(folder: Path) -> Iterator[Figure]:
     """Accuracy over both orders, and how often both orders say the same."""
-    found: defaultdict[tuple[str, str, str], list[tuple[float, bool]]] = defaultdict(list)
+    verdicts: defaultdict[tuple[str, str, str], list[tuple[float, bool]]] = defaultdict(list)
     for row in rows(folder, LLMBAR):
         sides = [row[f"winner_{place}_order"] for place in PLACES]
         right = fmean(side == row["gold"] for side in sides)
-        found[row["judge"], row["prompt"], row["subset"]].append((right, sides[0] == sides[1]))
+        verdicts[row["judge"], row["prompt"], row["subset"]].append((right, sides[0] == sides[1]))
 
     def percent(
         prompt: str, subsets: Sequence[str], part: int, judge: str = "GPT-4"
     ) -> list[float]:
         return [
-            100 * fmean(one[part] for one in found[judge, prompt, subset]) for subset in subsets
+            100 * fmean(one[part] for one in verdicts[judge, prompt, subset]) for subset in subsets
         ]
 
     best = "Metrics_Reference"

@@ -58,12 +58,14 @@ def selective(name: str, draws: int, population: Callable[[Random], list[Verdict
         if turn < LOOKS:
             possible += allowed(verdicts)
         random.shuffle(verdicts)
-        found = acceptable(verdicts[:LABELS], [sure for sure, _ in verdicts], RISK)
-        if found is None:
+        accepted_verdicts = acceptable(verdicts[:LABELS], [sure for sure, _ in verdicts], RISK)
+        if accepted_verdicts is None:
             continue
-        accepted += found.accepted
+        accepted += accepted_verdicts.accepted
         for part in (0, LABELS):
-            above = [agrees for sure, agrees in verdicts[part:] if sure >= found.threshold]
+            above = [
+                agrees for sure, agrees in verdicts[part:] if sure >= accepted_verdicts.threshold
+            ]
             too_many = sum(not agrees for agrees in above) > RISK * len(above)
             if part:
                 rest_wrong += too_many

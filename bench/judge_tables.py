@@ -75,36 +75,36 @@ def majority(row: dict[str, str]) -> int:
 
 def recorded(folder: Path) -> list[Table]:
     """Each judge on each set of texts."""
-    found: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    tables: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for row in rows(folder, ARENA):
         if row["judge_pick"]:
             turned = 1 if row["model_a"] == CLAUDE else -1  # the first is always the same model
             other = row["model_b"] if turned == 1 else row["model_a"]
             key = f"Arena, against {other}", row["judge"]
-            found[key].append(
+            tables[key].append(
                 (turned * SIDES[row["human_winner"]], turned * SIDES[row["judge_pick"]])
             )
     for row in rows(folder, PANDALM):
         for judge in ("gpt35", "pandalm7b"):
             if row[judge] in SIDES:
-                found["PandaLM", judge].append((majority(row), SIDES[row[judge]]))
+                tables["PandaLM", judge].append((majority(row), SIDES[row[judge]]))
     for row in rows(folder, LLMBAR):
         if row["winner_original_order"] in SIDES:
             key = "LLMBar", f"{row['judge']} {row['prompt']}"
-            found[key].append((SIDES[row["gold"]], SIDES[row["winner_original_order"]]))
-    return [Table(*key, tuple(pairs)) for key, pairs in found.items()]
+            tables[key].append((SIDES[row["gold"]], SIDES[row["winner_original_order"]]))
+    return [Table(*key, tuple(pairs)) for key, pairs in tables.items()]
 
 
 def parts_of_llmbar(folder: Path) -> list[Table]:
     """Four judges on LLMBar's own pairs, MT-Bench's and LLMEval²'s, each alone."""
-    found: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    tables: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for row in rows(folder, LLMBAR):
         wide = row["prompt"] == "Vanilla_NoRules" and row["judge"] != "Falcon"
         if wide and row["subset"] != "FairEval" and row["winner_original_order"] in SIDES:
             source = "LLMBar's own" if row["subset"] in OWN else row["subset"]
             key = source, f"{row['judge']} {row['prompt']}"
-            found[key].append((SIDES[row["gold"]], SIDES[row["winner_original_order"]]))
-    return [Table(*key, tuple(pairs)) for key, pairs in found.items()]
+            tables[key].append((SIDES[row["gold"]], SIDES[row["winner_original_order"]]))
+    return [Table(*key, tuple(pairs)) for key, pairs in tables.items()]
 
 
 def panel(folder: Path, *, judge: str = "", prompt: str = "") -> list[tuple[float, bool]]:

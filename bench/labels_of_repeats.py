@@ -70,12 +70,12 @@ def measured(setting: Setting, seed: int, draws: int) -> list[tuple[float, float
         verdicts = Verdicts(*(counts[cell] for cell in CELLS), passed, len(trials))
         judged = [(one.case, one.judge) for one in trials]
         effects = design_effects(judged, labels, same_trials=True)
-        for i, found in enumerate(
+        for i, result in enumerate(
             (corrected_rate(verdicts), corrected_rate(verdicts, effects=effects))
         ):
-            assert found is not None
-            held[i].append(found.low <= setting.rate <= found.high)
-            widths[i].append(found.high - found.low)
+            assert result is not None
+            held[i].append(result.low <= setting.rate <= result.high)
+            widths[i].append(result.high - result.low)
     return [(fmean(held[i]), fmean(widths[i])) for i in (0, 1)]
 
 

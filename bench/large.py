@@ -133,14 +133,14 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--home", type=Path, help="keep the runs here, and use them again")
     parser.add_argument("--live", action="store_true", help="run and resume, too")
-    given = parser.parse_args()
+    options = parser.parse_args()
     table = Table()
-    for size in given.sizes:
+    for size in options.sizes:
         with tempfile.TemporaryDirectory() as folder:
-            home = (given.home or Path(folder)).absolute() / str(size)
+            home = (options.home or Path(folder)).absolute() / str(size)
             home.mkdir(parents=True, exist_ok=True)
             reading(table, home, size)
-            if given.live:
+            if options.live:
                 writing(table, Path(folder), size)
     sys.exit(table.over > 0)
 

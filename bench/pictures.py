@@ -55,8 +55,8 @@ def main() -> None:
         )
         try:
             assert server.stdout is not None
-            found = re.search(r"(http://[^/]+)/\?token=\S+", server.stdout.readline())
-            assert found is not None
+            address = re.search(r"(http://[^/]+)/\?token=\S+", server.stdout.readline())
+            assert address is not None
             browser = playwright.chromium.launch(
                 executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
             )
@@ -65,10 +65,10 @@ def main() -> None:
                     color_scheme=scheme, locale="en-GB", timezone_id="UTC"
                 )
                 page = context.new_page()
-                page.goto(found[0])
+                page.goto(address[0])
                 for name, (fragment, height) in PICTURES.items():
                     page.set_viewport_size({"width": WIDTH, "height": height})
-                    page.goto(f"{found[1]}/{fragment.format(old=old, new=new)}")
+                    page.goto(f"{address[1]}/{fragment.format(old=old, new=new)}")
                     page.reload()
                     page.wait_for_function(SETTLED, timeout=60_000)
                     page.wait_for_timeout(1500)
@@ -90,8 +90,8 @@ def runs(folder: Path, home: Path) -> tuple[str, str]:
     shop: ModuleType = importlib.util.module_from_spec(spec)
     sys.modules["shop"] = shop
     spec.loader.exec_module(shop)
-    made = shop.write(home)
-    return str(made[0]), str(made[1])
+    run = shop.write(home)
+    return str(run[0]), str(run[1])
 
 
 def take(page: Any, path: Path) -> None:

@@ -42,8 +42,8 @@ def exact(n: int, difference: float, differing: float) -> float:
             of_better += worse * math.log1p(-up) if worse else 0.0
             if of_m + of_better < -30 or mcnemar(better, worse) > 0.05:
                 continue
-            found = paired_rates(n, better, worse)
-            total += math.exp(of_m + of_better) * (found.low > 0 or found.high < 0)
+            rates = paired_rates(n, better, worse)
+            total += math.exp(of_m + of_better) * (rates.low > 0 or rates.high < 0)
     return total
 
 
@@ -80,7 +80,7 @@ def with_repeats(
         seed: Of the draws.
     """
     random = Random(f"{seed} {rates} {spread} {cases} {repeats}")
-    shown = 0
+    alarms = 0
     for _ in range(draws):
         differences: list[list[float]] = []
         for _ in range(cases):
@@ -91,8 +91,8 @@ def with_repeats(
             )
             differences.append([second - first])
         data = Differences(differences, rates=True, repeats=repeats)
-        shown += verdict(data, data.p()) in ("better", "worse")
-    return shown / draws
+        alarms += verdict(data, data.p()) in ("better", "worse")
+    return alarms / draws
 
 
 def main(put: Callable[[str], object] = print) -> None:

@@ -52,12 +52,12 @@ def coverage(truth: Strengths, one: Callable[[], Sequence[Comparison]], draws: i
     for _ in range(draws):
         fitted = fit(one())
         pairs = [*combinations(fitted.columns, 2)]
-        found = [
+        rates = [
             *((0, fitted.chance(c), truth.chance(c)) for c in fitted.columns),
             *((1, fitted.beats(*pair), truth.beats(*pair)) for pair in pairs),
             (2, fitted.first_wins(), truth.first_wins()),
         ]
-        for kind, (_, low, high), true in found:
+        for kind, (_, low, high), true in rates:
             hits[kind] += low <= true.value <= high
             counts[kind] += 1
             width += (high - low) * (kind == 0)

@@ -74,20 +74,20 @@ def judged_run(draw: random.Random, setting: Setting) -> list[LabelledPair]:
     pairs: list[LabelledPair] = []
     for case in range(setting.cases):
         own = [strength + draw.gauss(0, OWN) for strength in setting.strengths]
-        seen = [
+        verdicts = [
             s + b + draw.gauss(0, setting.noise) for s, b in zip(own, setting.bias, strict=True)
         ]
         for one, two in combinations(range(len(own)), 2):
             first, second = draw.choice(((one, two), (two, one)))
-            said = answer(draw, own[first] - own[second] + PEOPLES_PLACE, PEOPLES_TIES)
+            answer_ = answer(draw, own[first] - own[second] + PEOPLES_PLACE, PEOPLES_TIES)
             wins = losses = 0.0
             for sign in (1, -1):
-                lean = 1.5 * (seen[one] - seen[two]) * sign + setting.place
+                lean = 1.5 * (verdicts[one] - verdicts[two]) * sign + setting.place
                 word = answer(draw, lean, -1.0)
                 if word != "tie":
                     won = (word == "first") is (sign > 0)
                     wins, losses = wins + won / 2, losses + (not won) / 2
-            people = Comparison(str(case), first, second, said)
+            people = Comparison(str(case), first, second, answer_)
             pairs.append(LabelledPair(people, JudgedPair(str(case), one, two, wins, losses)))
     return pairs
 
@@ -154,12 +154,12 @@ def main() -> None:
         if setting.labels > setting.cases * math.comb(len(setting.strengths), 2):
             continue
         draw, truth = random.Random(SEED), truth_of(setting)
-        found = [one_draw(draw, setting, truth) for _ in range(draws)]
-        count = sum(one.intervals for one in found)
-        shares.append(sum(one.covered for one in found) / count)
-        width, alone = sum(one.width for one in found), sum(one.alone for one in found)
-        raw = sum(one.raw for one in found) / count
-        weight = sum(one.weight for one in found) / draws
+        results = [one_draw(draw, setting, truth) for _ in range(draws)]
+        count = sum(one.intervals for one in results)
+        shares.append(sum(one.covered for one in results) / count)
+        width, alone = sum(one.width for one in results), sum(one.alone for one in results)
+        raw = sum(one.raw for one in results) / count
+        weight = sum(one.weight for one in results) / draws
         print(
             f"{name:50} {100 * shares[-1]:5.1f} %  {100 * raw:5.1f} %  {100 * width / count:3.0f} points"
             f"  {width / alone:.2f}  weight {weight:.2f}",

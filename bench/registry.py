@@ -73,18 +73,18 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=500)
     parser.add_argument("--cases", type=int, default=3)
     parser.add_argument("--times", type=int, default=3)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        make(Path(folder), given.prompts, given.cases)
+        make(Path(folder), options.prompts, options.cases)
         for words in COMMANDS:
             took: list[float] = []
-            for _ in range(given.times):
+            for _ in range(options.times):
                 start = time.perf_counter()
                 command = [sys.executable, "-c", "from evenhand.cli import main; main()", *words]
                 done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
                 took.append(time.perf_counter() - start)
             print(
-                f"{' '.join(words):<24} {min(took):.2f} s (best of {given.times}), exit {done.returncode}"
+                f"{' '.join(words):<24} {min(took):.2f} s (best of {options.times}), exit {done.returncode}"
             )
 
 

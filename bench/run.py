@@ -43,11 +43,11 @@ def measured(command: list[str], cwd: Path, env: dict[str, str]) -> Took:
         command, cwd=cwd, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:
         assert process.stderr is not None
-        said = process.stderr.read()
+        output = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):
-        raise SystemExit(f"{' '.join(command)} exited with {process.returncode}: {said.decode()}")
+        raise SystemExit(f"{' '.join(command)} exited with {process.returncode}: {output.decode()}")
     peak = usage.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
     return Took(time.perf_counter() - started, usage.ru_utime + usage.ru_stime, peak)
 
@@ -151,10 +151,10 @@ def table(rows: int, rounds: int, concurrency: int, folder: Path, url: str) -> N
             took[name].append(job())
     print(f"{'':30} {'wall s':>8} {'CPU s':>8} {'ms/trial':>9} {'peak MB':>8}")
     for name, (trials, _) in jobs.items():
-        found = took[name]
+        times = took[name]
         wall, cpu, peak = (
             statistics.median(values)
-            for values in zip(*((t.wall_s, t.cpu_s, t.peak_mb) for t in found), strict=True)
+            for values in zip(*((t.wall_s, t.cpu_s, t.peak_mb) for t in times), strict=True)
         )
         each = f"{cpu / trials * 1000:9.3f}" if trials else f"{'':9}"
         print(f"{name:30} {wall:8.2f} {cpu:8.2f} {each} {peak:8.0f}")

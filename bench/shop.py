@@ -79,27 +79,27 @@ class Sources:
 
 def cases() -> list[Case]:
     """The questions: four topics × eight things, four scripts, and four that go wrong in their own way."""
-    made = [
+    cases = [
         Case(
             f"{topic}-{number}",
-            {"question": asked.format(thing), "thing": thing},
-            expected=wanted,
+            {"question": question.format(thing), "thing": thing},
+            expected=team,
             description=f"{topic}: {thing}",
             tags=(topic, "written" if number % 2 else "spoken"),
             metadata={"document": f"rules-{number}.md", "difficulty": number % 3},
         )
-        for topic, (asked, wanted) in TOPICS.items()
+        for topic, (question, team) in TOPICS.items()
         for number, thing in enumerate(THINGS, 1)
     ]
-    made += [
+    cases += [
         Case(
             f"world-{name}",
-            {"question": asked},
+            {"question": question},
             expected="30 days",
             description=name,
             tags=("world",),
         )
-        for name, (asked, _) in WORLD.items()
+        for name, (question, _) in WORLD.items()
     ]
     odd = {
         "table": "Which options do I have to return shoes?",
@@ -107,9 +107,9 @@ def cases() -> list[Case]:
         "no-answer": "What if the line is busy?",
         "long-answer": "Read me all of the rules",
     }
-    return made + [
-        Case(name, {"question": asked}, expected="30 days", description=name, tags=("odd",))
-        for name, asked in odd.items()
+    return cases + [
+        Case(name, {"question": question}, expected="30 days", description=name, tags=("odd",))
+        for name, question in odd.items()
     ]
 
 
@@ -153,21 +153,23 @@ class Assistant:
                 for n in range(1, 400)
             )
             return "\n".join(rules)
-        if world := next((said for asked, said in WORLD.values() if asked == question), None):
+        if world := next(
+            (world_reply for text, world_reply in WORLD.values() if text == question), None
+        ):
             return world
         number = sum(map(ord, question))
-        wanted = next(
-            (wanted for asked, wanted in TOPICS.values() if question.startswith(asked[:10])),
+        team = next(
+            (team for text, team in TOPICS.values() if question.startswith(text[:10])),
             "30 days",
         )
         missed = number % 10 < (6, 3, 1)[style] or (number % 7 == style and time == 1)
         if self.changed and style != 1:
             missed = style == 2 and number % 11 < 6
-        said = "we will look into it" if missed else f"it is settled by the {wanted}"
+        world_reply = "we will look into it" if missed else f"it is settled by the {team}"
         return (
-            f"Yes, {said}.",
-            f"Thank you for asking! Of course {said}. Is there anything else that I can do for you?",
-            f"By rule {number % 12 + 1} of the house, {said}. The rule counts for what was not used.",
+            f"Yes, {world_reply}.",
+            f"Thank you for asking! Of course {world_reply}. Is there anything else that I can do for you?",
+            f"By rule {number % 12 + 1} of the house, {world_reply}. The rule counts for what was not used.",
         )[style]
 
 

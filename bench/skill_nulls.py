@@ -32,8 +32,8 @@ def null_skill(random_: random.Random) -> str:
                 luck = min(1.0, max(0.0, random_.gauss(ease, 0.2))) if 0 < ease < 1 else ease
                 held = sum(random_.random() < luck for _ in range(checks))
                 side.metrics[DECIDES].add(place, float(held == checks))
-    made = paired(DECIDES, ("without", "with"), *sides, False, several=False)
-    (result,) = with_verdicts([made], None)
+    comparison = paired(DECIDES, ("without", "with"), *sides, False, several=False)
+    (result,) = with_verdicts([comparison], None)
     return word_of(result.verdict)
 
 

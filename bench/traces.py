@@ -37,11 +37,13 @@ def trace(number: int) -> str:
             text("gen_ai.agent.name", "shop"),
         ]
         if place % 2:
-            said = [{"role": "assistant", "parts": [{"type": "text", "content": f"step {place}"}]}]
+            messages = [
+                {"role": "assistant", "parts": [{"type": "text", "content": f"step {place}"}]}
+            ]
             attributes = [
                 text("gen_ai.operation.name", "chat"),
                 text("gen_ai.request.model", "gpt-5-mini"),
-                text("gen_ai.output.messages", json.dumps(said)),
+                text("gen_ai.output.messages", json.dumps(messages)),
                 {"key": "gen_ai.usage.input_tokens", "value": {"intValue": "35"}},
                 {"key": "gen_ai.usage.output_tokens", "value": {"intValue": "7"}},
             ]
@@ -100,5 +102,5 @@ def _peak(used: resource.struct_rusage) -> int:
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or ("10000", "100000"):
-        print(measured(int(wanted)), flush=True)
+    for size in sys.argv[1:] or ("10000", "100000"):
+        print(measured(int(size)), flush=True)

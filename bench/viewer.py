@@ -103,9 +103,9 @@ class Viewer:
             text=True,
         )
         assert self.process.stdout is not None
-        found = re.search(r"http://\S+token=\S+", self.process.stdout.readline())
-        assert found is not None
-        self.link = found[0]
+        address = re.search(r"http://\S+token=\S+", self.process.stdout.readline())
+        assert address is not None
+        self.link = address[0]
 
     def most_mb(self) -> float:
         """The most memory that it has held so far."""
@@ -174,13 +174,13 @@ def bundle(table: Table) -> None:
 
 def large(table: Table, browser: Any, home: Path, cases: int, variants: int) -> None:
     """A run of many rows: first paint, all cells, filters, sorting, scrolling, memory."""
-    made = home / f"rows-{cases}-{variants}"
-    path = next((made / "runs").glob("*.db"), None)
+    folder = home / f"rows-{cases}-{variants}"
+    path = next((folder / "runs").glob("*.db"), None)
     if path is None:
-        path = write_run(made, cases, variants)
+        path = write_run(folder, cases, variants)
     run = f"#/run/{path.stem}"
     name = f"{cases:,} × {variants}"
-    with viewing(made) as viewer:
+    with viewing(folder) as viewer:
         cold = opened(browser, viewer.link, run)
         table.add(f"{name}: first rows, file never read before", first_row(cold), "ms", 1000)
         table.add(f"{name}: all cells, file never read before", wait_for_all(cold), "ms")
@@ -205,11 +205,11 @@ def large(table: Table, browser: Any, home: Path, cases: int, variants: int) -> 
         table.add(f"{name}: sort by a score", sorted_by(page, f"{run}?sort=score.1"), "ms", 300)
         page.evaluate("(there) => { location.hash = there; }", run)
         page.wait_for_timeout(500)
-        seen = page.evaluate(SCROLL, 200)
-        table.add(f"{name}: most rows in the page while scrolling", seen["most"], "", 299)
-        table.add(f"{name}: frames a second while scrolling", seen["fps"], "")
-        table.add(f"{name}: tasks over 50 ms while scrolling", seen["long"], "")
-        table.add(f"{name}: the longest of them", seen["worst"], "ms")
+        frames = page.evaluate(SCROLL, 200)
+        table.add(f"{name}: most rows in the page while scrolling", frames["most"], "", 299)
+        table.add(f"{name}: frames a second while scrolling", frames["fps"], "")
+        table.add(f"{name}: tasks over 50 ms while scrolling", frames["long"], "")
+        table.add(f"{name}: the longest of them", frames["worst"], "ms")
         memory = page.evaluate("() => performance.memory?.usedJSHeapSize ?? 0") / 1e6
         table.add(f"{name}: memory of the page", memory, "MB")
         table.add(f"{name}: memory of the server, at most", viewer.most_mb(), "MB", 200)
@@ -234,11 +234,11 @@ def sorted_by(page: Any, fragment: str) -> float:
 
 def big_output(table: Table, browser: Any, home: Path) -> None:
     """One output of 10 MB: until its text can be read in the drawer."""
-    made = home / "output-10mb"
-    path = next((made / "runs").glob("*.db"), None)
+    run = home / "output-10mb"
+    path = next((run / "runs").glob("*.db"), None)
     if path is None:
-        path = write_run(made, 3, 1, characters=10_000_000)
-    with viewing(made) as viewer:
+        path = write_run(run, 3, 1, characters=10_000_000)
+    with viewing(run) as viewer:
         page = opened(browser, viewer.link, f"#/run/{path.stem}")
         first_row(page)
         for attempt in ("first time", "again"):
@@ -252,11 +252,11 @@ def big_output(table: Table, browser: Any, home: Path) -> None:
 
 def many_columns(table: Table, browser: Any, home: Path) -> None:
     """A matrix of 200 × 60 cells: how soon it is there, and how little of it is drawn."""
-    made = home / "columns-60"
-    path = next((made / "runs").glob("*.db"), None)
+    run = home / "columns-60"
+    path = next((run / "runs").glob("*.db"), None)
     if path is None:
-        path = write_run(made, 200, 60)
-    with viewing(made) as viewer:
+        path = write_run(run, 200, 60)
+    with viewing(run) as viewer:
         page = opened(browser, viewer.link, f"#/run/{path.stem}")
         table.add("200 × 60: first rows", first_row(page), "ms", 1000)
         page.wait_for_timeout(1000)
@@ -268,15 +268,15 @@ def many_columns(table: Table, browser: Any, home: Path) -> None:
 def one_file(table: Table, browser: Any, home: Path, cases: int, variants: int) -> None:
     """A report: how large it is, how fast it opens, and how fast a text and an expression are found in it."""
     name = f"a report of {cases:,} × {variants}"
-    made = home / f"report-{cases}"
-    path = next((made / "runs").glob("*.db"), None)
+    run = home / f"report-{cases}"
+    path = next((run / "runs").glob("*.db"), None)
     if path is None:
-        path = write_run(made, cases, variants)
+        path = write_run(run, cases, variants)
     report = home / f"report-{cases}.html"
     started = time.perf_counter()
     subprocess.run(
         [*COMMAND, "export", path.stem, "--to", str(report)],
-        env={"PATH": "/usr/bin:/bin", "EVENHAND_HOME": str(made)},
+        env={"PATH": "/usr/bin:/bin", "EVENHAND_HOME": str(run)},
         check=True,
         capture_output=True,
     )
@@ -295,12 +295,12 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--variants", type=int, default=4)
     parser.add_argument("--home", type=Path, help="keep the runs here, and use them again")
-    given = parser.parse_args()
+    options = parser.parse_args()
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 (`--help` does not want it)
 
     table = Table()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        home = (given.home or Path(folder)).absolute()
+        home = (options.home or Path(folder)).absolute()
         home.mkdir(parents=True, exist_ok=True)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         bundle(table)
@@ -308,7 +308,7 @@ def main() -> None:
         one_file(table, browser, home, 25_000, 4)
         many_columns(table, browser, home)
         big_output(table, browser, home)
-        large(table, browser, home, given.cases, given.variants)
+        large(table, browser, home, options.cases, options.variants)
         browser.close()
     sys.exit(table.over > 0)
 

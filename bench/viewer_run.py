@@ -225,15 +225,15 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--characters", type=int, default=300, help="of an output, about")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    options = parser.parse_args()
     began = time.perf_counter()
     path = write_run(
-        given.home,
-        given.cases,
-        given.variants,
-        given.repeats,
-        characters=given.characters,
-        seed=given.seed,
+        options.home,
+        options.cases,
+        options.variants,
+        options.repeats,
+        characters=options.characters,
+        seed=options.seed,
     )
     size = path.stat().st_size / 1e6
     print(f"{path}: {size:,.0f} MB in {time.perf_counter() - began:.1f} s")

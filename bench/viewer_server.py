@@ -49,22 +49,22 @@ class Viewer:
         if body is not None:
             headers |= {"Origin": self.address, "X-Evenhand": "1"}
             headers["Content-Type"] = "application/json"
-        asked = urllib.request.Request(f"{self.address}{path}", body, headers)
-        with urllib.request.urlopen(asked) as answer:
+        request = urllib.request.Request(f"{self.address}{path}", body, headers)
+        with urllib.request.urlopen(request) as answer:
             return answer.read()
 
     @property
     def cpu_s(self) -> float:
         """CPU seconds of the process so far."""
-        said = Path(f"/proc/{self.process.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
-        return (int(said[11]) + int(said[12])) / TICKS
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+        return (int(stat[11]) + int(stat[12])) / TICKS
 
     def megabytes(self, what: str) -> float:
         """Its size now (VmRSS), or at its largest (VmHWM)."""
-        said = Path(f"/proc/{self.process.pid}/status").read_text("utf-8")
-        found = re.search(rf"{what}:\s+(\d+) kB", said)
-        assert found is not None
-        return int(found[1]) / 1e3
+        status = Path(f"/proc/{self.process.pid}/status").read_text("utf-8")
+        match = re.search(rf"{what}:\s+(\d+) kB", status)
+        assert match is not None
+        return int(match[1]) / 1e3
 
     def close(self) -> None:
         """Ends it."""
@@ -72,9 +72,9 @@ class Viewer:
         self.process.wait()
 
 
-def at_once(*asked: Callable[[], object]) -> None:
+def at_once(*requests: Callable[[], object]) -> None:
     """All of them, each by somebody else."""
-    threads = [threading.Thread(target=one) for one in asked]
+    threads = [threading.Thread(target=one) for one in requests]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -90,12 +90,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--compare", action="store_true", help="the two newest runs, too")
     parser.add_argument("--search", action="append", help="default: a rare text and one of all")
-    given = parser.parse_args()
-    ids = sorted((path.stem for path in (given.home / "runs").glob("*.db")), reverse=True)
+    options = parser.parse_args()
+    ids = sorted((path.stem for path in (options.home / "runs").glob("*.db")), reverse=True)
     run = f"/api/runs/{ids[0]}"
     took: dict[str, list[tuple[float, float, float]]] = {}
-    for _ in range(given.rounds):
-        viewer = Viewer(given.home)
+    for _ in range(options.rounds):
+        viewer = Viewer(options.home)
 
         def timed(name: str, *paths: str, sent: object = None, viewer: Viewer = viewer) -> None:
             cpu, began = viewer.cpu_s, time.perf_counter()
@@ -109,15 +109,15 @@ def main() -> None:
         timed("blocks", f"{run}/blocks")
         timed("blocks again, twice at once", f"{run}/blocks", f"{run}/blocks")
         timed("notes", f"{run}/notes")
-        for text in given.search or ["thirty days holds", "e"]:
+        for text in options.search or ["thirty days holds", "e"]:
             timed(f"search {text!r}", f"{run}/search", sent={"text": text})
         timed("a cell", f"{run}/cells/0")
-        if given.compare and len(ids) > 1:
+        if options.compare and len(ids) > 1:
             timed("comparison", f"{run}/comparison?baseline={ids[1]}")
         viewer.close()
     print(f"{'':30} {'CPU s':>8} {'wall s':>8} {'peak MB':>8}")
-    for name, found in took.items():
-        cpu, wall, peak = (statistics.median(each) for each in zip(*found, strict=True))
+    for name, times in took.items():
+        cpu, wall, peak = (statistics.median(each) for each in zip(*times, strict=True))
         print(f"{name:30} {cpu:8.2f} {wall:8.2f} {peak:8.0f}")
 
 

@@ -15,28 +15,28 @@ Page = tuple[str, str]
 
 def sections(sources: Path) -> list[tuple[str, list[Page]]]:
     """The sections of docs/index.md with their pages. What it doesn't list goes to the last one, except decisions."""
-    found: list[tuple[str, list[Page]]] = [
+    sections: list[tuple[str, list[Page]]] = [
         ("", [("Evenhand", "about.md"), ("Contents", "index.md")])
     ]
-    seen = {"about.md", "index.md"}
+    listed = {"about.md", "index.md"}
     for line in (sources / "index.md").read_text("utf-8").splitlines():
         heading = SECTION.match(line)
         if heading:
-            found.append((heading.group(1), []))
+            sections.append((heading.group(1), []))
         for _, name, anchor in LINK.findall(line):
-            if not anchor and name not in seen and len(found) > 1 and "decisions/" not in name:
-                seen.add(name)
-                found[-1][1].append((title_of(sources / name), name))
-    reference = next(pages for title, pages in found if title == "Reference")
+            if not anchor and name not in listed and len(sections) > 1 and "decisions/" not in name:
+                listed.add(name)
+                sections[-1][1].append((title_of(sources / name), name))
+    reference = next(pages for title, pages in sections if title == "Reference")
     for path in sorted((sources / "reference").glob("*.md")):
         reference.append((title_of(path), f"reference/{path.name}"))
-        seen.add(f"reference/{path.name}")
+        listed.add(f"reference/{path.name}")
     decisions = sorted((sources / "decisions").glob("*.md"))
-    rest = {p.relative_to(sources).as_posix() for p in sources.rglob("*.md")} - seen
+    rest = {p.relative_to(sources).as_posix() for p in sources.rglob("*.md")} - listed
     rest -= {f"decisions/{p.name}" for p in decisions}
-    found[-1][1].extend((title_of(sources / name), name) for name in sorted(rest))
-    found.append((DECISIONS, [(title_of(p), f"decisions/{p.name}") for p in decisions]))
-    return found
+    sections[-1][1].extend((title_of(sources / name), name) for name in sorted(rest))
+    sections.append((DECISIONS, [(title_of(p), f"decisions/{p.name}") for p in decisions]))
+    return sections
 
 
 def title_of(page: Path) -> str:
@@ -56,7 +56,7 @@ def overview(sources: Path) -> str:
     return f"# Evenhand\n\n> {about[1]}\n\n{listed}"
 
 
-def everything(sources: Path, found: list[tuple[str, list[Page]]]) -> str:
+def everything(sources: Path, sections: list[tuple[str, list[Page]]]) -> str:
     """`llms-full.txt`: all pages but the decisions, one after the other."""
-    names = [name for title, pages in found if title != DECISIONS for _, name in pages]
+    names = [name for title, pages in sections if title != DECISIONS for _, name in pages]
     return "\n\n".join((sources / name).read_text("utf-8").strip() for name in names) + "\n"

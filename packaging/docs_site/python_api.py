@@ -64,9 +64,9 @@ def _signature(name: str, value: Any) -> str:
     if isinstance(value, type) and not (is_dataclass(value) or "__init__" in vars(value)):
         return ""
     listed = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
-    shown = _shown(signature.replace(parameters=listed))
-    if len(shown) <= 80:
-        return f"{name}{shown}"
+    text = _shown(signature.replace(parameters=listed))
+    if len(text) <= 80:
+        return f"{name}{text}"
     parameters: list[str] = []
     keyword_only = False
     for parameter in listed:

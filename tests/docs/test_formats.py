@@ -301,7 +301,14 @@ async def test_the_page_on_probes_has_every_key_of_the_document(make_run: Make):
 async def test_the_page_on_tryouts_has_every_key_of_the_document():
     """With a winner, and without one."""
     items = tuple(
-        TriedItem(i, f"c{i}", CONFIRMING if i % 2 else CHOOSING, i % 8 > 1, today=True, votes={})
+        TriedItem(
+            index=i,
+            case=f"c{i}",
+            half=CONFIRMING if i % 2 else CHOOSING,
+            people=i % 8 > 1,
+            today=True,
+            votes={},
+        )
         for i in range(80)
     )
     judge = TriedJudge("m", "j", 0.1, items)

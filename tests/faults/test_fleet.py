@@ -212,7 +212,9 @@ def test_a_worker_that_was_given_up_counts_for_nothing_when_it_comes_back(
         monkeypatch.setenv(name, value)
     cluster = Processes()
     kill = cluster_kills(cluster)
-    fleet = Fleet(cluster, 2, far_plan, record_of(evals.path), patience_s=60)
+    fleet = Fleet(
+        cluster=cluster, workers=2, build=far_plan, record=record_of(evals.path), patience_s=60
+    )
     notes: list[str] = []
     done: list[door.Finished] = []
     settings = door.Settings(home=evals.home, cache=False, concurrency=8, elsewhere=fleet)
@@ -265,7 +267,7 @@ def test_a_worker_that_reads_other_files_is_refused_before_anything_is_sent(
     other.write(ROWS - 1, **CONFIG)
     for name, value in evals.env.items():
         monkeypatch.setenv(name, value)
-    fleet = Fleet(Processes(), 1, far_plan, record_of(other.path))
+    fleet = Fleet(cluster=Processes(), workers=1, build=far_plan, record=record_of(other.path))
     with pytest.raises(UsageError, match="has another plan"):
         door.run(asked_of(evals.path).plan(), door.Settings(home=evals.home, elsewhere=fleet))
     assert not fake.requests

@@ -10,14 +10,14 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import click
 import msgspec
 
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.run_request import Asked
-from evenhand.cli.session import Session, spending_options, spending_record
+from evenhand.cli.session import Session, spending_options
 from evenhand.cli.settling import SCRIPTED, Request, settle, settled
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evenhand.engine.door import Finished, Settings
 
 _Kind = TypeVar("_Kind")
+_Options = TypeVar("_Options")
 
 
 class Study(Record, frozen=True):
@@ -93,6 +94,32 @@ study_options = OptionSet(
 """What every study takes: what may be spent and how fast, --json, and --no-progress."""
 
 
+class JudgeRequest(Record, Generic[_Options], frozen=True):
+    """What a study of a run's judges is asked to do: kept in its file, so that `resume` continues the same study.
+
+    Each kind of study adds its plan and its record. With those, it implements `evenhand.cli.settling.Request`.
+
+    Attributes:
+        asked: What the run was asked to run.
+        run: The run's file.
+        options: What its own file keeps under the key of its kind.
+    """
+
+    asked: Asked
+    run: Path
+    options: _Options
+
+    @property
+    def folder(self) -> Path:
+        """Where offline.jsonl is."""
+        return self.asked.folder
+
+    @property
+    def definitions(self) -> str:
+        """Whose definitions of RAG metrics; empty for ours."""
+        return self.asked.definitions
+
+
 def begin_study(study: Study, key: str, record: Mapping[str, Any], options: dict[str, Any]) -> int:
     """Runs a study from its start, prints what it came to, and returns the exit code.
 
@@ -102,19 +129,10 @@ def begin_study(study: Study, key: str, record: Mapping[str, Any], options: dict
         record: What the run's file keeps there, so that `resume` makes the same study again.
         options: What `study_options` gave the command; they are taken out.
     """
-    from evenhand.engine.door import Settings
     from evenhand.store.catalogue import home_for
 
     session = Session.of(options)
-    settings = Settings(
-        home=home_for(Path.cwd()),
-        concurrency=session.concurrency,
-        cache=False if session.no_cache else None,
-        max_cost_usd=session.max_cost,
-        time_limit_s=session.time_limit,
-        retries=session.retries,
-        record={key: dict(record), **spending_record(session)},
-    )
+    settings = study_settings(home_for(Path.cwd()), session, {key: dict(record)})
     finished, _ = settled(study.request, settings, None, session)
     return study.report(finished, session)
 
@@ -242,3 +260,31 @@ def run_or_folder(run: str | None) -> Path:
     if run and run != "latest" and Path(run).is_dir():
         return find(Path(run), None)
     return find(Path.cwd(), run)
+
+
+def study_settings(home: Path, session: Session, record: Mapping[str, Any]) -> Settings:
+    """How a new study is run.
+
+    Args:
+        home: The folder that its run is kept in.
+        session: What may be spent. The run's file keeps that too, so that `resume` spends no more.
+        record: What else the file keeps.
+    """
+    from evenhand.engine.door import Settings
+
+    spending = {
+        "concurrency": session.concurrency,
+        "max_cost_usd": session.max_cost,
+        "cache": not session.no_cache,
+        "time_limit_s": session.time_limit,
+        "retries": session.retries,
+    }
+    return Settings(
+        home=home,
+        concurrency=session.concurrency,
+        cache=False if session.no_cache else None,
+        max_cost_usd=session.max_cost,
+        time_limit_s=session.time_limit,
+        retries=session.retries,
+        record={**record, **spending},
+    )

@@ -20,9 +20,9 @@ from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.wings.coding_agents.commands.skill_request import SkillRequest
-from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
-from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
-from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
+from evenhand.wings.judge_checks.commands.canary_request import CanaryOptions, CanaryRequest
+from evenhand.wings.judge_checks.commands.probe_request import ProbeOptions, ProbeRequest
+from evenhand.wings.judge_checks.commands.tryout_request import TryoutOptions, TryoutRequest
 from evenhand.wings.judge_checks.plan import Probing
 
 ASKED = Asked(paths=("/evals/a.py",), selection=Selection(), over=Overrides())
@@ -31,22 +31,33 @@ Request = ProbeRequest | CanaryRequest | TryoutRequest | SkillRequest | GateRequ
 KINDS: Mapping[str, tuple[str, Request, Callable[[RunMeta, Path], Request]]] = {
     "probe": (
         "probe",
-        ProbeRequest(ASKED, RUN, Probing(), 0.1, offline=False),
+        ProbeRequest(ASKED, RUN, ProbeOptions(RUN.stem, Probing(), 0.1, offline=False)),
         ProbeRequest.again,
     ),
     "canaries": (
         "canaries",
-        CanaryRequest(ASKED, RUN, Path("/c.jsonl"), offline=True, most=3),
+        CanaryRequest(ASKED, RUN, CanaryOptions(RUN.stem, "/c.jsonl", offline=True, most=3)),
         CanaryRequest.again,
     ),
     "tryout": (
         "tryout",
-        TryoutRequest(ASKED, RUN, ("a.yml",), Path("/evals"), 7, ("tone",), offline=False),
+        TryoutRequest(
+            ASKED,
+            RUN,
+            TryoutOptions(
+                run=RUN.stem,
+                tried=("a.yml",),
+                base="/evals",
+                seed=7,
+                metrics=("tone",),
+                offline=False,
+            ),
+        ),
         TryoutRequest.again,
     ),
     "skill": (
         "skill",
-        SkillRequest("/skill", "m", "", "j", 2, offline=False),
+        SkillRequest(skill="/skill", model="m", agent="", judge="j", repeats=2, offline=False),
         lambda meta, _: SkillRequest.again(meta),
     ),
     "gate": (

@@ -132,8 +132,8 @@ def _changed(
     yield row(["---", "---", "---:", "---:"])
     for change in one.changed[:most]:
         mark = "✗" if change.verdict == "worse" else "✓"
-        shown = _linked(change, gate, links)
-        yield row([mark, shown, _level(one, change.baseline), _level(one, change.now)])
+        text = _linked(change, gate, links)
+        yield row([mark, text, _level(one, change.baseline), _level(one, change.now)])
     yield from _more(one.worse + one.better - min(most, len(one.changed)), "\n")
     yield from ("", "</details>")
 

@@ -42,10 +42,10 @@ class Comment(Record, frozen=True):
 
     def at(self, key: str) -> Moment | None:
         """By which run it was written; None where it is no comment with this key."""
-        found = _MARK.match(self.body)
-        if found is None or found[1] != digest(key)[:16]:
+        mark = _MARK.match(self.body)
+        if mark is None or mark[1] != digest(key)[:16]:
             return None
-        return int(found[2]), int(found[3])
+        return int(mark[2]), int(mark[3])
 
 
 class Thread(Protocol):
@@ -112,19 +112,20 @@ async def keep_one(
     done: Literal["created", "updated", "left"] = "left"
     failures = 0
     for _ in range(LOOKS):
-        found = [one for one in await thread.ours() if one.at(key) is not None]
-        found.sort(key=lambda one: one.id)
-        if at == (0, 0) and found:  # nobody knows which is newer: this one is said now
-            at = max(one.at(key) or at for one in found)
+        ours = [one for one in await thread.ours() if one.at(key) is not None]
+        # All jobs gather into the oldest, so that two which write at once agree on it.
+        ours.sort(key=lambda one: one.id)
+        if at == (0, 0) and ours:  # nobody knows which is newer: this one is said now
+            at = max(one.at(key) or at for one in ours)
         body = marked(key, at, text)
-        if len(found) == 1 and _stands(found[0], key, at, body, wrote=done != "left"):
-            return Kept(done, found[0].url)
+        if len(ours) == 1 and _stands(ours[0], key, at, body, wrote=done != "left"):
+            return Kept(done, ours[0].url)
         try:
-            if not found:
+            if not ours:
                 await thread.create(body)
                 done = "created"
             else:
-                wrote = await _gathered(thread, found, key, at, body)
+                wrote = await _gathered(thread, ours, key, at, body)
                 done = "updated" if wrote and done == "left" else done
         except Waited:
             continue
@@ -133,7 +134,7 @@ async def keep_one(
             if failures > FAILURES:
                 raise
         except ProviderError as error:
-            if not is_gone(error) or not found:
+            if not is_gone(error) or not ours:
                 raise
             continue  # another job was quicker
         await sleep(SETTLE_S)
@@ -150,18 +151,18 @@ def _stands(one: Comment, key: str, at: Moment, body: str, *, wrote: bool) -> bo
 
 
 async def _gathered(
-    thread: Thread, found: Sequence[Comment], key: str, at: Moment, body: str
+    thread: Thread, ours: Sequence[Comment], key: str, at: Moment, body: str
 ) -> bool:
     """Puts the newest text into the first of these comments, and deletes the others; whether it was this text."""
-    first, *others = found
-    newest = max(found, key=lambda one: one.at(key) or (0, 0))
+    first, *others = ours
+    newest = max(ours, key=lambda one: one.at(key) or (0, 0))
     there = newest.at(key) or (0, 0)
     mine = there <= at
-    moment, wanted = (at, body) if mine else (there, newest.body)
+    moment, newer = (at, body) if mine else (there, newest.body)
     now = await thread.read(first.id)  # the list may be older
-    write = (now.at(key) or (0, 0)) <= moment and now.body != wanted
+    write = (now.at(key) or (0, 0)) <= moment and now.body != newer
     if write:
-        await thread.update(first.id, wanted)
+        await thread.update(first.id, newer)
     for other in others:
         try:
             await thread.delete(other.id)

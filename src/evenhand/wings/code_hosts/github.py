@@ -25,7 +25,7 @@ _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _MERGED = re.compile(r"refs/pull/(\d{1,9})/(?:merge|head)")
 
 
-class GitHubPlace(Record, frozen=True):
+class GitHubPlace(Record, frozen=True, kw_only=True):
     """Where a job of GitHub Actions, or somebody with the same variables, comments.
 
     Attributes:
@@ -128,8 +128,8 @@ async def pull_request(place: GitHubPlace, api: Api) -> int | None:
     if place.number is not None or not place.head:
         return place.number
     path = f"/repos/{place.repository}/pulls?state=open&per_page=100&head={quote(place.head)}"
-    found, _ = await api.ask("GET", path)
-    for pull in found if is_array(found) else []:
+    answer, _ = await api.ask("GET", path)
+    for pull in answer if is_array(answer) else []:
         if _text(_object(_mapping(pull), "head"), "sha") == place.commit:
             return _number(_mapping(pull).get("number"))
     return None
@@ -156,7 +156,7 @@ class GitHubThread(MutableRecord):
         """
         if self._login is None:
             self._login = await self._who()
-        found: list[Comment] = []
+        comments: list[Comment] = []
         path = f"/repos/{self.repository}/issues/{self.number}/comments?per_page=100"
         for page in range(1, PAGES + 1):
             rows, headers = await self.api.ask("GET", f"{path}&page={page}")
@@ -164,10 +164,10 @@ class GitHubThread(MutableRecord):
                 user = _object(row, "user")
                 app = self._login == "" and user.get("type") == "Bot"
                 if app or (self._login and user.get("login") == self._login):
-                    found.append(_comment(row))
+                    comments.append(_comment(row))
             if 'rel="next"' not in headers.get("link", ""):
                 break
-        return found
+        return comments
 
     async def _who(self) -> str:
         """The token's owner; empty for an app's token, which may not ask."""

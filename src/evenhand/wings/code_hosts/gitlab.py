@@ -17,7 +17,7 @@ from evenhand.wings.code_hosts.comments import Comment, Moment
 PAGES = 100
 
 
-class GitLabPlace(Record, frozen=True):
+class GitLabPlace(Record, frozen=True, kw_only=True):
     """Where a job of GitLab CI comments.
 
     Attributes:
@@ -102,20 +102,20 @@ class GitLabThread(MutableRecord):
         if self._user is None:
             user, _ = await self.api.ask("GET", "/user")
             self._user = _mapping(user).get("id")
-        found: list[Comment] = []
+        comments: list[Comment] = []
         for page in range(1, PAGES + 1):
             rows, headers = await self.api.ask(
                 "GET", f"{self._notes()}?per_page=100&sort=asc&order_by=created_at&page={page}"
             )
             notes = map(_mapping, rows if is_array(rows) else [])
-            found += [
+            comments += [
                 self._comment(note)
                 for note in notes
                 if _mapping(note.get("author")).get("id") == self._user and not note.get("system")
             ]
             if not headers.get("x-next-page"):
                 break
-        return found
+        return comments
 
     async def read(self, number: int) -> Comment:
         """One note on the merge request."""

@@ -57,8 +57,8 @@ def untrusted(value: object, most: int = _TEXT) -> dict[str, Any]:
     if len(text) <= most:
         return {"untrusted": text}
     head = most * 2 // 3
-    kept = f"{text[:head]} […] {text[-(most - head) :]}"
-    return {"untrusted": kept, "characters": len(text)}
+    ends = f"{text[:head]} […] {text[-(most - head) :]}"
+    return {"untrusted": ends, "characters": len(text)}
 
 
 def short(value: object) -> dict[str, Any]:

@@ -143,12 +143,12 @@ def compare(root: Path, first: str, second: str, cursor: int = 0) -> Answer:
     if same:
         raise Refused("both are the same run", hint="Run again, then compare with the run before.")
     compared = compare_runs(Run.open(paths[0]), Run.open(paths[1])).document()
-    kept = "verdict because n first second difference low high p".split()
+    keys = "verdict because n first second difference low high p".split()
     results = [
         {
             "metric": untrusted(row["metric"], 120),
             "variants": [untrusted(name, 120) for name in row["columns"]],
-            **{key: row.get(key) for key in kept},
+            **{key: row.get(key) for key in keys},
         }
         for row in compared["results"]
     ]
@@ -251,10 +251,10 @@ def _made_from(root: Path, run: RunFile) -> dict[str, Any]:
         key: [untrusted(one, 200) for one in _files(config.get(key))]
         for key in ("prompts", "tests")
     }
-    shown = None
+    path = None
     if source is not None:
-        shown = source.relative_to(root).as_posix() if source.is_relative_to(root) else source.name
-    return {"path": shown, **{key: names for key, names in files.items() if names}}
+        path = source.relative_to(root).as_posix() if source.is_relative_to(root) else source.name
+    return {"path": path, **{key: names for key, names in files.items() if names}}
 
 
 def _files(value: object) -> Iterator[str]:

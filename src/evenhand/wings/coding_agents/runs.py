@@ -31,7 +31,7 @@ PATIENCE_S = 20.0
 _SHOWN = 2_000
 
 
-class Started(MutableRecord):
+class Started(MutableRecord, kw_only=True):
     """A run that was started here.
 
     Attributes:
@@ -112,7 +112,9 @@ class Runs(MutableRecord):
             stderr=err,
         )
         job = f"job-{len(self._started) + 1}"
-        self._started[job] = Started(job, process, _newest(self.root), bound, out, err)
+        self._started[job] = Started(
+            job=job, process=process, before=_newest(self.root), bound_usd=bound, out=out, err=err
+        )
         return await self.status(job)
 
     async def status(self, job: str) -> Answer:
@@ -139,10 +141,14 @@ class Runs(MutableRecord):
     async def check(self, path: str) -> Answer:
         """Reads a folder, lists its problems, and counts and prices its calls. Sends nothing."""
         target = inside(self.root, path)
+        command = [sys.executable, "-m", "evenhand", "check", "--json", "--", target]
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "evenhand", "check", "--json", "--", target,
-            cwd=self.root, stdin=DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+            *command,
+            cwd=self.root,
+            stdin=DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
         out, err = await process.communicate()
         content: dict[str, Any] = {"ok": process.returncode == 0, "left_usd": self.left_usd}
         if process.returncode != 0:

@@ -55,18 +55,18 @@ def server(root: Path, budget_usd: float) -> MCPServer:
         )
     except ImportError:
         raise UsageError("`evenhand mcp` needs the package mcp", hint=EXTRA) from None
-    made = KnownArgumentsServer(
+    server = KnownArgumentsServer(
         "evenhand", instructions=INSTRUCTIONS.strip(), version=__version__, log_level="ERROR"
     )
     runs = Runs(root.resolve(), budget_usd)
     folder = runs.root
 
-    @made.tool()
+    @server.tool()
     async def check(path: str = ".") -> str:
         """Validate a folder or file with evals, and price its calls. Sends nothing to a model."""
         return await _told(lambda: runs.check(path))
 
-    @made.tool()
+    @server.tool()
     async def run(
         path: str = ".",
         first: int | None = None,
@@ -82,27 +82,27 @@ def server(root: Path, budget_usd: float) -> MCPServer:
             lambda: runs.start(path, first=first, max_cost_usd=max_cost_usd, offline=offline)
         )
 
-    @made.tool()
+    @server.tool()
     async def status(job: str) -> str:
         """How far a run that was started here is, or what it came to. Waits up to 20 seconds for its end."""
         return await _told(lambda: runs.status(job))
 
-    @made.tool()
+    @server.tool()
     async def summary(run: str = "latest") -> str:
         """What a run came to: verdict, rates with 95 % intervals, cost, and the files that it was made from."""
         return _read(lambda: reading.summary(folder, run), _CHECK)
 
-    @made.tool()
+    @server.tool()
     async def failures(run: str = "latest", where: str = "", cursor: int = 0) -> str:
         """The trials that failed, each in a few lines. `where` is a filter, such as 'status:error' or 'score<0.5'."""
         return _read(lambda: reading.failures(folder, run, where, _place(cursor)), _latest(folder))
 
-    @made.tool()
+    @server.tool()
     async def cell(cell: str | int, run: str = "latest") -> str:
         """One trial in full: prompt, variables, output, each expectation with its reason."""
         return _read(lambda: reading.cell(folder, run, str(cell)), _listed(folder, run))
 
-    @made.tool()
+    @server.tool()
     async def compare(first: str, second: str = "latest", cursor: int = 0) -> str:
         """Whether the second run is better than the first, case by case, with intervals.
 
@@ -112,12 +112,12 @@ def server(root: Path, budget_usd: float) -> MCPServer:
             lambda: reading.compare(folder, first, second, _place(cursor)), _latest(folder)
         )
 
-    @made.tool()
+    @server.tool()
     async def label_next(run: str = "latest") -> str:
         """The next output that a person should label, without the judge's verdict."""
         return _read(lambda: reading.label_next(folder, run), _latest(folder))
 
-    return made
+    return server
 
 
 def _listed(folder: Path, run: str) -> Next:

@@ -51,6 +51,7 @@ class Counter:
     def ask(self, hand: Hand, number: int, what: str, arguments: Sequence[Any]) -> None:
         """Does what a worker waits for, and answers."""
         task = asyncio.ensure_future(self._answer(hand, number, what, arguments))
+        # What is written is waited for when a worker is lost; what it only waited for is cancelled.
         tasks = hand.writing if what in WRITES else hand.waiting
         tasks.add(task)
         task.add_done_callback(tasks.discard)
@@ -67,6 +68,7 @@ class Counter:
         hand.say(("answer", number, value, problem))
 
     async def _begin(self, hand: Hand, start: CallStart) -> int:
+        # A worker that was given up may not know it yet: its trial was begun again elsewhere.
         if start.trial not in hand.trials:
             raise StoreError(f"trial {start.trial} is another worker's")
         self._backing.counts.calls += 1
@@ -83,6 +85,7 @@ class Counter:
     async def _acquire(self, hand: Hand, name: str, priority: int, tokens: int) -> int:
         account = self._backing.limits.account(name)
         permit = await account.acquire(priority, tokens)
+        # One that was lent a permit and says nothing may be dead: the next permit goes to one that lives.
         while hand.silent:
             account.withdraw(permit)
             await hand.speaks()
@@ -104,9 +107,9 @@ class Counter:
         name = (key, draw)
         cache, journal = self._backing.cache, self._backing.journal
         while True:
-            found = cache.get(key, draw) if cache is not None else None
-            if found is not None:
-                return found
+            reply = cache.get(key, draw) if cache is not None else None
+            if reply is not None:
+                return reply
             end = journal.answered(key, draw) if journal.resumed else None
             if end is not None:
                 return CachedReply(end.body, end.latency_s)
@@ -115,6 +118,7 @@ class Counter:
                 self._claims[name] = asyncio.get_running_loop().create_future()
                 hand.claims.add(name)
                 return None
+            # Somebody asks the same: the answer is awaited. If one who waits is cancelled, the others wait on.
             await asyncio.shield(claim)
 
     def tell(self, hand: Hand, what: str, arguments: Sequence[Any]) -> None:
@@ -159,6 +163,7 @@ class Counter:
         account.release(permit, error, rates, tokens)
         if error is not None:
             seconds = account.pace.closing.until - time.monotonic()
+            # All workers hear it at once, or each would find out by a refusal of its own.
             if seconds > 0:
                 self._announce(("gate", name, seconds))
 
@@ -208,6 +213,7 @@ class Counter:
             task.cancel()
         if hand.waiting or hand.writing:
             await asyncio.wait({*hand.waiting, *hand.writing})
+        # Nobody knows how their calls ended, so that says nothing of the account's pace.
         for name, permit in hand.permits.values():
             self._backing.limits.account(name).forget(permit)
         for reservation in hand.reservations.values():

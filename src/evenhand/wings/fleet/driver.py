@@ -52,7 +52,7 @@ IN_A_ROW = 10
 """So many deaths without a result between them end the run; before anything is sent, DEATHS do."""
 
 
-class Fleet(Record, frozen=True):
+class Fleet(Record, frozen=True, kw_only=True):
     """So many workers of a cluster. Implements `evenhand.engine.backing.Elsewhere`.
 
     Attributes:
@@ -91,7 +91,7 @@ class Fleet(Record, frozen=True):
             seats=self.seats or terms.concurrency,
             names=self.names,
         )
-        driver = Driver(self, plan, order)
+        driver = Driver(fleet=self, plan=plan, order=order)
         try:
             await driver.start()
             yield driver
@@ -100,7 +100,7 @@ class Fleet(Record, frozen=True):
             await self.cluster.close()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Driver:
     """Drives the workers of one run. Implements `evenhand.engine.backing.Crew`."""
 
@@ -181,11 +181,11 @@ class Driver:
         planned, backing = trial.planned, self._backing
         assert backing is not None  # noqa: S101 (trials come after `use`)
         again = backing.journal.resumed or planned.index in self._died
-        kept = {index: trial.kept(index) for index in planned.after}
+        values = {index: trial.kept(index) for index in planned.after}
         return TrialOrder(
             planned.index,
             tuple(backing.journal.replies(planned.index)) if again else (),
-            {index: value for index, value in kept.items() if value is not None},
+            {index: value for index, value in values.items() if value is not None},
             trial.limit_s,
             trial.out_of_time,
         )
@@ -215,7 +215,7 @@ class Driver:
     async def _one(self) -> None:
         link = await self.fleet.cluster.start(self.order)
         self._epoch += 1
-        hand = Hand(self._epoch, link)
+        hand = Hand(epoch=self._epoch, link=link)
         self._hands.append(hand)
         self._listening[hand] = asyncio.ensure_future(self._listen(hand))
 
@@ -249,6 +249,7 @@ class Driver:
             self._greeted(hand, rest[0])
         elif kind == "result":
             future = hand.trials.get(rest[0])
+            # A worker that was given up may still answer: its trial is another one's by now.
             if future is not None and not future.done():
                 future.set_result(replace(read_result(rest[1]), steps=read_steps(rest[2])))
         elif kind == "unsettled":
@@ -270,6 +271,7 @@ class Driver:
 
     def _unfit(self, hand: Hand, hello: Hello) -> UsageError | None:
         nothing = "Nothing was sent." if self._backing is None else "The run stops."
+        # Before the plan is compared: another version may well have another plan of the same files.
         if hello.version != __version__:
             return UsageError(
                 f"the worker on {hand.name} has Evenhand {hello.version}, and this is {__version__}",
@@ -305,12 +307,14 @@ class Driver:
     async def _lost(self, hand: Hand, why: str, *, taken_away: bool) -> None:
         """A worker is gone, or is given up."""
         was_alive, hand.alive = hand.alive, False
+        # Dead before its permits and reservations go back: it must send nothing that nobody counts.
         hand.link.kill()
         if self._counter is not None:
             await self._counter.take_back(hand)
         if hand in self._hands:
             self._hands.remove(hand)
         self._listening.pop(hand, None)
+        # Those who take them over get the replies that are in the journal.
         self._died.update(hand.trials)
         for future in hand.trials.values():
             if not future.done():
@@ -353,6 +357,7 @@ class Driver:
                 self._problem = self._problem or error
             else:
                 self._backing.note(f"no worker takes its place: {error}")
+            # This start is still among them: with more, another worker may yet come.
             if not others and len(self._starting) <= 1:
                 self._problem = self._problem or StoreError(
                     f"no worker is left: {error}",
@@ -373,6 +378,7 @@ class Driver:
             hand.over = True
             hand.say(("over",))
             hand.flush()
+        # A copy: a worker that ends takes itself out.
         listening = list(self._listening.values())
         for hand, task in self._listening.items():
             if hand.dropped or hand.hello is None:  # nobody waits for what it is at work on

@@ -73,9 +73,11 @@ class DriverLine:
             return await future
         except asyncio.CancelledError:
             if future.done() and not future.cancelled() and future.exception() is None:
+                # It was answered in this very moment: what that gave goes back at once.
                 if undo is not None:
                     undo(future.result())
             elif undo is not None:
+                # The answer is still to come, and goes back when it is there.
                 self._undo[number] = undo
             raise
         finally:
@@ -93,6 +95,7 @@ class DriverLine:
         """Puts a message into the next batch."""
         self._batch.append(message)
         if len(self._batch) == 1:
+            # What is said in one turn of the loop goes as one batch.
             self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
@@ -380,9 +383,9 @@ class FarDesk(CallDesk):
             return await super()._pay(start, provider, request)
         key, draw = start.key, start.draw
         landed: Undo = lambda _: self.line.tell("landed", key, draw)  # noqa: E731
-        found = await self.line.ask("find", key, draw, undo=landed)
-        if found is not None:
-            return self._taken(start, provider, found.body, found.latency_s), found.body
+        reply = await self.line.ask("find", key, draw, undo=landed)
+        if reply is not None:
+            return self._taken(start, provider, reply.body, reply.latency_s), reply.body
         try:
             return await super()._pay(start, provider, request, cache)
         finally:

@@ -18,7 +18,7 @@ class WorkerLost(Exception):
     """The worker of a trial is gone."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Hand:
     """One worker from its start to its end. A worker that takes its place is another one, of a later epoch.
 

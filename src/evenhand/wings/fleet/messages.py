@@ -29,7 +29,7 @@ BuildPlan = Callable[[Mapping[str, Any]], AbstractContextManager[Plan]]
 """Builds the plan of what a run's record says was asked for; inside, it can be run."""
 
 
-class WorkOrder(Record, frozen=True):
+class WorkOrder(Record, frozen=True, kw_only=True):
     """What a worker is told when it starts.
 
     Attributes:
@@ -53,7 +53,7 @@ class WorkOrder(Record, frozen=True):
     names: tuple[str, ...] = ()
 
 
-class Hello(Record, frozen=True):
+class Hello(Record, frozen=True, kw_only=True):
     """What a worker says once it has the plan.
 
     Attributes:

@@ -80,12 +80,12 @@ def reason(error: Exception) -> str:
 
 
 def gathered(
-    said: queue.SimpleQueue[list[Message] | None], timeout_s: float | None = None
+    batches: queue.SimpleQueue[list[Message] | None], timeout_s: float | None = None
 ) -> list[Message] | None:
     """All that is there, as one batch; waits until there is something.
 
     Args:
-        said: Batches in their order; None ends them.
+        batches: Batches in their order; None ends them.
         timeout_s: How long it waits at most; None for as long as it takes.
 
     Returns:
@@ -93,13 +93,13 @@ def gathered(
     """
     messages: list[Message] = []
     with contextlib.suppress(queue.Empty):
-        more = said.get(timeout=timeout_s)
+        more = batches.get(timeout=timeout_s)
         if more is None:
             return None
         while more is not None:
             messages += more
-            more = said.get_nowait()
-        said.put(None)  # the end is for the next one who asks
+            more = batches.get_nowait()
+        batches.put(None)  # the end is for the next one who asks
     return messages
 
 
@@ -216,10 +216,10 @@ class RayCluster:
 
     def _placed(self, actor: Any) -> str:
         """Where an actor is, once a node has room for it. Waits in steps, to leave Ray before that is shut down."""
-        asked = actor.where.remote()
+        place = actor.where.remote()
         for _ in range(round(PLACED_S / STEP_S)):
-            if self._ray.wait([asked], timeout=STEP_S)[0]:
-                return self._ray.get(asked)
+            if self._ray.wait([place], timeout=STEP_S)[0]:
+                return self._ray.get(place)
             if self._closing.is_set():
                 raise TimeoutError("the run is over")
         raise TimeoutError(f"no node had room for it within {PLACED_S:g} s")

@@ -68,9 +68,10 @@ class Walk:
         Raises:
             UsageError: The plan has none: its files have changed since it was counted.
         """
-        found = self._near.get(index)
-        if found is not None:
-            return found
+        near = self._near.get(index)
+        if near is not None:
+            return near
+        # A plan can only be walked forward: for a trial further back it begins anew.
         if index < self._next:
             self._trials, self._next = self._plan.trials(), 0
         for planned in self._trials:
@@ -121,6 +122,7 @@ class Incoming:
     def _wake(self, count: int) -> None:
         while count and self._callers:
             caller = self._callers.popleft()
+            # One that was cancelled takes no trial, and another one is woken in its place.
             if not caller.done():
                 caller.set_result(None)
                 count -= 1
@@ -182,6 +184,7 @@ class Worker:
         beats.start()
         why = ""
         try:
+            # Before anything can fail: messages of errors must show no key.
             known.learn_environment(os.environ)
             with own_process():
                 why = run_to_end(self._work())
@@ -203,7 +206,13 @@ class Worker:
         try:
             plan = opened.enter_context(order.build(order.record))
             missing = _missing(order.names)
-            hello = Hello(plan.fingerprint, plan.size, __version__, missing, hosts=hosts_of(plan))
+            hello = Hello(
+                fingerprint=plan.fingerprint,
+                size=plan.size,
+                version=__version__,
+                missing=missing,
+                hosts=hosts_of(plan),
+            )
         except EvenhandError as error:
             hello = Hello(version=__version__, missing=_missing(order.names), problem=str(error))
             self._send([("hello", hello)])
@@ -264,6 +273,7 @@ class Worker:
                 else:
                     incoming.end()
 
+        # What came before the loop ran is taken in its order, and nothing gets in between.
         with self._lock:
             self._take, self._loop = take, asyncio.get_running_loop()
             early, self._early = self._early, []

@@ -42,7 +42,7 @@ class Check(Record, frozen=True):
     imports: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
 
 
-class RecordedEval(Record, frozen=True):
+class RecordedEval(Record, frozen=True, kw_only=True):
     """An eval of another tool.
 
     Attributes:
@@ -113,13 +113,13 @@ def eval_file(one: RecordedEval, name: str) -> str:
 
 def support(evals: Sequence[RecordedEval]) -> dict[str, str]:
     """The modules beside the eval sets that they import."""
-    made: dict[str, str] = {}
+    modules: dict[str, str] = {}
     if any(one.asks for one in evals):
         text = (Path(__file__).parent / f"{ASKING}.py.txt").read_text("utf-8")
-        made[f"{ASKING}.py"] = text
+        modules[f"{ASKING}.py"] = text
     if not all(one.asks for one in evals):
-        made[f"{APPLICATION}.py"] = _CALLED
-    return made
+        modules[f"{APPLICATION}.py"] = _CALLED
+    return modules
 
 
 def script(evals: Sequence[RecordedEval]) -> list[Mapping[str, object]]:

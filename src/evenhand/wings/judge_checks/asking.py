@@ -37,7 +37,7 @@ from evenhand.wings.judge_checks.probe import SWAPPED
 from evenhand.wings.judge_checks.shown import Shown
 
 
-class ProbeBody(Record, frozen=True):
+class ProbeBody(Record, frozen=True, kw_only=True):
     """Asks the judge of one item about one attack.
 
     Attributes:
@@ -67,8 +67,8 @@ class ProbeBody(Record, frozen=True):
         live = cast("LiveTrial", trial)
         if self.tells or self.rests_on is not None:
             live.mark({SWAPPED: True})
-        asked = AskedAgain(self.run, self.planned, self.metric, self.item.names, self._attacked)
-        expectations = await asked.expectations(live)
+        question = AskedAgain(self.run, self.planned, self.metric, self.item.names, self._attacked)
+        expectations = await question.expectations(live)
         if self.tells:
             live.keep(state_of([await live.now(expectation) for expectation in expectations]))
         else:
@@ -112,16 +112,17 @@ class AskedAgain(Record, frozen=True):
             before = run_file.trial(self.planned.index)
         if before is None:
             raise UsageError(f"{self.run} has no trial {self.planned.index} any more")
+        # The run's code is run again, and must find the same answers without paying for them.
         live.asker = StoredAnswers(live.asker, self.run, before)
-        seen = ProbedTrial(live, self, before)
+        probed = ProbedTrial(live, self, before)
         body = copy.copy(self.planned.body)  # some keep things while they are run
-        await body(cast("Trial", seen))
-        if not seen.expectations:
+        await body(cast("Trial", probed))
+        if not probed.expectations:
             raise ScoreError(
                 f"the trial expects nothing under {self.metric!r} when it is run again",
                 hint="Its expectations may depend on what its code does. `evenhand show` has what it expected before.",
             )
-        return seen.expectations
+        return probed.expectations
 
 
 class StoredAnswers:
@@ -172,8 +173,8 @@ class ProbedTrial:
         expectations: Those of the judge, changed.
     """
 
-    def __init__(self, trial: LiveTrial, asked: AskedAgain, before: TrialResult) -> None:
-        self._trial, self._asked, self._before = trial, asked, before
+    def __init__(self, trial: LiveTrial, question: AskedAgain, before: TrialResult) -> None:
+        self._trial, self._asked, self._before = trial, question, before
         self.expectations: list[Expectation] = []
 
     def __getattr__(self, name: str) -> Any:

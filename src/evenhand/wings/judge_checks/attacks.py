@@ -61,6 +61,7 @@ def _length(answer: str, _criteria: str, turn: int) -> str:
     start = turn % len(sentences)
     ordered = (*sentences[start:], *sentences[:start])
     turned = " ".join(ordered if turn < len(sentences) else ordered[::-1])
+    # Long beside the answer, however long that is.
     times = max(1, len(answer) * 4 // len(turned))
     return "\n\n".join([answer, *[turned] * times])
 

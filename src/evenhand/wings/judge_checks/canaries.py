@@ -101,9 +101,9 @@ class UsableLabels(NamedTuple):
     split: int
     empty: int
 
-    def words(self, wanted: int) -> str:
+    def words(self, most: int) -> str:
         """Why there are fewer canaries than wanted; empty where there are as many."""
-        if self.usable >= wanted:
+        if self.usable >= most:
             return ""
         reasons = [
             f"{number:,} {why}"
@@ -117,13 +117,13 @@ class UsableLabels(NamedTuple):
         left_out = f"; left out: {', '.join(reasons)}" if reasons else ""
         labelled = self.usable + self.alike + self.split + self.empty
         return (
-            f"{safe(self.metric)}: {self.usable:,} canaries instead of {wanted:,}, of"
+            f"{safe(self.metric)}: {self.usable:,} canaries instead of {most:,}, of"
             f" {count(labelled, 'labelled output')}{left_out}"
         )
 
 
 def kept_canaries(
-    run: RunFile, wanted: int, metrics: tuple[str, ...] = ()
+    run: RunFile, number: int, metrics: tuple[str, ...] = ()
 ) -> tuple[Canaries, list[UsableLabels]]:
     """Chooses canaries among the labelled outputs of a run, and says of each metric what there was to choose from.
 
@@ -131,7 +131,7 @@ def kept_canaries(
     which people are split are left out, and of equal outputs all but one.
 
     Args:
-        wanted: How many for each metric, at most.
+        number: How many for each metric, at most.
         metrics: Only these; all where there are none.
 
     Raises:
@@ -139,22 +139,22 @@ def kept_canaries(
     """
     labels = standing_labels(run.metric_labels())
     canaries: list[Canary] = []
-    seen: set[tuple[str, str]] = set()
-    found: dict[str, Counter[str]] = {}
+    texts: set[tuple[str, str]] = set()
+    tallies: dict[str, Counter[str]] = {}
     order = sorted(labels.items(), key=lambda item: digest(str(item[0])))
     for (index, metric), people in order:
         if metrics and metric not in metrics:
             continue
-        tally = found.setdefault(metric, Counter())
+        tally = tallies.setdefault(metric, Counter())
         verdict, trial = _unanimous(people), run.trial(index)
         if trial is None or trial.output is None:
             tally["empty"] += 1
         elif verdict is None:
             tally["split"] += 1
-        elif (metric, text := value_text(trial.output)) in seen:
+        elif (metric, text := value_text(trial.output)) in texts:
             tally["alike"] += 1
         else:
-            seen.add((metric, text))
+            texts.add((metric, text))
             tally["usable"] += 1
             canaries.append(Canary(metric, trial.case, text, verdict))
     if not canaries:
@@ -163,9 +163,11 @@ def kept_canaries(
             hint="Label some outputs first: evenhand label --draw 60.",
         )
     canaries.sort(key=lambda one: (one.metric, one.verdict, one.case, one.output))
-    kept = Canaries(SCHEMA, run.meta.id, time.time(), tuple(canaries)).at_most(wanted)
+    chosen = Canaries(SCHEMA, run.meta.id, time.time(), tuple(canaries)).at_most(number)
     kinds = UsableLabels._fields[1:]
-    return kept, [UsableLabels(m, *(tally[kind] for kind in kinds)) for m, tally in found.items()]
+    return chosen, [
+        UsableLabels(m, *(tally[kind] for kind in kinds)) for m, tally in tallies.items()
+    ]
 
 
 def write_canaries(canaries: Canaries, path: Path) -> None:

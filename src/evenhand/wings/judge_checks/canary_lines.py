@@ -24,7 +24,7 @@ def canary_lines(report: CanaryReport) -> Iterator[str]:
         if answers.rate is not None:
             right = f"{sum(answers.right.values())} of {count(len(answers.right), 'canary', 'canaries')}"
             yield f"  right on {right}, {rate(answers.rate)}"
-            missed, excused = (asked - ok for ok, asked in (answers.passes, answers.fails))
+            missed, excused = (total - ok for ok, total in (answers.passes, answers.fails))
             yield f"  fails {missed} that people pass, passes {excused} that people fail"
         if answers.errors:
             yield f"  {count(answers.errors, 'error')}"
@@ -40,9 +40,9 @@ def _chart(report: CanaryReport, key: Key) -> Iterator[str]:
         return
     yield f"  {'date':<11} {'run':<10}  {'right':<{BAR + 8}} pass rate of the run"
     for check, answers in rows:
-        asked, right = len(answers.right), sum(answers.right.values())
-        filled = round(BAR * right / asked) if asked else 0
+        total, right = len(answers.right), sum(answers.right.values())
+        filled = round(BAR * right / total) if total else 0
         bar = "━" * filled + "╌" * (BAR - filled)
         date = time.strftime("%Y-%m-%d", time.gmtime(check.at))
         raw = "–" if answers.raw is None else percent(answers.raw)
-        yield f"  {date:<11} {short_id(check.run):<10}  {bar} {f'{right}/{asked}':<7} {raw}"
+        yield f"  {date:<11} {short_id(check.run):<10}  {bar} {f'{right}/{total}':<7} {raw}"

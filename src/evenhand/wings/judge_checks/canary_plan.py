@@ -26,7 +26,7 @@ from evenhand.wings.judge_checks.asking import ProbeBody, judge_holds
 from evenhand.wings.judge_checks.attacks import CONTROLS
 from evenhand.wings.judge_checks.canaries import Canaries, Canary
 from evenhand.wings.judge_checks.items import ProbeItem
-from evenhand.wings.judge_checks.plan import options_of, refuse_changed
+from evenhand.wings.judge_checks.plan import options_of, refuse_changed, trials_at
 
 VERDICTS = ("pass", "fail")
 
@@ -58,7 +58,14 @@ class _JudgeSheet(Record, frozen=True):
     def _slots(
         self, canary: Canary, item: ProbeItem, planned: PlannedTrial, _case: Case, _first: int
     ) -> list[Slot]:
-        body = ProbeBody(self.run, planned, item, CONTROLS[0], self.judge.metric, 0)
+        body = ProbeBody(
+            run=self.run,
+            planned=planned,
+            item=item,
+            attack=CONTROLS[0],
+            metric=self.judge.metric,
+            turn=0,
+        )
         return [Slot(self.variants[canary.verdict], body)]
 
 
@@ -80,10 +87,7 @@ def canary_plan(plan: Plan, run: RunFile, every: Canaries, most: int | None = No
     meta, canaries = run.meta, every if most is None else every.at_most(most)
     judged = judgements(run, verdicts_only=True)
     items = _items(run, canaries)
-    wanted = {item.index for item in items.values()}
-    planned_trials = {
-        planned.index: planned for planned in plan.trials() if planned.index in wanted
-    }
+    planned_trials = trials_at(plan, {item.index for item in items.values()})
     # Of cases that were chosen by their outcome, as many pass as chance brings: they are compared with no others.
     chosen = meta.id if chosen_by(meta) else ""
     names = {trial.case: chosen + case_digest(trial) for trial in run.trials()}

@@ -31,8 +31,7 @@ def _words(value: object) -> str:
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, (list, tuple)):
-        items = value
-        return "; ".join(item for item in items if isinstance(item, str))
+        return "; ".join(item for item in value if isinstance(item, str))
     if dataclasses.is_dataclass(value) or is_mapping(value):
         return str(getattr(value, "text", "")).strip()
     return ""

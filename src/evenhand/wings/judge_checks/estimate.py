@@ -60,22 +60,23 @@ def probe_estimate(run: RunFile, plan: Plan, *, cached: bool = True) -> ProbeEst
     metrics = judgements(run, verdicts_only=True).metrics
     verdicts = {key: per_verdict(run, judge) for key, judge in metrics.items()}
     answers, least, most, costs = 0, 0.0, 0.0, list[float | None]()
-    seen: set[tuple[str, ...]] = set()
+    texts: set[tuple[str, ...]] = set()
     different = 0.0
     questions = _Questions(run)
     for planned in plan.trials():
         body = cast("ProbeBody", planned.body)
         axes = planned.variant.axes
-        asked, paid = verdicts[str(axes["metric"]), str(axes["judge"])]
+        calls, paid = verdicts[str(axes["metric"]), str(axes["judge"])]
         answers += 1
-        most += asked
-        least += asked * (body.rests_on is None)
+        most += calls
+        least += calls * (body.rests_on is None)
         question = (str(axes["judge"]), *questions.of(body))
-        if not cached or question not in seen:
-            seen.add(question)
-            different += asked
+        if not cached or question not in texts:
+            texts.add(question)
+            different += calls
             costs.append(paid)
     known = [cost for cost in costs if cost is not None]
+    # One unknown price makes the sum unknown, not smaller.
     total = sum(known) if len(known) == len(costs) else None
     return ProbeEstimate(answers, round(least), round(most), round(different), total)
 
@@ -123,13 +124,14 @@ def tryout_estimate(
     The cost is in US dollars, by the tokens of today's judge; None where a price or those tokens are not known.
     """
     metric = judgements(run, verdicts_only=True).metrics[judge.metric, judge.model]
-    asked, paid = per_verdict(run, metric)
+    per_answer, paid = per_verdict(run, metric)
+    # Today's judge may be a panel, whose calls are divided among its members.
     members = max(1, max((len(item.votes) for item in judge.items), default=1))
-    one = asked / members
+    one = per_answer / members
     size = len(judge.items)
     if not models:
         cost = None if paid is None else size * paid * variant.repeats
-        return round(size * asked * variant.repeats), cost
+        return round(size * per_answer * variant.repeats), cost
     calls = round(size * one * len(models) * variant.repeats)
     tokens = _tokens(run, metric)
     if tokens is None:
@@ -147,6 +149,7 @@ def price_of_call(model: Provider, tokens: tuple[float, float]) -> float | None:
     Args:
         tokens: How many go in and come out.
     """
+    # What wraps a model has no price; the model inside has.
     while isinstance(model, Wrapped):
         model = model.provider
     if not model.paid:

@@ -108,6 +108,7 @@ class _Chooser:
             if fits is not None and not fits(trial):
                 continue
             text = _text(trial)
+            # Equal answers under one attack would be one question, asked several times.
             (others if text in answers else own).append(trial)
             answers.add(text)
             if len(own) == self._count:
@@ -148,6 +149,7 @@ def _of_others(
     items: list[ProbeItem] = []
     for place, trial in enumerate(chooser.trials(order)):
         own = _text(trial)
+        # Each takes from another place on, so that not all have the same wrong answer.
         turned = donors[place % len(donors) :] + donors[: place % len(donors)] if donors else []
         for donor in turned:
             if donor.case != trial.case and _text(donor) != own:

@@ -167,8 +167,7 @@ class _Reader:
                 "Write a name, and below it what is otherwise: mini: {model: openai:gpt-5-mini}.",
             )
             return []
-        named = value
-        read = [self.variant(name, settings, name) for name, settings in named.items()]
+        read = [self.variant(name, settings, name) for name, settings in value.items()]
         return [variant for variant in read if variant is not None]
 
     def variant(self, name: str, value: object, *path: str) -> JudgeVariant | None:
@@ -180,22 +179,21 @@ class _Reader:
         if not is_object(value) or not value:
             self._problem(at(*path), f"{name!r} changes nothing", _THERE_ARE)
             return None
-        settings = value
-        for key in settings:
+        for key in value:
             if key not in KEYS:
                 self._problem(
                     at(*path, key), f"{key!r} is no setting", did_you_mean(key, KEYS, _THERE_ARE)
                 )
-        if "model" in settings and "panel" in settings:
+        if "model" in value and "panel" in value:
             self._problem(
                 at(*path, "panel"), "there is a model and a panel", "A panel names its models."
             )
         variant = JudgeVariant(
             name,
-            self._models(settings, *path),
-            self._repeats(settings.get("repeats", 1), at(*path, "repeats")),
-            self._prompt(settings.get("prompt", ""), at(*path, "prompt")),
-            self._text(settings.get("criteria", ""), "criteria", at(*path, "criteria")),
+            self._models(value, *path),
+            self._repeats(value.get("repeats", 1), at(*path, "repeats")),
+            self._prompt(value.get("prompt", ""), at(*path, "prompt")),
+            self._text(value.get("criteria", ""), "criteria", at(*path, "criteria")),
         )
         return variant if len(self._findings.problems) == before else None
 

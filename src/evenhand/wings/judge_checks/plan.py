@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -106,12 +106,12 @@ class _JudgeSheet(Record, frozen=True):
         swapped = cells[0].item.answer is not None
         for place, cell in enumerate(cells):
             body = ProbeBody(
-                self.run,
-                planned,
-                cell.item,
-                cell.attack,
-                self.judge.metric,
-                cell.turn,
+                run=self.run,
+                planned=planned,
+                item=cell.item,
+                attack=cell.attack,
+                metric=self.judge.metric,
+                turn=cell.turn,
                 rests_on=first if swapped and place else None,
                 tells=swapped and not place,
             )
@@ -144,10 +144,7 @@ def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:
             f"run {meta.id}: what its judges judged is not an answer that could be attacked",
             hint="Trigger tests judge queries. A probe is of llm-rubric, Passes, Rating with a bound, and so on.",
         )
-    wanted = set[int]().union(*(items.places() for _, items in chosen))
-    planned_trials = {
-        planned.index: planned for planned in plan.trials() if planned.index in wanted
-    }
+    planned_trials = trials_at(plan, set[int]().union(*(items.places() for _, items in chosen)))
     sheets: list[_JudgeSheet] = []
     for judge, items in chosen:
         first = sum(len(sheet.variants) for sheet in sheets)
@@ -185,6 +182,25 @@ def refuse_changed(plan: Plan, run: RunFile) -> None:
         )
 
 
+def trials_at(plan: Plan, places: Container[int]) -> dict[int, PlannedTrial]:
+    """The trials of a plan at these places, before they happened."""
+    return {planned.index: planned for planned in plan.trials() if planned.index in places}
+
+
+def refuse_unknown(metrics: Sequence[str], names: Sequence[str]) -> None:
+    """Lets metrics pass on which some judge gave a verdict.
+
+    Raises:
+        UsageError: None did, on one of them.
+    """
+    for metric in metrics:
+        if metric not in names:
+            raise UsageError(
+                f"--metric: no judge gave a verdict on {metric!r}",
+                hint=did_you_mean(metric, names) or f"There are: {', '.join(names)}.",
+            )
+
+
 def options_of(options: RunOptions) -> RunOptions:
     """The run's options, without what it had to reach and what was to be done with its results."""
     return RunOptions(
@@ -207,12 +223,7 @@ def _judges(run: RunFile, metrics: Sequence[str]) -> list[JudgedMetric]:
             f"run {run.meta.id}: no judge gave a verdict in it",
             hint="A probe is of judged metrics: llm-rubric, Passes, Rating with a bound, and so on.",
         )
-    for metric in metrics:
-        if metric not in names:
-            raise UsageError(
-                f"--metric: no judge gave a verdict on {metric!r}",
-                hint=did_you_mean(metric, names) or f"There are: {', '.join(names)}.",
-            )
+    refuse_unknown(metrics, names)
     return [one for one in judged.metrics.values() if not metrics or one.metric in metrics]
 
 

@@ -90,11 +90,11 @@ class ProbedKind(MutableRecord):
     def add(self, trial: TrialResult) -> None:
         """Counts a trial, unless its judge was asked the same before."""
         keys = tuple(sorted({key for o in trial.outcomes for key, _ in o.rests_on}))
-        asked: object = keys or (trial.case, str(trial.output))
+        question: object = keys or (trial.case, str(trial.output))
         if trial.outcome != "not_applicable":
-            if asked in self._asked:
+            if question in self._asked:
                 return
-            self._asked.add(asked)
+            self._asked.add(question)
         outcome = _reversed(trial.outcome) if not self.control else trial.outcome
         if outcome == "pass" and self.kind == NONE and trial.metadata.get(SWAPPED):
             self.left_out += 1  # under this metric, another case's answer is a good one

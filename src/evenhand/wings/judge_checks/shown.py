@@ -42,9 +42,10 @@ class Shown:
         return score
 
     def _seen(self) -> bool:
+        # A request may hold the text escaped, or in other white space: only its words are compared.
         lines = self.text.strip().splitlines()
-        wanted = _NOT_A_WORD.sub("", lines[0])[:_COMPARED] if lines else ""
-        return any(wanted in _NOT_A_WORD.sub("", request) for request in self._requests)
+        start = _NOT_A_WORD.sub("", lines[0])[:_COMPARED] if lines else ""
+        return any(start in _NOT_A_WORD.sub("", request) for request in self._requests)
 
     def __str__(self) -> str:
         return label_of(self.scorer)

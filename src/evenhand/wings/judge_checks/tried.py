@@ -71,28 +71,28 @@ class Tried(Record, frozen=True):
 
         Outputs of a case go together.
         """
-        asked = [item for item in items if item.index in self.verdicts]
-        seen = [item for item in asked if self.verdicts[item.index] is not None]
-        if not seen:
+        answered = [item for item in items if item.index in self.verdicts]
+        judged = [item for item in answered if self.verdicts[item.index] is not None]
+        if not judged:
             return None
-        right = sum(self.verdicts[item.index] is item.people for item in seen)
-        at_worst = share_of([(i.case, self.verdicts[i.index] is i.people) for i in asked])
-        at_best = share_of([(i.case, self.verdicts[i.index] in (i.people, None)) for i in asked])
-        return Estimate(right / len(seen), at_worst.low, at_best.high)
+        right = sum(self.verdicts[item.index] is item.people for item in judged)
+        at_worst = share_of([(i.case, self.verdicts[i.index] is i.people) for i in answered])
+        at_best = share_of([(i.case, self.verdicts[i.index] in (i.people, None)) for i in answered])
+        return Estimate(right / len(judged), at_worst.low, at_best.high)
 
     def against(self, today: Tried, half: str) -> Half:
         """How much more often it agrees with people than today's judge, on one half of the outputs."""
-        seen: defaultdict[str, list[float]] = defaultdict(list)
+        spreads: defaultdict[str, list[float]] = defaultdict(list)
         at_worst: defaultdict[str, list[float]] = defaultdict(list)
         for item in self.items:
             if item.half != half or item.index not in self.verdicts:
                 continue
             mine, before = self.verdicts[item.index], today.verdicts[item.index] is item.people
             if mine is not None:
-                seen[item.case].append(float(mine is item.people) - before)
+                spreads[item.case].append(float(mine is item.people) - before)
             at_worst[item.case].append(float(mine is item.people) - before)
         return Half(
-            Differences(list(seen.values()), rates=True),
+            Differences(list(spreads.values()), rates=True),
             Differences(list(at_worst.values()), rates=True),
         )
 
@@ -240,9 +240,9 @@ def decide(judges: Sequence[JudgeTryout]) -> None:
     won = [
         (judge, judge.winner.against(judge.today, CONFIRMING)) for judge in judges if judge.winner
     ]
-    seen = holm([half.differences.p() for _, half in won])
+    levels = holm([half.differences.p() for _, half in won])
     at_worst = holm([half.at_worst.p() for _, half in won])
-    for (judge, half), p_seen, p_at_worst in zip(won, seen, at_worst, strict=True):
+    for (judge, half), p_seen, p_at_worst in zip(won, levels, at_worst, strict=True):
         judge.confirmation = _comparison(half, p_seen)
         judge.confirmed = confirmed(half, p_seen, p_at_worst)
 

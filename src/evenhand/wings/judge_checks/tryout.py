@@ -86,12 +86,12 @@ class _Reading:
         variants = [*self._weighted(today, ballots)]
         for name in names:
             column = self._columns[judge.metric, judge.model, name]
-            said, votes = self._verdicts[column], self._ballots[column]
+            answers, votes = self._verdicts[column], self._ballots[column]
             costs = self._paid[column]
             one = Tried(
                 name,
                 judge.items,
-                {item.index: said[item.name] for item in judge.items if item.name in said},
+                {item.index: answers[item.name] for item in judge.items if item.name in answers},
                 sum(costs) / len(costs) if costs else None,
             )
             ballots = {item.index: votes[item.name] for item in judge.items if item.name in votes}
@@ -110,9 +110,9 @@ class _Reading:
         first = [item for item in items if item.half == CHOOSING]
         if not first:
             return []
-        seen, passes = [by_item[item.index] for item in first], [item.people for item in first]
-        own = cross_fitted(seen, passes, folds_of([item.case for item in first]))
-        weights = fitted_weights(seen, passes)
+        answers, passes = [by_item[item.index] for item in first], [item.people for item in first]
+        own = cross_fitted(answers, passes, folds_of([item.case for item in first]))
+        weights = fitted_weights(answers, passes)
         verdicts: dict[int, bool | None] = dict.fromkeys(panel.verdicts)
         verdicts |= {item.index: weights.passes(by_item[item.index]) for item in items}
         verdicts |= {item.index: passed for item, passed in zip(first, own, strict=True)}

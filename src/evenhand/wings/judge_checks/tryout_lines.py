@@ -41,17 +41,17 @@ def _why(judge: JudgeTryout) -> str:
             " judge"
         )
     name, half = safe(judge.winner.name), judge.size(CONFIRMING)
-    seen = _compared(judge.confirmation)
+    comparison = _compared(judge.confirmation)
     if judge.confirmed:
         return (
             f"'{name}' agrees with people more often than today's judge, also on the {half} outputs that did not"
-            f" choose it: {seen}"
+            f" choose it: {comparison}"
         )
     errors = judge.winner.errors
     doubt = f"; {count(errors, 'error')} could have gone either way" if errors else ""
     return (
         f"'{name}' is ahead on the outputs that choose, but isn't shown to be better on the {half} others:"
-        f" {seen}{doubt}. {_could_show(judge.confirmation, half)}"
+        f" {comparison}{doubt}. {_could_show(judge.confirmation, half)}"
     )
 
 

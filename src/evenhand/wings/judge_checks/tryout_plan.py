@@ -15,7 +15,6 @@ from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial, state_of
-from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Plan, PlannedTrial, Row, Sheet, Slot
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
@@ -27,7 +26,7 @@ from evenhand.wings.judge_checks.asking import AskedAgain
 from evenhand.wings.judge_checks.estimate import per_verdict
 from evenhand.wings.judge_checks.judge_variants import JudgeVariant
 from evenhand.wings.judge_checks.other_judge import asked_of_variant
-from evenhand.wings.judge_checks.plan import options_of, refuse_changed
+from evenhand.wings.judge_checks.plan import options_of, refuse_changed, refuse_unknown, trials_at
 from evenhand.wings.judge_checks.tryout_record import (
     CHOOSING,
     CONFIRMING,
@@ -61,7 +60,7 @@ class TryBody(Record, frozen=True):
         return expectations[0].value
 
 
-class _JudgeSheet(Record, frozen=True):
+class _JudgeSheet(Record, frozen=True, kw_only=True):
     """The labelled outputs of one judge under one metric."""
 
     run: Path
@@ -117,10 +116,7 @@ def tryout_plan(
     """
     refuse_changed(plan, run)
     judges = labelled_judges(run, seed, metrics)
-    wanted = {item.index for judge in judges for item in judge.items}
-    planned_trials = {
-        planned.index: planned for planned in plan.trials() if planned.index in wanted
-    }
+    planned_trials = trials_at(plan, {item.index for judge in judges for item in judge.items})
     sheets: list[_JudgeSheet] = []
     for judge in judges:
         first = len(sheets) * len(lineup)
@@ -134,7 +130,14 @@ def tryout_plan(
             for place, (variant, _) in enumerate(lineup)
         ]
         sheets.append(
-            _JudgeSheet(run.path, judge, planned_trials, _names(run, judge), lineup, columns)
+            _JudgeSheet(
+                run=run.path,
+                judge=judge,
+                planned_trials=planned_trials,
+                names=_names(run, judge),
+                lineup=lineup,
+                variants=columns,
+            )
         )
     summaries = tuple(variant.summary() for variant, _ in lineup)
     record = TryoutRecord(run.meta.id, seed, summaries, tuple(judges))
@@ -168,15 +171,9 @@ def labelled_judges(run: RunFile, seed: int, metrics: Sequence[str] = ()) -> lis
         UsageError: A metric is not known, or nothing is labelled.
     """
     judged = judgements(run, verdicts_only=True)
-    for metric in metrics:
-        if metric not in judged.names():
-            raise UsageError(
-                f"--metric: no judge gave a verdict on {metric!r}",
-                hint=did_you_mean(metric, judged.names())
-                or f"There are: {', '.join(judged.names())}.",
-            )
-    wanted = [one for one in judged.metrics.values() if not metrics or one.metric in metrics]
-    judges = [judge for one in wanted if (judge := _tried(run, one, seed)).items]
+    refuse_unknown(metrics, judged.names())
+    chosen = [one for one in judged.metrics.values() if not metrics or one.metric in metrics]
+    judges = [judge for one in chosen if (judge := _tried(run, one, seed)).items]
     if not judges:
         raise UsageError(
             f"run {run.meta.id}: nobody has labelled a random draw of what its judges judged",
@@ -193,12 +190,12 @@ def _tried(run: RunFile, metric: JudgedMetric, seed: int) -> TriedJudge:
     halves = halves_of(cases, metric.metric, seed)
     items = tuple(
         TriedItem(
-            trial.index,
-            trial.case,
-            halves[trial.case],
-            people[trial.index][1],
-            people[trial.index][0].passed,
-            ballot_of(trial.outcomes, metric.metric, metric.model),
+            index=trial.index,
+            case=trial.case,
+            half=halves[trial.case],
+            people=people[trial.index][1],
+            today=people[trial.index][0].passed,
+            votes=ballot_of(trial.outcomes, metric.metric, metric.model),
         )
         for trial in run.at(sorted(people))
     )

@@ -22,7 +22,7 @@ WEIGHTED = ", weighted by labels"
 """What the name of a panel whose votes are weighted ends with: no variant's own name does."""
 
 
-class TriedItem(Record, frozen=True):
+class TriedItem(Record, frozen=True, kw_only=True):
     """A labelled output.
 
     Attributes:

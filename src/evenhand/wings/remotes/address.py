@@ -72,8 +72,8 @@ def _without_secrets(url: str) -> tuple[str, list[str]]:
     query = urlencode([(k, v) for k, v in fields if not is_secret_name(k)], safe="/")
     user = f"{parts.username}@" if parts.username and parts.scheme != S3 else ""
     host = parts.netloc.rpartition("@")[2]
-    shown = f"{parts.scheme}://{user}{host}{parts.path}"
-    return f"{shown}?{query}" if query else shown, secrets
+    text = f"{parts.scheme}://{user}{host}{parts.path}"
+    return f"{text}?{query}" if query else text, secrets
 
 
 class RemoteRun(Record, frozen=True):

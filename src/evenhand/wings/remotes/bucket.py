@@ -62,6 +62,7 @@ class BucketObjects:
         with self._told():
             try:
                 there = self._obstore.get(self._store, name)
+                # The size comes before the content, so that a huge object is never held.
                 if int(there.meta["size"]) <= most:
                     return bytes(there.bytes())
                 return bytes(self._obstore.get_range(self._store, name, start=0, end=most + 1))

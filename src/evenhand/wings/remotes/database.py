@@ -82,10 +82,13 @@ class DatabaseRemote:
 
     def add(self, run: Snapshot) -> bool:
         with self._told():
-            if not self._has_tables():
+            if not self._has_table("outcomes"):
                 with self._db.transaction():
+                    # `create table if not exists` fails where two do it at once.
                     self._db.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
                     self._db.execute(_TABLES)
+            # Not in the transaction: a push that breaks off goes on where it was, and nobody looks at pieces
+            # that no manifest names.
             self._put_pieces(run)
             with self._db.transaction():
                 manifest = run.manifest()
@@ -94,6 +97,7 @@ class DatabaseRemote:
                     " values (%s, %s, to_timestamp(%s), %s, %s, %s) on conflict do nothing",
                     (
                         manifest.id,
+                        # PostgreSQL has no NUL in a text.
                         manifest.title.replace("\0", ""),
                         manifest.created_at,
                         manifest.trials,
@@ -111,8 +115,8 @@ class DatabaseRemote:
 
     def _put_pieces(self, run: Snapshot) -> None:
         like = f"parts/{run.meta.id}/%"
-        found = self._db.execute("select name from evenhand.parts where name like %s", (like,))
-        there = {str(name) for (name,) in found}
+        rows = self._db.execute("select name from evenhand.parts where name like %s", (like,))
+        there = {str(name) for (name,) in rows}
         for (size, sha256), piece in zip(run.pieces, run.read(), strict=True):
             name = run.part("run", "db", size, sha256).name
             if name not in there:
@@ -137,14 +141,8 @@ class DatabaseRemote:
     def said(self, run: str) -> list[str]:
         with self._told():
             there = self._has_table("said")
-        return (
-            [
-                str(name)
-                for (name,) in self._found("select name from evenhand.said where run = %s", run)
-            ]
-            if there
-            else []
-        )
+        query = "select name from evenhand.said where run = %s"
+        return [str(name) for (name,) in self._found(query, run)] if there else []
 
     def add_said(self, run: str, name: str, data: bytes) -> None:
         with self._told(), self._db.transaction():
@@ -165,9 +163,6 @@ class DatabaseRemote:
     def close(self) -> None:
         self._db.close()
 
-    def _has_tables(self) -> bool:
-        return self._has_table("outcomes")
-
     def _has_table(self, name: str) -> bool:
         row = self._db.execute(
             "select to_regclass(%s) is not null", (f"evenhand.{name}",)
@@ -177,7 +172,7 @@ class DatabaseRemote:
     def _found(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What there is; nothing where nobody has pushed yet."""
         with self._told():
-            return self._db.execute(query, values).fetchall() if self._has_tables() else []
+            return self._db.execute(query, values).fetchall() if self._has_table("outcomes") else []
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:

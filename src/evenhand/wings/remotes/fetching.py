@@ -77,28 +77,30 @@ def fetch_all(remote: Remote, cache: Path) -> FetchedRuns:
     Raises:
         StoreError: The remote cannot be reached, or none of its runs can be fetched.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     errors: list[StoreError] = []
     for path in newest_first(Path(name) for name in remote.ids()):
         try:
-            found.append(_fetched(remote, path.name, cache))
+            files.append(_fetched(remote, path.name, cache))
         except StoreError as error:
             errors.append(error)
-    if errors and not found:
+    if errors and not files:
         raise errors[0]
-    return FetchedRuns(tuple(found), tuple(error.message for error in errors))
+    return FetchedRuns(tuple(files), tuple(error.message for error in errors))
 
 
 def _fetched(remote: Remote, run: str, cache: Path) -> Path:
     manifest = remote.manifest(run)
     if manifest is None:
         raise StoreError(f"{remote.name}: run {run} is gone")
-    said = sorted(remote.said(run))
-    version = hashlib.sha256(" ".join((manifest.sha256, *said)).encode()).hexdigest()
+    remarks = sorted(remote.said(run))
+    # New labels make another file: one that is being read is never changed.
+    version = hashlib.sha256(" ".join((manifest.sha256, *remarks)).encode()).hexdigest()
     path = cache / FOLDER / version[:32] / f"{run}.db"
     size = sum(part.size for part in manifest.file)
-    if not path.is_file() or (not said and path.stat().st_size != size):
-        documents = _all_said(remote, run, said)
+    # With labels added, a file has another size than the manifest says.
+    if not path.is_file() or (not remarks and path.stat().st_size != size):
+        documents = _all_said(remote, run, remarks)
         _refuse_too_large(remote, run, size, cache)
         _download(remote, manifest, documents, path)
     return path
@@ -135,7 +137,7 @@ def _refuse_too_large(remote: Remote, run: str, size: int, cache: Path) -> None:
         )
 
 
-def _download(remote: Remote, manifest: Manifest, said: Sequence[Said], path: Path) -> None:
+def _download(remote: Remote, manifest: Manifest, remarks: Sequence[Said], path: Path) -> None:
     """Writes the file, if it is what the manifest says, with what was said of it since."""
     differs = StoreError(
         f"{remote.name}: run {manifest.id} is not what was pushed: its hash differs",
@@ -161,8 +163,9 @@ def _download(remote: Remote, manifest: Manifest, said: Sequence[Said], path: Pa
                     file.write(piece)
             if whole.hexdigest() != manifest.sha256:
                 raise differs
-            if said:
-                add_said(fetched, said)
+            if remarks:
+                add_said(fetched, remarks)
+            # It is a copy: what was changed in it would never get to the remote.
             fetched.chmod(0o444)
             fetched.replace(path)
     except OSError as error:

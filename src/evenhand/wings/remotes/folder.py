@@ -52,6 +52,7 @@ class FolderObjects:
     def put(self, name: str, data: bytes) -> None:
         path = self._root / name
         with self._told(), self._beside(path, data) as file:
+            # The content is on disk already; without this, a power failure may take the name.
             file.replace(path)
             _synced(path.parent)
 

@@ -101,10 +101,12 @@ class ObjectRemote:
             for rows in rows_of(file, AT_ONCE):
                 table("trials", TRIALS, rows.trials)
                 table("outcomes", OUTCOMES, rows.outcomes)
+        # Last, once all of its parts are there: whoever sees the manifest can fetch the run.
         manifest = run.manifest(tables["trials"], tables["outcomes"])
         return self._objects.put_new(f"{RUNS}/{run.meta.id}.json", write_manifest(manifest))
 
     def _piece(self, part: Part, data: bytes, there: dict[str, int]) -> None:
+        # Names are hashes of what is in them. Of another size is one that was broken off.
         if there.get(part.name) != part.size:
             self._objects.put(part.name, data)
             there[part.name] = part.size

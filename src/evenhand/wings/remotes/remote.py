@@ -23,7 +23,7 @@ LARGEST_SAID = 256 << 20
 """Bytes of all that people said of a run since it was pushed."""
 
 
-class Snapshot(Record, frozen=True):
+class Snapshot(Record, frozen=True, kw_only=True):
     """A run as it is now, in a file of its own that nobody writes.
 
     Attributes:
@@ -174,7 +174,14 @@ def snapshot_of(path: Path, folder: Path) -> Iterator[Snapshot]:
         meta, trials = run.meta, run.totals().trials
     if not is_id(meta.id):
         raise UsageError(f"{meta.id!r:.60} is not the id of a run")
-    yield Snapshot(copy, meta, trials, digests, tuple(pieces), whole.hexdigest())
+    yield Snapshot(
+        path=copy,
+        meta=meta,
+        trials=trials,
+        digests=digests,
+        pieces=tuple(pieces),
+        sha256=whole.hexdigest(),
+    )
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

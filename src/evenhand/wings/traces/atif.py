@@ -78,15 +78,15 @@ def _trajectory(trajectory: Part, trace: str, id_: str, parent: str) -> Iterator
         last = nanoseconds(step.value.get("timestamp")) or last
         source = step.text("source")
         results = _results(step)
-        said = messages_of({"role": source, "content": kept_value(step.value.get("message"))})
+        messages = messages_of({"role": source, "content": kept_value(step.value.get("message"))})
         if source != "agent":
-            before += said
+            before += messages
             continue
         place = f"{id_}.{number}"
         calls = step.parts("tool_calls")
         answer = message(
             "assistant",
-            said[0].get("content") if said else None,
+            messages[0].get("content") if messages else None,
             [
                 call(
                     one.text("function_name"), one.value.get("arguments"), one.text("tool_call_id")
@@ -101,7 +101,7 @@ def _trajectory(trajectory: Part, trace: str, id_: str, parent: str) -> Iterator
             parent=id_,
             name=step.text("model_name") or model or name,
             start=last,
-            asked=before,
+            messages=before,
             answer=answer,
             earlier=earlier,
         )
@@ -125,14 +125,14 @@ def _model(
     parent: str,
     name: str,
     start: int | None,
-    asked: list[Said],
+    messages: list[Said],
     answer: Said,
     earlier: int,
 ) -> RawSpan:
     metrics = step.part("metrics")
     attributes: dict[str, Any] = {
         f"{PREFIX}kind": "model",
-        f"{PREFIX}asked": list(asked),
+        f"{PREFIX}asked": list(messages),
         f"{PREFIX}answer": answer,
         f"{PREFIX}earlier": earlier,
     }
@@ -164,7 +164,7 @@ def _tool(
         f"{PREFIX}result": result,
         f"{PREFIX}tool_call_id": one.text("tool_call_id"),
     }
-    kept = {key: value for key, value in attributes.items() if value is not None}
+    present = {key: value for key, value in attributes.items() if value is not None}
     return RawSpan(
         trace=trace,
         id=id_,
@@ -174,7 +174,7 @@ def _tool(
         end=None,
         status="unknown",
         error="",
-        attributes=kept,
+        attributes=present,
         events=(),
         service="",
         scope="ATIF",
@@ -183,28 +183,27 @@ def _tool(
 
 def _results(step: Part) -> dict[str, Any]:
     """What the environment said to each call; to one call, what it said to none in particular."""
-    seen = step.part("observation")
-    made: dict[str, Any] = {}
-    for one in seen.parts("results") if seen else ():
+    observation = step.part("observation")
+    results: dict[str, Any] = {}
+    for one in observation.parts("results") if observation else ():
         content = messages_of({"role": "tool", "content": kept_value(one.value.get("content"))})
         own = one.text("source_call_id")
         text = content[0].get("content") if content else None
-        if own in made and made[own] is not None and text is not None:
-            text = f"{made[own]}\n{text}"
-        made[own] = text
+        if own in results and results[own] is not None and text is not None:
+            text = f"{results[own]}\n{text}"
+        results[own] = text
     calls = step.parts("tool_calls")
-    if "" in made and len(calls) == 1:
-        made.setdefault(calls[0].text("tool_call_id"), made[""])
-    return made
+    if "" in results and len(calls) == 1:
+        results.setdefault(calls[0].text("tool_call_id"), results[""])
+    return results
 
 
 def _delegated(step: Part) -> Iterator[str]:
-    seen = step.part("observation")
-    for one in seen.parts("results") if seen else ():
+    observation = step.part("observation")
+    for one in observation.parts("results") if observation else ():
         rows = one.value.get("subagent_trajectory_ref")
         for row in rows if is_array(rows) else ():
             if is_object(row):
-                fields = row
-                key = fields.get("trajectory_id") or fields.get("session_id")
+                key = row.get("trajectory_id") or row.get("session_id")
                 if isinstance(key, str):
                     yield key

@@ -36,7 +36,7 @@ class DrawnStratum(Record, frozen=True):
     drawn: int
 
 
-class DrawnCases(Record, frozen=True):
+class DrawnCases(Record, frozen=True, kw_only=True):
     """What was drawn.
 
     Attributes:
@@ -81,7 +81,7 @@ def drawn_cases(
         hint = did_you_mean(by, STRATA, f"There are: {', '.join(STRATA)}.")
         raise UsageError(f"--by {by!r} divides nothing", hint=hint)
     stratum_of = _division(run, by)
-    seen: set[str] = set()
+    ids: set[str] = set()
     strata: dict[str, list[tuple[str, int]]] = {}
     traces = without = doubles = 0
     for trial in run.trials():
@@ -90,10 +90,10 @@ def drawn_cases(
             without += 1
             continue
         same = _sameness(trial.input)
-        if same in seen:
+        if same in ids:
             doubles += 1
             continue
-        seen.add(same)
+        ids.add(same)
         strata.setdefault(stratum_of(trial), []).append((trial.case, trial.index))
     if not strata:
         raise UsageError(
@@ -110,10 +110,10 @@ def drawn_cases(
     redaction = Redaction()
     rows = tuple(_cases(run, chosen, by, stratum_of, redaction if redacted else None))
     parts = tuple(DrawnStratum(*row) for row in zip(names, sizes, numbers, strict=True))
-    made = tuple(case for _, case in rows)
+    cases = tuple(case for _, case in rows)
     places = tuple(place for place, _ in rows)
     return DrawnCases(
-        cases=made,
+        cases=cases,
         places=places,
         traces=traces,
         without=without,
@@ -126,8 +126,8 @@ def drawn_cases(
 def decisions(labels: Iterable[Label]) -> Mapping[int, Label]:
     """By place what people decided last, of traces that are to be kept in a dataset or left out."""
     last: dict[int, Label] = {}
-    for place, said in standing(labels).items():
-        mine = [label for label in said if label.field == "dataset"]
+    for place, standing_label in standing(labels).items():
+        mine = [label for label in standing_label if label.field == "dataset"]
         if mine:
             last[place] = max(mine, key=lambda label: label.seq)
     return last

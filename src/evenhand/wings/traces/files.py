@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
@@ -55,18 +55,14 @@ def spans_in(path: Path, notes: Notes) -> Iterator[RawSpan]:
 def spans_of(value: object, where: str, notes: Notes) -> Iterator[RawSpan] | None:
     """The spans that a JSON value tells, in whichever format; None where it is in none that we read."""
     if is_array(value):
-        rows = value
-        inner = next((row for row in rows if isinstance(row, dict)), None)
-        if inner is None or not any(
-            reader.reads(cast("dict[str, object]", inner)) for reader in _READERS
-        ):
+        inner = next(filter(is_object, value), None)
+        if inner is None or not any(reader.reads(inner) for reader in _READERS):
             return None
-        return _of_rows(rows, where, notes)
+        return _of_rows(value, where, notes)
     if is_object(value):
-        fields = value
         for reader in _READERS:
-            if reader.reads(fields):
-                return reader.spans_of(Part(fields, where, notes))
+            if reader.reads(value):
+                return reader.spans_of(Part(value, where, notes))
     return None
 
 
@@ -233,16 +229,13 @@ def _whole(path: Path, stream: IO[bytes]) -> bytes:
 
 def _unknown(path: Path, value: object) -> UsageError:
     if is_array(value):
-        rows = value
-        value = rows[0] if rows else value
+        value = value[0] if value else value
     if is_mapping(value):
-        keys = ", ".join(
-            repr(str(key)[:40]) for key in list(cast("Mapping[object, object]", value))[:8]
-        )
-        seen = f"an object with {keys}" if keys else "an empty object"
+        keys = ", ".join(repr(str(key)[:40]) for key in list(value)[:8])
+        kind = f"an object with {keys}" if keys else "an empty object"
     else:
-        seen = f"{type(value).__name__} values"
+        kind = f"{type(value).__name__} values"
     return UsageError(
-        f"{path} is in no format of traces that is read: it has {seen}",
+        f"{path} is in no format of traces that is read: it has {kind}",
         hint=f"What is read: {_FORMATS}.",
     )

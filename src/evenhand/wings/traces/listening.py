@@ -15,21 +15,23 @@ import os
 import secrets
 import socket
 import zlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import StoreError, UsageError
-from evenhand.core.json_shapes import is_object
-from evenhand.doors.spans.span import RawSpan
+from evenhand.core.json_shapes import is_array, is_object
+from evenhand.doors.spans.span import RawSpan, SpanEvent
 from evenhand.languages.documents.foreign import Part
 from evenhand.wings.traces import otlp_json, otlp_protobuf
-from evenhand.wings.traces.otlp_writing import line_of
 from evenhand.wings.traces.run import Traces
 from evenhand.wings.traces.wire import Malformed
+
+_CODES = {"unknown": 0, "ok": 1, "error": 2}
 
 PORT = 4318
 """The port of OTLP over HTTP."""
@@ -186,18 +188,20 @@ class Listener:
         value = decode(data)
         if not is_object(value):
             raise ValueError("it is no JSON object")
-        fields = value
-        if not otlp_json.reads(fields):
+        if not otlp_json.reads(value):
             raise ValueError("it has no resourceSpans and no resourceLogs")
-        return otlp_json.spans_of(Part(fields, "a request", self._traces.notes))
+        return otlp_json.spans_of(Part(value, "a request", self._traces.notes))
 
     def _refused(self, request: web.Request) -> web.Response | None:
         """Why a request is not answered, by its head alone; None for one that is."""
         host = request.headers.get("Host", "").rpartition(":")[0].strip("[]").lower()
+        # DNS rebinding: a page's own name may lead to this machine, and its requests bear that name.
         if _is_loopback(self._host) and not _is_loopback(host):
             return _said(421, "this is not the host that you asked for")
+        # Browsers send these; exporters don't.
         if "Origin" in request.headers or request.headers.get("Sec-Fetch-Site", "none") != "none":
             return _said(403, "pages in a browser may not send traces here")
+        # Compared in the same time wherever they differ, so that nobody can guess the token by the clock.
         kind, _, words = request.headers.get("Authorization", "").partition(" ")
         theirs = words.strip().encode("utf-8", "replace")
         if kind.lower() != "bearer" or not hmac.compare_digest(theirs, self.token.encode()):
@@ -222,6 +226,7 @@ def _unpacked(data: bytes, encoding: str) -> bytes | None:
     if window is None:
         return data
     unpacking = zlib.decompressobj(window)
+    # One byte more than is taken, so that a small body that unpacks to gigabytes is told, and not held.
     whole = unpacking.decompress(data, LARGEST_BODY + 1)
     if len(whole) > LARGEST_BODY:
         return None
@@ -272,3 +277,69 @@ def _is_loopback(host: str) -> bool:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
+
+
+def line_of(span: RawSpan) -> bytes:
+    """A request with this span, or with what was logged for one, as a line."""
+    about = (
+        [{"key": "service.name", "value": {"stringValue": span.service}}] if span.service else []
+    )
+    name, _, version = span.scope.rpartition(" ")
+    scope = {"name": name, "version": version} if name else {"name": version}
+    within = {"logRecords": _records(span)} if span.logged else {"spans": [_span(span)]}
+    key, inner = ("resourceLogs", "scopeLogs") if span.logged else ("resourceSpans", "scopeSpans")
+    request = {key: [{"resource": {"attributes": about}, inner: [{"scope": scope, **within}]}]}
+    return encode(request, ordered=False) + b"\n"
+
+
+def _span(span: RawSpan) -> dict[str, Any]:
+    row = {
+        "traceId": span.trace,
+        "spanId": span.id,
+        "parentSpanId": span.parent,
+        "name": span.name,
+        "startTimeUnixNano": None if span.start is None else str(span.start),
+        "endTimeUnixNano": None if span.end is None else str(span.end),
+        "attributes": _attributes(span.attributes),
+        "events": [_event(one) for one in span.events],
+        "status": {"code": _CODES[span.status], "message": span.error},
+        "droppedAttributesCount": span.dropped,
+    }
+    return {key: value for key, value in row.items() if value not in (None, "", [], 0)}
+
+
+def _event(event: SpanEvent) -> dict[str, Any]:
+    return {"name": event.name, "attributes": _attributes(event.attributes)}
+
+
+def _records(span: RawSpan) -> list[dict[str, Any]]:
+    return [
+        {
+            "traceId": span.trace,
+            "spanId": span.id,
+            "eventName": event.name,
+            "timeUnixNano": str(span.start or 0),
+            "attributes": _attributes(event.attributes),
+        }
+        for event in span.events
+    ]
+
+
+def _attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": _any(value)} for key, value in attributes.items()]
+
+
+def _any(value: object) -> dict[str, Any]:
+    if isinstance(value, str):
+        return {"stringValue": value}
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    if is_object(value):
+        return {"kvlistValue": {"values": _attributes(value)}}
+    if is_array(value):
+        return {"arrayValue": {"values": [_any(one) for one in value]}}
+    return {}

@@ -88,12 +88,12 @@ def _events(row: Part) -> Sequence[SpanEvent]:
     rows: Any = json_of(row.value.get("otel_events"))
     if not is_array(rows):
         return ()
-    made: list[SpanEvent] = []
+    events: list[SpanEvent] = []
     for one in rows:
         fields = one if is_mapping(one) else {}
         inner = fields.get("attributes")
         attributes = kept_value(inner) if isinstance(inner, dict) else {}
-        made.append(
+        events.append(
             SpanEvent(str(fields.get("event_name") or fields.get("name") or ""), attributes)
         )
-    return made
+    return events

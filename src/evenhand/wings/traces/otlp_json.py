@@ -120,16 +120,16 @@ def _status(code: object) -> StepStatus:
 
 def _attributes(part: Part) -> dict[str, Any]:
     rows = part.value.get("attributes")
-    made: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if is_array(rows):
         for row in rows[:MOST_ATTRIBUTES]:
             if is_object(row) and isinstance(key := row.get("key"), str):
-                made[key] = _any(row.get("value"), DEEPEST)
+                fields[key] = _any(row.get("value"), DEEPEST)
             else:
                 part.notes.left_out(f"{part.where}.attributes", "an attribute has no key")
     elif rows is not None:
         part.notes.left_out(f"{part.where}.attributes", f"is {shown(rows)}, not a list")
-    return made
+    return fields
 
 
 def _any(value: object, levels: int) -> Any:

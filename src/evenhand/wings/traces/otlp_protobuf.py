@@ -59,6 +59,7 @@ def _of_resource(data: bytes, start: int, end: int, *, logs: bool) -> Iterator[R
             service = str(about.get("service.name") or "")
         elif number == 2 and kind == BYTES:
             scopes.append((a, b))
+    # Fields come in any order, and a span needs the name of its service: the second walk has it.
     for a, b in scopes:
         yield from _of_scope(data, a, b, service, logs=logs)
 
@@ -112,6 +113,7 @@ def _span(data: bytes, start: int, end: int, service: str, scope: str) -> RawSpa
     return RawSpan(
         trace=trace,
         id=own,
+        # Some exporters write zeros where there is no parent.
         parent=parent.strip("0") and parent,
         name=name,
         start=begun or None,
@@ -149,7 +151,7 @@ def _status(data: bytes, start: int, end: int) -> tuple[StepStatus, str]:
 
 def _logged(data: bytes, start: int, end: int, service: str, scope: str) -> RawSpan:
     trace = own = name = ""
-    at = seen = 0
+    at = observed_at = 0
     body: object = None
     attributes: list[tuple[int, int]] = []
     for number, kind, a, b in fields(data, start, end):
@@ -168,12 +170,12 @@ def _logged(data: bytes, start: int, end: int, service: str, scope: str) -> RawS
             if number == 1:
                 at = a
             elif number == 11:
-                seen = a
+                observed_at = a
     return logged(
         trace,
         own,
         name=name,
-        at=at or seen or None,
+        at=at or observed_at or None,
         body=body,
         attributes=_attributes(data, attributes),
         service=service,
@@ -203,10 +205,10 @@ def logged(
 
 
 def _attributes(data: bytes, places: list[tuple[int, int]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    read: dict[str, Any] = {}
     for start, end in places[:MOST_ATTRIBUTES]:
         if simple := _simple(data, start, end):
-            made[simple[0]] = simple[1]
+            read[simple[0]] = simple[1]
             continue
         key = ""
         value: Any = None
@@ -216,12 +218,13 @@ def _attributes(data: bytes, places: list[tuple[int, int]]) -> dict[str, Any]:
                     key = data[a:b].decode("utf-8", "replace")
                 elif number == 2:
                     value = _any(data, a, b, DEEPEST)
-        made[key] = value
-    return made
+        read[key] = value
+    return read
 
 
 def _simple(data: bytes, start: int, end: int) -> tuple[str, str] | None:
     """A key and a short text, which most attributes are, without a look at each field; None for others."""
+    # Lengths of one byte only: those have no continuation bit.
     middle = start + 2 + data[start + 1] if end - start > 5 else end
     if (
         middle + 4 > end
@@ -260,6 +263,7 @@ def _any(data: bytes, start: int, end: int, levels: int) -> Any:
             if number == 7:
                 return kept_value(data[a:b].hex())
         elif kind == VARINT:
+            # A negative integer is written as its complement in 64 bits.
             return bool(a) if number == 2 else a - _WHOLE if a >= _SIGN else a
         elif kind == FIXED64 and number == 4:
             return kept_value(struct.unpack("<d", a.to_bytes(8, "little"))[0])
@@ -267,7 +271,7 @@ def _any(data: bytes, start: int, end: int, levels: int) -> Any:
 
 
 def _key_values(data: bytes, start: int, end: int, levels: int) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    read: dict[str, Any] = {}
     for number, kind, a, b in fields(data, start, end):
         if number == 1 and kind == BYTES:
             key, value = "", None
@@ -276,8 +280,8 @@ def _key_values(data: bytes, start: int, end: int, levels: int) -> dict[str, Any
                     key = _text(data, x, y)
                 elif n == 2 and k == BYTES:
                     value = _any(data, x, y, levels)
-            made[key] = value
-    return made
+            read[key] = value
+    return read
 
 
 def _text(data: bytes, start: int, end: int) -> str:

@@ -46,7 +46,7 @@ _SAID: Mapping[str, str] = {
 }
 
 
-class Traces(MutableRecord):
+class Traces(MutableRecord, kw_only=True):
     """Spans on their way to a run.
 
     Args:
@@ -99,10 +99,10 @@ class Traces(MutableRecord):
         self.spool.add(span.trace, step.start, packed(step), mark, rank, step.about.get("case", ""))
 
     def _unknown(self, span: RawSpan) -> None:
-        seen = seen_in(span)
-        if seen not in self.unknown and len(self.unknown) >= _MOST_KINDS:
-            seen = "spans of other libraries"
-        self.unknown[seen] += 1
+        library = seen_in(span)
+        if library not in self.unknown and len(self.unknown) >= _MOST_KINDS:
+            library = "spans of other libraries"
+        self.unknown[library] += 1
 
     def close(self) -> None:
         """Lets go of what was put away."""
@@ -143,10 +143,10 @@ class TracedRun:
             traces.notes.changed(
                 traces.source, "the first span says no time: the run is dated 1970"
             )
-        shown = [one for one, _ in services.most_common(3) if one]
+        names = [one for one, _ in services.most_common(3) if one]
         self.meta = RunMeta(
             id=id_at(created, name),
-            title=", ".join(shown) or traces.source,
+            title=", ".join(names) or traces.source,
             source="",
             fingerprint=digest(name),
             planned=planned,
@@ -204,20 +204,20 @@ class TracedRun:
         versions = {one.name: one.version for one in DIALECTS}
         for name, many in traces.dialects.most_common():
             traces.notes.translated(traces.source, f"{name} ({versions[name]}): {many:,} spans")
-        for seen, many in traces.unknown.most_common():
-            traces.notes.left_out(traces.source, f"{seen}: {many:,}, in no dialect that is read")
+        for library, many in traces.unknown.most_common():
+            traces.notes.left_out(traces.source, f"{library}: {many:,}, in no dialect that is read")
 
     def _nothing(self) -> UsageError:
         traces = self._traces
-        seen = [f"{what}: {many:,}" for what, many in traces.unknown.most_common(5)]
+        lines = [f"{what}: {many:,}" for what, many in traces.unknown.most_common(5)]
         if traces.dialects:
-            seen = [
+            lines = [
                 f"{name}: {many:,} spans that are no steps"
                 for name, many in traces.dialects.items()
             ]
         traces.close()
         return UsageError(
-            "\n".join([f"{traces.source}: no span tells of a model, a tool or an agent", *seen]),
+            "\n".join([f"{traces.source}: no span tells of a model, a tool or an agent", *lines]),
             hint=f"What is read: {', '.join(one.name for one in DIALECTS)}.",
         )
 
@@ -245,7 +245,7 @@ def run_of(paths: Iterable[Path]) -> tuple[TracedRun, Notes]:
     """
     rows = list(paths)
     source = rows[0].name if len(rows) == 1 else f"{rows[0].name} and {len(rows) - 1} more"
-    traces = Traces(source)
+    traces = Traces(source=source)
     try:
         traces.read(rows)
         return TracedRun(traces), traces.notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.step import StepStatus
 from evenhand.doors.spans.span import RawSpan, SpanEvent, kept_value
@@ -43,7 +43,7 @@ def spans_of(span: Part) -> Iterator[RawSpan]:
 
 def _attributes(part: Part) -> dict[str, Any]:
     inner = part.part("attributes")
-    return cast("dict[str, Any]", kept_value(inner.value)) if inner else {}
+    return kept_value(inner.value) if inner else {}
 
 
 def _id(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.run import AnswerDetails, TrialError, TrialResult
 from evenhand.doors.spans.assembling import AssembledTrace
@@ -32,7 +32,7 @@ def trial_of(
     failed = trace.root is not None and trace.root.status == "error"
     reason = _reason(trace.root) if failed else "nothing has judged this trace"
     first = next((one for one in trace.steps if one.kind == "model" and one.arguments), None)
-    asked = cast("list[Said]", first.arguments["messages"]) if first is not None else []
+    messages: list[Said] = first.arguments["messages"] if first is not None else []
     return TrialResult(
         index=index,
         case=case,
@@ -47,14 +47,14 @@ def trial_of(
         cost_usd=_sum([one.cost_usd for one in models]),
         tokens_in=_count([one.tokens_in for one in models]),
         tokens_out=_count([one.tokens_out for one in models]),
-        prompt=as_json(asked) if asked else "",
+        prompt=as_json(messages) if messages else "",
         metadata={"trace": _about(trace, id_, service)},
         answer=AnswerDetails(
             id=last.response if last else "",
             model=last.name if last else "",
             finish_reason=last.finish if last else "",
         ),
-        input=_input(trace, asked),
+        input=_input(trace, messages),
         steps=trace.steps,
     )
 
@@ -64,12 +64,12 @@ def _reason(root: SpanStep | None) -> str:
     return text or "the trace ended in an error, and does not say which"
 
 
-def _input(trace: AssembledTrace, asked: Sequence[Said]) -> Any:
+def _input(trace: AssembledTrace, messages: Sequence[Said]) -> Any:
     """What the whole was given, else what users said in the first call."""
     if trace.root is not None and trace.root.kind != "model" and trace.root.arguments is not None:
         return trace.root.arguments
-    said = [one.get("content") for one in asked if one.get("role") == "user"]
-    return None if not said else said[0] if len(said) == 1 else said
+    texts = [one.get("content") for one in messages if one.get("role") == "user"]
+    return None if not texts else texts[0] if len(texts) == 1 else texts
 
 
 def _output(trace: AssembledTrace) -> Any:

@@ -78,12 +78,12 @@ def events_of(run: RunFile) -> Iterator[EvaluationEvent]:
             yield EvaluationEvent(at, trace, span, {**_verdict(trial), **about})
         for author, label in people.get(trial.index, {}).items():
             if label.value in ("pass", "fail"):
-                said = {
+                attributes = {
                     "gen_ai.evaluation.name": "verdict",
                     "gen_ai.evaluation.score.label": label.value,
                 }
                 who = {"evenhand.evaluator.kind": "human", "evenhand.evaluator.name": author}
-                yield EvaluationEvent(label.at, trace, span, {**said, **about, **who})
+                yield EvaluationEvent(label.at, trace, span, {**attributes, **about, **who})
 
 
 def send(run: RunFile) -> tuple[int, str]:
@@ -110,9 +110,9 @@ def send(run: RunFile) -> tuple[int, str]:
             hint="pip install 'evenhand[otel]'",
         ) from None
     where = address()
-    made = InMemoryLogRecordExporter()
+    memory = InMemoryLogRecordExporter()
     provider = LoggerProvider(Resource.create({"service.name": "evenhand"}), shutdown_on_exit=False)
-    provider.add_log_record_processor(SimpleLogRecordProcessor(made))
+    provider.add_log_record_processor(SimpleLogRecordProcessor(memory))
     logger = provider.get_logger("evenhand", __version__)
     sent = 0
     with _overheard() as complaints:
@@ -124,15 +124,16 @@ def send(run: RunFile) -> tuple[int, str]:
                 waiting += 1
                 if waiting == _BATCH:
                     _sent(
-                        exporter.export(made.get_finished_logs()) is LogRecordExportResult.SUCCESS,
+                        exporter.export(memory.get_finished_logs())
+                        is LogRecordExportResult.SUCCESS,
                         where,
                         complaints,
                     )
-                    made.clear()
+                    memory.clear()
                     sent, waiting = sent + waiting, 0
             if waiting:
                 _sent(
-                    exporter.export(made.get_finished_logs()) is LogRecordExportResult.SUCCESS,
+                    exporter.export(memory.get_finished_logs()) is LogRecordExportResult.SUCCESS,
                     where,
                     complaints,
                 )
@@ -198,16 +199,18 @@ def _hex(value: object, length: int) -> str:
 
 
 def _result(outcome: Outcome) -> dict[str, str | float | int]:
-    said: dict[str, str | float | int] = {"gen_ai.evaluation.name": outcome.metric or outcome.name}
+    attributes: dict[str, str | float | int] = {
+        "gen_ai.evaluation.name": outcome.metric or outcome.name
+    }
     if outcome.outcome == "error":
-        said["error.type"] = outcome.error or "error"
+        attributes["error.type"] = outcome.error or "error"
     else:
-        said["gen_ai.evaluation.score.label"] = outcome.outcome
+        attributes["gen_ai.evaluation.score.label"] = outcome.outcome
     if outcome.score is not None:
-        said["gen_ai.evaluation.score.value"] = outcome.score
+        attributes["gen_ai.evaluation.score.value"] = outcome.score
     if outcome.reason:
-        said["gen_ai.evaluation.explanation"] = outcome.reason[:_LONGEST]
-    return said
+        attributes["gen_ai.evaluation.explanation"] = outcome.reason[:_LONGEST]
+    return attributes
 
 
 def _verdict(trial: TrialResult) -> dict[str, str | float | int]:

@@ -79,10 +79,11 @@ class RequestGate:
 
     def __init__(self, host: str, port: int, token: str = "") -> None:
         self.token = token or secrets.token_urlsafe(32)
+        # Browsers send cookies to all ports of a host: each viewer needs a name of its own.
         self.cookie = f"evenhand-{port}"
-        shown = f"[{host}]" if ":" in host else host
-        self.address = f"http://{shown}:{port}"
-        names = {shown, "127.0.0.1", "localhost", "[::1]"}
+        address = f"[{host}]" if ":" in host else host
+        self.address = f"http://{address}:{port}"
+        names = {address, "127.0.0.1", "localhost", "[::1]"}
         self._hosts = {f"{name}:{port}" for name in names} | (names if port == 80 else set())
 
     @property
@@ -97,6 +98,7 @@ class RequestGate:
             Refused: It is for another host, from another page, or without the token.
         """
         host = request.headers.getall("Host", [])
+        # DNS rebinding: a page's own name may lead to this machine, and its requests bear that name.
         if len(host) != 1 or host[0].lower() not in self._hosts:
             raise Refused(421, "this is not the host that you asked for")
         entering = request.method == "GET" and request.path == "/" and "token" in request.query
@@ -114,6 +116,7 @@ class RequestGate:
         followed = entering and request.headers.get("Sec-Fetch-Mode") == "navigate"
         if site not in ("same-origin", "none") and not followed:
             raise Refused(403, "another page asks", "")
+        # Another page can't send these without asking first, and it is never told that it may.
         if writing and (
             not origins
             or request.headers.get("X-Evenhand") != "1"

@@ -59,10 +59,8 @@ def expected(trial: TrialResult) -> object:
         return trial.vars["expected"]
     asserts = trial.test.get("assert")
     for item in asserts if is_array(asserts) else ():
-        if is_mapping(item):
-            written = item
-            if written.get("type") == "equals":
-                return written.get("value")
+        if is_mapping(item) and item.get("type") == "equals":
+            return item.get("value")
     return None
 
 

@@ -125,6 +125,7 @@ def _made(
     at = 0
     case, vars_, about, place = None, NO_JSON, "", 0
     for trial in trials:
+        # Trials of a case stand together: what they share is made once.
         if trial.case != case or trial.vars != vars_:
             case, vars_ = trial.case, trial.vars
             about = _about(trial).lower()
@@ -179,13 +180,14 @@ def _made(
                 met + missed,
                 trial.error.slug if trial.error else "",
                 clusters.number(trial),
+                # A hash, to see which outputs are equal; 31 bits, which every reader of JSON has exactly.
                 crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF,
             )
         )
     if not numbers:
         return CellBlock(b"", b"", (), (), (), ())
     columns = _columns(numbers)
-    index = cast("Sequence[int]", columns["index"])
+    index: Sequence[int] = columns["index"]
     block = Block(rows=named, failing=failing, metrics=_metrics(scores), **columns)
     return CellBlock(_line(block), b"".join(texts), starts, index, judged, triggers)
 
@@ -194,6 +196,7 @@ def _columns(numbers: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
     columns: dict[str, Any] = dict(zip(_NUMBERS, zip(*numbers, strict=True), strict=True))
     columns["outcome"] = "".join(columns["outcome"])
     if columns["cluster"][0] is None:
+        # Nothing is said of clusters in a run that has none.
         columns["cluster"] = ()
     return columns
 

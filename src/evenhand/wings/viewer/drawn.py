@@ -36,7 +36,7 @@ LOOKED_AT = 50
 """So many trials say which columns there are."""
 
 
-class DrawnShape(Record, frozen=True):
+class DrawnShape(Record, frozen=True, kw_only=True):
     """One output under one metric, what this person said of it before, and nothing of what the judge said."""
 
     index: int
@@ -50,7 +50,7 @@ class DrawnShape(Record, frozen=True):
     note: str
 
 
-class DrawShape(Record, frozen=True):
+class DrawShape(Record, frozen=True, kw_only=True):
     """What a person has to label: nothing before something is drawn. `columns` are those to draw by stratum."""
 
     judged: int

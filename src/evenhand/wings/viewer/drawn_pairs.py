@@ -47,7 +47,7 @@ class DrawnPairShape(Record, frozen=True):
     answer: PairAnswer | None
 
 
-class PairDrawShape(Record, frozen=True):
+class PairDrawShape(Record, frozen=True, kw_only=True):
     """What a person has to compare of a ranking: nothing before something is drawn.
 
     Attributes:
@@ -83,20 +83,22 @@ def pair_draws(run: RunFile, author: str) -> list[PairDrawShape]:
         items = pairs_for(author, list(drawn_pairs(run, pairs.name, draws)), labels)
         shapes.append(
             PairDrawShape(
-                pairs.name,
-                len(pairs.judged),
-                rules.get(pairs.name),
-                [_shape(item, labels.get(item.key, {}), author) for item in items],
-                labels_line(pairs.name, len(ranking_labels(run, pairs).pairs)) if draws else "",
-                len(pairs.judged) - sum(len(draw.pairs) for draw in draws),
+                ranking=pairs.name,
+                judged=len(pairs.judged),
+                rule=rules.get(pairs.name),
+                items=[_shape(item, labels.get(item.key, {}), author) for item in items],
+                worth=labels_line(pairs.name, len(ranking_labels(run, pairs).pairs))
+                if draws
+                else "",
+                left=len(pairs.judged) - sum(len(draw.pairs) for draw in draws),
             )
         )
     return shapes
 
 
-def _shape(item: DrawnPair, said: Mapping[str, PairLabel], author: str) -> DrawnPairShape:
+def _shape(item: DrawnPair, labels: Mapping[str, PairLabel], author: str) -> DrawnPairShape:
     """A pair with this person's answer, turned round where they saw the pair the other way round."""
-    label = said.get(author)
+    label = labels.get(author)
     answer = None if label is None else label.answer
     if label is not None and answer is not None and label.pair != item.pair:
         answer = _TURNED[answer]

@@ -52,7 +52,7 @@ def head(run: RunFile, known: ReadRun | None = None) -> Head:
     meta = run.meta
     large = summary.totals.trials > FEW or len(meta.variants) > COLUMNS
     unfinished = known is not None and large
-    shown = Head(
+    head = Head(
         **{field.name: getattr(summary, field.name) for field in fields(RunSummary)},
         seq=run.growth(),
         message=meta.message,
@@ -64,7 +64,7 @@ def head(run: RunFile, known: ReadRun | None = None) -> Head:
         partial=unfinished,
         narrowed=run.narrowed,
     )
-    return shown if unfinished else replace(shown, **_shallow(notes(run)))
+    return head if unfinished else replace(head, **_shallow(notes(run)))
 
 
 def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:

@@ -32,7 +32,7 @@ MOST = 200_000
 """Trials of a run whose metrics are read: they stand in the results only, of which 100,000 take two seconds."""
 
 
-class MeasuredColumn(Record, frozen=True):
+class MeasuredColumn(Record, frozen=True, kw_only=True):
     """One column: its name, what it passed of, and the mean over cases of each number that it has.
 
     Errors leave the pass rate between `least` and `most`; both are None where nothing has a verdict. With `partial`,
@@ -48,7 +48,7 @@ class MeasuredColumn(Record, frozen=True):
     partial: bool
 
 
-class CanaryPoint(Record, frozen=True):
+class CanaryPoint(Record, frozen=True, kw_only=True):
     """What one judge of a run said of canaries.
 
     Attributes:
@@ -128,12 +128,12 @@ def canary_points(files: Iterable[Path]) -> list[CanaryPoint]:
         for key, answers in check.answers.items():
             points.append(
                 CanaryPoint(
-                    check.run,
-                    answers.metric,
-                    answers.model,
-                    _interval(answers.rate, len(answers.right)),
-                    _interval(answers.pass_rate, answers.judged),
-                    drift_words(report.drift(key), answers),
+                    run=check.run,
+                    metric=answers.metric,
+                    judge=answers.model,
+                    right=_interval(answers.rate, len(answers.right)),
+                    passed=_interval(answers.pass_rate, answers.judged),
+                    words=drift_words(report.drift(key), answers),
                 )
             )
     return points

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import cast
 
 from evenhand.analysis.summaries.rates import share_in, share_of_cases
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
 from evenhand.stats.tallies import Share, Tally
@@ -92,7 +92,7 @@ class Runs:
         with self._lock:
             self._look()
             hidden = self._hidden.items()
-            return {path: shown for path, shown in hidden if path.resolve() != shown.resolve()}
+            return {path: other for path, other in hidden if path.resolve() != other.resolve()}
 
     def path(self, run: str) -> Path:
         """The file of the run with this id, or of the only one whose id begins so.
@@ -205,8 +205,8 @@ def _imported_from(meta: RunMeta) -> str:
 def _tags(meta: RunMeta) -> dict[str, str]:
     """What its config, or who ran it, calls it."""
     tags = meta.config.get("tags")
-    named = cast("Mapping[object, object]", tags) if isinstance(tags, Mapping) else {}
-    return {str(name): str(value) for name, value in named.items()}
+    named = tags.items() if is_mapping(tags) else ()
+    return {str(name): str(value) for name, value in named}
 
 
 def over_all(run: RunFile) -> RateShape | None:

@@ -20,7 +20,7 @@ async def follow(request: web.Request, path: Path, closing: asyncio.Event) -> we
     """Server-sent events `{"seq": n}`, the first at once, until whoever listens goes or the server closes."""
     answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await answer.prepare(request)
-    seen: int | None = None
+    latest: int | None = None
     state: State | None = None
     quiet = 0
     while not closing.is_set():
@@ -28,8 +28,8 @@ async def follow(request: web.Request, path: Path, closing: asyncio.Event) -> we
         if now != state:
             state = now
             seq = await asyncio.to_thread(_growth, path)
-            if seq is not None and seq != seen:
-                seen, quiet = seq, 0
+            if seq is not None and seq != latest:
+                latest, quiet = seq, 0
                 await answer.write(b'data: {"seq": %d}\n\n' % seq)
         quiet += 1
         if quiet % ALIVE_EVERY == 0:

@@ -94,6 +94,7 @@ class Pass:
         """
         self._wait()
         needle = text.lower().encode("utf-8", "surrogatepass")
+        # The separators stand between texts: a text that holds one would be found across two of them.
         if not needle or not {FIELD, EXPLANATION, TRIAL}.isdisjoint(text):
             return []
         places: list[int] = []
@@ -101,6 +102,7 @@ class Pass:
         for first, after, end, room in self._texts():
             hits = (self._many if many else self._few)(needle, room, first, after, end, blind)
             places += hits
+            # Chunks of a run are alike: what many trials had is sought trial by trial, which is then quicker.
             many = len(hits) > (after - first) // 8
         return places
 
@@ -128,6 +130,7 @@ class Pass:
             for place, (begins, ends) in zip(
                 self._places[first:after], pairwise(edges), strict=True
             ):
+                # What the expression cannot do without is sought first: finding bytes costs far less than matching.
                 if needles and all(room.find(needle, begins, ends) < 0 for needle in needles):
                     continue
                 text = room[begins:ends].decode("utf-8", "surrogatepass").rstrip(TRIAL)
@@ -146,6 +149,7 @@ class Pass:
             end = self._starts[after] if after < len(self._starts) else self._end
             if end - base > len(room):
                 room = bytearray(end - base)  # one trial alone may be longer
+            # At a place, as other searches read the same file at the same time.
             os.preadv(self._files[1].fileno(), [memoryview(room)[: end - base]], base)
             yield first, after, end, room
             first = after
@@ -249,24 +253,26 @@ class RunPasses:
             with RunFile.open(path) as run:
                 settled = run.settled()
             with self._lock:
-                kept = self._kept.pop(path, None)
-                rest = 0.0 if kept is None or kept[0] == settled else self._rest(*kept[1:])
-                if kept is None or (kept[0] != settled and not rest):
-                    kept = settled, time.monotonic(), Pass(path)
-                self._kept[path] = kept
+                # Taken out and put back at the end: the first one is the one that was looked at longest ago.
+                entry = self._kept.pop(path, None)
+                rest = 0.0 if entry is None or entry[0] == settled else self._rest(*entry[1:])
+                if entry is None or (entry[0] != settled and not rest):
+                    entry = settled, time.monotonic(), Pass(path)
+                self._kept[path] = entry
                 while len(self._kept) > self._most:
                     self._kept.pop(next(iter(self._kept)))[2].stop()
                 if not rest:
-                    return kept[2]
+                    return entry[2]
             time.sleep(rest)
 
-    def _rest(self, began: float, made: Pass) -> float:
+    def _rest(self, began: float, last: Pass) -> float:
         """Seconds until an outdated pass may be followed by another."""
-        if made.took is None:
+        if last.took is None:
+            # It is still reading: what it will have taken is not known.
             return 0.1
-        return max(0.0, began + 2 * made.took - time.monotonic())
+        return max(0.0, began + 2 * last.took - time.monotonic())
 
     def close(self) -> None:
         """Ends them all."""
-        for _, _, made in self._kept.values():
-            made.stop()
+        for _, _, last in self._kept.values():
+            last.stop()

@@ -35,8 +35,8 @@ class PageRunner(web.AppRunner):
         super().__init__(app, handle_signals=False, shutdown_timeout=shutdown_s)
 
     async def _make_server(self) -> web.Server:
-        made = await super()._make_server()
-        return _Server(made.request_handler, request_factory=made.request_factory)
+        server = await super()._make_server()
+        return _Server(server.request_handler, request_factory=server.request_factory)
 
 
 class _Server(web.Server):

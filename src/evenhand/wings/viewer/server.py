@@ -148,8 +148,6 @@ class PageServer:
             return error_answer(500, error.slug, error.message, error.hint)
         except ConnectionError:  # whoever asked has gone: nobody reads it, and nothing is wrong
             return web.Response()
-        except asyncio.CancelledError:
-            raise
         except Exception:  # noqa: BLE001 (the page is told that it is ours; the terminal is told what)
             traceback.print_exc()
             return error_answer(
@@ -177,8 +175,8 @@ class PageServer:
 
     async def _notes(self, request: web.Request) -> web.Response:
         path = self._path(request)
-        made = await asyncio.to_thread(self._passes.of, path)
-        return await self._of_all("notes", path, lambda run: notes(run, made.marked))
+        history = await asyncio.to_thread(self._passes.of, path)
+        return await self._of_all("notes", path, lambda run: notes(run, history.marked))
 
     async def _summary(self, request: web.Request) -> web.Response:
         return await self._of_all("summary", self._path(request), summary)
@@ -218,15 +216,16 @@ class PageServer:
 
     async def _blocks(self, request: web.Request) -> web.StreamResponse:
         path = self._path(request)
-        made = await asyncio.to_thread(self._passes.of, path)
-        data = await asyncio.to_thread(made.read, 0)
+        history = await asyncio.to_thread(self._passes.of, path)
+        # Before anything is sent: what goes wrong by then can still be answered as an error.
+        data = await asyncio.to_thread(history.read, 0)
         answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await answer.prepare(request)
         at = 0
         while data:
             await answer.write(data)
             at += len(data)
-            data = await asyncio.to_thread(made.read, at)
+            data = await asyncio.to_thread(history.read, at)
         await answer.write_eof()
         return answer
 
@@ -251,10 +250,10 @@ class PageServer:
         index, number = (_place(request.match_info[name]) for name in ("index", "number"))
 
         def read_call(run: RunFile) -> Call:
-            made = call(run, index, number)
-            if made is None:
+            one = call(run, index, number)
+            if one is None:
                 raise NoSuchRun(f"trial {index} has no call {number}")
-            return made
+            return one
 
         return await self._answer(request, read_call)
 
@@ -283,9 +282,9 @@ class PageServer:
         return await self._answer(request, read_step)
 
     async def _search(self, request: web.Request) -> web.Response:
-        path, wanted = self._path(request), await _object(request, "a search")
-        text, blind = wanted.get("text"), wanted.get("blind") is True
-        searched = Pass.search_pattern if wanted.get("pattern") is True else Pass.search
+        path, body = self._path(request), await _object(request, "a search")
+        text, blind = body.get("text"), body.get("blind") is True
+        searched = Pass.search_pattern if body.get("pattern") is True else Pass.search
         if not isinstance(text, str):
             raise UsageError("text: what is sought")
         if len(text) > LONGEST_SEARCH:
@@ -310,11 +309,11 @@ class PageServer:
             new.get("author", ""),
             new.get("blind") is True,
         )
-        (kept,) = await asyncio.to_thread(append_labels, path, [label])
+        (appended,) = await asyncio.to_thread(append_labels, path, [label])
         review = self._review_of(path)
-        if review is not None and kept.field == "dataset":
+        if review is not None and appended.field == "dataset":
             await asyncio.to_thread(review.write)
-        return _body(encode(asdict(kept), ordered=False))
+        return _body(encode(asdict(appended), ordered=False))
 
     def _review_of(self, path: Path) -> Review | None:
         """The review of a dataset that was drawn from this run."""
@@ -335,8 +334,8 @@ class PageServer:
         """Answers by changing the run file as the request's body says."""
 
         async def answer(request: web.Request) -> web.Response:
-            path, wanted = self._path(request), await _object(request, "what to keep")
-            await asyncio.to_thread(change, path, wanted)
+            path, body = self._path(request), await _object(request, "what to keep")
+            await asyncio.to_thread(change, path, body)
             return _body(b"{}")
 
         return answer
@@ -347,23 +346,23 @@ class PageServer:
         where, format_ = request.query.get("where", ""), request.query.get("format", "")
         hidden = {_place(text) for text in filter(None, request.query.get("hide", "").split(","))}
         async with self._large:
-            made = await asyncio.to_thread(exported, path, format_, where, baseline, hidden)
+            export = await asyncio.to_thread(exported, path, format_, where, baseline, hidden)
         try:
             answer = web.StreamResponse(
                 headers={
                     "Content-Type": "application/octet-stream",  # to be kept, never to be shown here
-                    "Content-Disposition": f'attachment; filename="{made.name}"',
-                    "Content-Length": str(made.path.stat().st_size),
+                    "Content-Disposition": f'attachment; filename="{export.name}"',
+                    "Content-Length": str(export.path.stat().st_size),
                 }
             )
             await answer.prepare(request)
-            with made.path.open("rb") as file:
+            with export.path.open("rb") as file:
                 while data := await asyncio.to_thread(file.read, LONGEST_BODY):
                     await answer.write(data)
             await answer.write_eof()
             return answer
         finally:
-            await asyncio.to_thread(made.folder.cleanup)
+            await asyncio.to_thread(export.folder.cleanup)
 
     async def _remark(self, request: web.Request) -> web.Response:
         path, changes = self._path(request), await _object(request, "a remark")
@@ -371,8 +370,8 @@ class PageServer:
 
     async def _delete(self, request: web.Request) -> web.Response:
         """Deletes a run whose whole id is said once more: nobody deletes what they did not name."""
-        path, wanted = self._path(request), await _object(request, "a deletion")
-        if wanted.get("id") != path.stem:
+        path, body = self._path(request), await _object(request, "a deletion")
+        if body.get("id") != path.stem:
             raise UsageError("id: the whole id of the run that is to be deleted")
         try:
             await asyncio.to_thread(delete, path)
@@ -438,9 +437,9 @@ def _place(text: str) -> int:
     return int(text)
 
 
-async def _in_thread(made: Callable[[], object]) -> web.Response:
+async def _in_thread(make: Callable[[], object]) -> web.Response:
     """An answer that is made, and written, in a thread of its own: others are answered meanwhile."""
-    return _body(await asyncio.to_thread(lambda: encode(made(), ordered=False)))
+    return _body(await asyncio.to_thread(lambda: encode(make(), ordered=False)))
 
 
 def _body(data: bytes) -> web.Response:

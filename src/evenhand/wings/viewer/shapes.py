@@ -20,7 +20,7 @@ class Interval:
     n: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)  # by place: `least` to `high` are a `Share`, unpacked
 class RateShape:
     """A pass rate over `n` cases: from `least` to `most` as errors leave it, with its 95 % interval.
 
@@ -35,7 +35,7 @@ class RateShape:
     n: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
     """A run in the list; with a `problem` it cannot be read, and nothing else counts."""
 
@@ -61,7 +61,7 @@ class RunSummary:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnShape:
     """One column of the matrix: `Variant` there."""
 
@@ -81,7 +81,7 @@ class ColumnShape:
     scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageRow:
     """What one model was asked in one role: `Usage` there."""
 
@@ -95,7 +95,7 @@ class UsageRow:
     cost_usd: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedShape:
     """A judged pass rate: as the judge has it, as people would have found it, and where it stands, in words."""
 
@@ -127,7 +127,7 @@ class StandingsShape:
     notes: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notes:
     """What takes a look at every trial of a run. Of `rankings`, pairs can be labelled."""
 
@@ -149,7 +149,7 @@ class ReviewShape:
     places: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Head(RunSummary):
     """A run as a whole. Where it is `partial`, intervals, usage, findings and warnings are to be asked for: `Notes`."""
 
@@ -182,7 +182,7 @@ class CaseRow:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """Cells as parallel arrays, and the rows that they are the first to name.
 
@@ -211,7 +211,7 @@ class Block:
     metrics: Mapping[str, Sequence[float | None]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
     """What a matrix cell shows of a trial."""
 
@@ -224,7 +224,7 @@ class Preview:
     expected: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One model call of a trial. `origin` is None for one in flight, or in doubt.
 
@@ -248,7 +248,7 @@ class Call:
     sizes: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedWords:
     """The numbers of a comparison as `evenhand compare` writes them: `ComparedWords` there."""
 
@@ -260,7 +260,7 @@ class ComparedWords:
     p: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedRow:
     """One metric of one pair of columns: `Compared` there."""
 
@@ -318,7 +318,7 @@ class RequirementWords:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequirementRow:
     """What is required of one column, or of all where nothing measured it: `Requirement` there."""
 
@@ -375,7 +375,7 @@ class ConfusionMatrix:
     more: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryShape:
     """What a run had to reach, and what its tags and labels came to: `Summary` there."""
 

@@ -102,7 +102,7 @@ def _required(one: Held, names: list[str]) -> RequirementRow:
 
 
 def _confusion(one: LabelMatrix, name: str) -> ConfusionMatrix:
-    shown, answers = one.labels[:MOST_LABELS], one.answers
+    labels, answers = one.labels[:MOST_LABELS], one.answers
     hidden = set(one.labels[MOST_LABELS:])
     across = [answer for answer in answers if answer not in hidden]
     return ConfusionMatrix(
@@ -117,7 +117,7 @@ def _confusion(one: LabelMatrix, name: str) -> ConfusionMatrix:
                 rate(one.precision[label].share, one.precision[label].cases),
                 rate(one.recall[label].share, one.recall[label].cases),
             )
-            for label in shown
+            for label in labels
         ],
         more=len(hidden),
     )

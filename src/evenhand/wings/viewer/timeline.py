@@ -22,7 +22,7 @@ SUMS = 12
 """So many models, tools and agents are summed up; those that took longest."""
 
 
-class DrawnStep(Record, frozen=True):
+class DrawnStep(Record, frozen=True, kw_only=True):
     """One step: `Step` there. Arguments and result are text, cut where `cut` says so."""
 
     place: int
@@ -42,7 +42,7 @@ class DrawnStep(Record, frozen=True):
     cost_usd: float | None
 
 
-class StepSum(MutableRecord):
+class StepSum(MutableRecord, kw_only=True):
     """What all steps of a kind and a name took: `StepSum` there. Unknown times and prices are not in it."""
 
     kind: str
@@ -53,7 +53,7 @@ class StepSum(MutableRecord):
     cost_usd: float = 0.0
 
 
-class StepPage(Record, frozen=True):
+class StepPage(Record, frozen=True, kw_only=True):
     """Some of a trial's steps, and what is to be said of all: `StepPage` there.
 
     Attributes:
@@ -139,7 +139,7 @@ def _sums(steps: Sequence[Step]) -> list[StepSum]:
         if step.kind == "message":
             continue
         key = step.kind, step.name[:80]
-        one = sums.setdefault(key, StepSum(*key))
+        one = sums.setdefault(key, StepSum(kind=key[0], name=key[1]))
         one.count += 1
         one.failed += step.status == "error"
         one.duration_s += step.duration_s or 0.0

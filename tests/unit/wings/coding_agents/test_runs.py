@@ -19,7 +19,9 @@ async def started(bound_usd: float, document: object = None) -> Started:
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await process.wait()
     out = io.BytesIO(json.dumps(document).encode())
-    return Started("job-1", process, None, bound_usd, out, io.BytesIO())
+    return Started(
+        job="job-1", process=process, before=None, bound_usd=bound_usd, out=out, err=io.BytesIO()
+    )
 
 
 async def test_what_runs_under_way_may_spend_is_not_left_for_others(tmp_path: Path):

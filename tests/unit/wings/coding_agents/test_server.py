@@ -301,7 +301,14 @@ async def test_a_number_out_of_its_range_changes_no_budget(number: object, tmp_p
 async def test_no_cost_raises_a_budget(tmp_path: Path):
     """Whatever a document says."""
     for cost in (-5.0, float("nan"), float("-inf"), float("inf")):
-        one = Started("job-1", None, None, 0.04, io.BytesIO(), io.BytesIO())  # pyright: ignore[reportArgumentType]
+        one = Started(
+            job="job-1",
+            process=None,
+            before=None,
+            bound_usd=0.04,
+            out=io.BytesIO(),
+            err=io.BytesIO(),
+        )  # pyright: ignore[reportArgumentType]
         runs = Runs(tmp_path, 0.05, _started={"job-1": one})
         runs._count(one, cost)
         assert runs.left_usd == pytest.approx(0.01)

@@ -155,15 +155,27 @@ class Scene:
     def driver(self, cluster: ScriptedCluster, workers: int = 2, seats: int = 4) -> Driver:
         """It has not started."""
         plan: Any = SimpleNamespace(providers=(), fingerprint=FINGERPRINT, size=SIZE)
-        fleet = Fleet(cluster, workers, _no_plan, {}, seats=seats)
-        return Driver(fleet, plan, WorkOrder(_no_plan, {}, False, False, None, None, seats))
+        fleet = Fleet(cluster=cluster, workers=workers, build=_no_plan, record={}, seats=seats)
+        return Driver(
+            fleet=fleet,
+            plan=plan,
+            order=WorkOrder(
+                build=_no_plan,
+                record={},
+                limited=False,
+                cached=False,
+                attempts=None,
+                time_limit_s=None,
+                seats=seats,
+            ),
+        )
 
 
 def _no_plan(record: object) -> Any:
     raise AssertionError(record)
 
 
-HELLO = Hello(FINGERPRINT, SIZE, __version__)
+HELLO = Hello(fingerprint=FINGERPRINT, size=SIZE, version=__version__)
 
 
 @pytest.fixture

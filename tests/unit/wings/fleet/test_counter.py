@@ -23,7 +23,7 @@ class Counted:
         self.announced: list[Message] = []
         self.counter = Counter(backing, self.announced.append)
         self.links = [ScriptedLink("a"), ScriptedLink("b")]
-        self.hands = [Hand(epoch, link) for epoch, link in enumerate(self.links, 1)]
+        self.hands = [Hand(epoch=epoch, link=link) for epoch, link in enumerate(self.links, 1)]
 
     async def asks(self, worker: int, number: int, what: str, *arguments: object) -> bool:
         """A worker asks; whether it was answered at once."""
@@ -238,7 +238,7 @@ def test_silence_counts_from_the_first_permit_on(scene: Scene):
     """However many it is lent after that."""
 
     async def go() -> None:
-        hand = Hand(1, ScriptedLink("a"))
+        hand = Hand(epoch=1, link=ScriptedLink("a"))
         hand.lend()
         await asyncio.sleep(0.8 * SILENT_S)
         hand.lend()

@@ -132,14 +132,23 @@ def test_of_several_logs_of_a_task_the_newest_counts(tmp_path: Path):
 def test_the_longest_conversation_is_matched_first():
     """It holds what a shorter one holds; a reply to that would be given to both."""
     hello, more = ("Hello",), ("Hello", "And then?")
-    one = RecordedEval("t", "a", [], [], True, replies=[(hello, "first"), (more, "second")])
+    one = RecordedEval(
+        title="t",
+        about="a",
+        cases=[],
+        checks=[],
+        asks=True,
+        replies=[(hello, "first"), (more, "second")],
+    )
     assert [rule["reply"] for rule in script([one])] == ["second", "first"]
 
 
 def test_a_case_that_was_asked_twice_is_asked_twice():
     """Once is nothing to say."""
     for repeats, written in ((1, ""), (2, ", repeats=2"), (3, ", repeats=3")):
-        text = eval_file(RecordedEval("t", "a", [], [], True, repeats=repeats), "t")
+        text = eval_file(
+            RecordedEval(title="t", about="a", cases=[], checks=[], asks=True, repeats=repeats), "t"
+        )
         assert f'data=Dataset.read("t.jsonl"){written})' in text
 
 

@@ -20,10 +20,10 @@ def items(count: int, per_case: int = 1) -> tuple[TriedItem, ...]:
     """Labelled outputs: people fail each fourth, today's judge passes everything."""
     return tuple(
         TriedItem(
-            i,
-            f"case {i // per_case}",
-            CONFIRMING if i // per_case % 2 else CHOOSING,
-            i % 8 > 1,
+            index=i,
+            case=f"case {i // per_case}",
+            half=CONFIRMING if i // per_case % 2 else CHOOSING,
+            people=i % 8 > 1,
             today=True,
             votes={},
         )

@@ -21,7 +21,7 @@ START = 1_764_000_000_000_000_000
 
 def kept(folder: Path, *rows: tuple[str, str]) -> Path:
     """A run of traces that each have an input, and call a tool."""
-    traces = Traces("t")
+    traces = Traces(source="t")
     for i, (said, tool) in enumerate(rows):
         at, trace = START + i * 10**9, f"{i + 1:032x}"
         about = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
@@ -96,7 +96,7 @@ def test_input_output_and_error_are_redacted_unless_that_is_not_wanted(
     tmp_path: Path, redacted: bool
 ):
     """Each of them may hold what a person said."""
-    traces = Traces("t")
+    traces = Traces(source="t")
     about = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.input.messages": "I am ann@example.com",
@@ -125,7 +125,7 @@ def test_input_output_and_error_are_redacted_unless_that_is_not_wanted(
 
 def test_cases_of_one_name_are_numbered(tmp_path: Path):
     """An application named two different inputs alike; ids are unique, whatever was drawn."""
-    traces = Traces("t")
+    traces = Traces(source="t")
     for i in range(3):
         about = {
             "gen_ai.operation.name": "chat",

@@ -38,7 +38,7 @@ Post = Callable[..., Any]
 @asynccontextmanager
 async def listens(folder: Path) -> AsyncIterator[tuple[Listener, Traces]]:
     """A listener at any port."""
-    traces = Traces("listener")
+    traces = Traces(source="listener")
     listener = Listener(traces, folder / "traces" / "received.jsonl", "127.0.0.1")
     ready = asyncio.Event()
     serving = asyncio.ensure_future(listener.serve(0, ready.set))
@@ -178,7 +178,7 @@ async def test_a_port_that_is_taken_is_said(tmp_path: Path):
     """Where it was named; else another one is taken."""
     async with listens(tmp_path) as (listener, _):
         port = int(listener.address.rpartition(":")[2])
-        traces = Traces("second")
+        traces = Traces(source="second")
         other = Listener(traces, tmp_path / "second.jsonl", "127.0.0.1")
         with pytest.raises(UsageError, match="cannot be listened on"):
             await other.serve(port, lambda: None)
@@ -188,7 +188,7 @@ async def test_a_port_that_is_taken_is_said(tmp_path: Path):
 
 def test_the_file_of_what_was_received_is_for_its_owner_alone(tmp_path: Path):
     """It holds what people said to the application."""
-    traces = Traces("listener")
+    traces = Traces(source="listener")
     received = tmp_path / "traces" / "received.jsonl"
     Listener(traces, received, "127.0.0.1").close()
     traces.close()

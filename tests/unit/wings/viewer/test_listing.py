@@ -140,7 +140,7 @@ async def test_errors_leave_the_rates_of_the_page_open(make_run: Make) -> None:
         share_of([0.5] * 4 + [0] * 4, None).low,
         share_of([1] * 4 + [0.5] * 4, None).high,
     )
-    assert second == RateShape(None, 0.25, 0.75, low, high, 8)
+    assert second == RateShape(value=None, least=0.25, most=0.75, low=low, high=high, n=8)
     assert seen.rate is not None
     assert (seen.rate.value, seen.rate.least, seen.rate.most, seen.rate.n) == (
         None,

@@ -136,7 +136,7 @@ def _sent(place: GitHubPlace | GitLabPlace, key: str, text: str) -> int:
         hint = "In a workflow: GITHUB_TOKEN: ${{ github.token }}" if github else _GITLAB_HINT
         raise UsageError(f"{variable} is not set", hint=hint)
     try:
-        kept = asyncio.run(_kept(place, key, text))
+        comment = asyncio.run(_kept(place, key, text))
     except AuthError as error:
         if error.status != 403:
             raise UsageError(f"{variable} is not accepted: {error.message}") from error
@@ -147,11 +147,13 @@ def _sent(place: GitHubPlace | GitLabPlace, key: str, text: str) -> int:
             f"no comment: {error.message}",
             hint="The job needs `permissions: pull-requests: write`." if github else _GITLAB_HINT,
         ) from error
-    if kept is None:
+    if comment is None:
         tell(f"no comment: {place.commit[:10]} is no longer the head of an open {what} request")
     else:
         words = {"left": "left as it is, a later run wrote it, or the same"}
-        tell(f"comment {words.get(kept.done, kept.done)}{': ' * bool(kept.url)}{kept.url}")
+        tell(
+            f"comment {words.get(comment.done, comment.done)}{': ' * bool(comment.url)}{comment.url}"
+        )
     return PASSED
 
 

@@ -11,10 +11,10 @@ import click
 
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
-from evenhand.cli.session import Session, spending_options
+from evenhand.cli.session import Session
 from evenhand.cli.settling import settled
-from evenhand.cli.streams import printing, tell
-from evenhand.cli.study import Study, ended, spending_record
+from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.study import Study, ended, study_options, study_settings
 from evenhand.core.ranges import REPEATS
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     help="Do each task N times.",
 )
 @click.option("--offline", is_flag=True, help="Take replies from the folder's offline.jsonl.")
-@spending_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-@click.option("--no-progress", is_flag=True, help="Don't print progress.")
+@study_options
 def skill(
     folder: Path,
     agent: str,
@@ -62,24 +60,13 @@ def skill(
 
     Exits with 0 if the skill helps or makes no detectable difference, 1 if it hurts, and 3 if that is undecided.
     """
-    from evenhand.engine.door import Settings
     from evenhand.store.catalogue import home_for
     from evenhand.wings.coding_agents.commands.skill_request import SkillRequest
 
     session = Session.of(options)
     request = SkillRequest.of(folder, model, agent, judge, int(repeat), offline=offline)
-    settings = Settings(
-        home=home_for(Path.cwd() / "skill"),  # not in the skill's folder, which is shipped
-        concurrency=session.concurrency,
-        cache=False if session.no_cache else None,
-        max_cost_usd=session.max_cost,
-        time_limit_s=session.time_limit,
-        retries=session.retries,
-        record={
-            **request.record(),
-            **spending_record(session),
-        },
-    )
+    home = home_for(Path.cwd() / "skill")  # not in the skill's folder, which is shipped
+    settings = study_settings(home, session, request.record())
     finished, _ = settled(request, settings, None, session)
     code = report_skill(finished.path, as_json=session.as_json)
     return ended(finished, code, "run of the skill")
@@ -97,21 +84,20 @@ def report_skill(file: Path, *, as_json: bool) -> int:
 
 
 def _print(effect: SkillEffect, run: str, totals: Totals, *, as_json: bool) -> None:
-    from evenhand.core.wording.json_text import json_text, writer
     from evenhand.core.wording.words import count, put, short_id
 
+    if as_json:
+        say_json({"run": run, **effect.document()})
+        return
     with printing():
-        if as_json:
-            writer(sys.stdout)(json_text({"run": run, **effect.document()}) + "\n")
-            return
         put(sys.stdout, f"the skill: {effect.word}, over {count(effect.tasks, 'task')}\n\n")
         put(sys.stdout, f"{effect.comparison}\n")
         if effect.others is not None:
             put(sys.stdout, f"\n{effect.others}\n")
     name, bad = short_id(run), {"fail": totals.failed, "error": totals.errors}
     statuses = ",".join(status for status, number in bad.items() if number)
-    shown = f"evenhand show {name} --where status:{statuses}, or " if statuses else ""
-    tell(f"next: {shown}evenhand view {name}")
+    first = f"evenhand show {name} --where status:{statuses}, or " if statuses else ""
+    tell(f"next: {first}evenhand view {name}")
 
 
 def study(meta: RunMeta, file: Path) -> Study | None:

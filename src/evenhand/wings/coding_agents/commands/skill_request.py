@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 AGAIN = "Run `evenhand skill` again: answers that the cache has are not paid for twice."
 
 
-class SkillRequest(Record, frozen=True):
+class SkillRequest(Record, frozen=True, kw_only=True):
     """A skill's evals. Implements `evenhand.cli.settling.Request`.
 
     Attributes:
@@ -51,7 +51,14 @@ class SkillRequest(Record, frozen=True):
         from evenhand.wings.coding_agents.skills.plan import agent_command
 
         command = shlex.join(agent_command(agent)) if agent else ""
-        return SkillRequest(str(folder.absolute()), model, command, judge, repeats, offline)
+        return SkillRequest(
+            skill=str(folder.absolute()),
+            model=model,
+            agent=command,
+            judge=judge,
+            repeats=repeats,
+            offline=offline,
+        )
 
     @staticmethod
     def again(meta: RunMeta) -> SkillRequest:

@@ -78,8 +78,8 @@ def skill_plan(
 
         @evals.eval
         async def answers(case: Case, skill: str, model: Model, expect: Expect) -> None:
-            told = given(skill)
-            text = _TOLD.format(name=told.name, text=told.text) if told else ""
+            lesson = given(skill)
+            text = _TOLD.format(name=lesson.name, text=lesson.text) if lesson else ""
             messages = [Message("system", text)] if text else []
             messages.append(Message("user", texts[case.id]))
             reply = await model.generate(Prompt(tuple(messages), texts[case.id]))
@@ -128,13 +128,13 @@ def agent_command(command: str) -> list[str]:
         words = shlex.split(command)
     except ValueError as error:
         raise UsageError(f"--agent {command!r:.200}: {error}") from error
-    found = shutil.which(words[0]) if words else None
-    if found is None:
+    executable = shutil.which(words[0]) if words else None
+    if executable is None:
         raise UsageError(
             f"--agent: there is no program {words[0] if words else ''!r}",
             hint="Write it as in a shell; it gets the prompt as its last argument.",
         )
-    program = words[0] if Path(found).is_absolute() else str(Path(found).absolute())
+    program = words[0] if Path(executable).is_absolute() else str(Path(executable).absolute())
     return [program, *(_from_here(word) for word in words[1:])]
 
 
@@ -196,18 +196,18 @@ async def _done(command: list[str], task: SkillEval, skill: Skill | None) -> str
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)  # and whatever it started
         if process.returncode:
-            told = err.decode("utf-8", "replace").strip()[-500:]
-            raise CodeError(f"the agent ended with exit code {process.returncode}: {told}")
+            complaint = err.decode("utf-8", "replace").strip()[-500:]
+            raise CodeError(f"the agent ended with exit code {process.returncode}: {complaint}")
         return "\n\n".join([out.decode("utf-8", "replace").strip(), *_written(folder, task)])
 
 
 def _written(folder: Path, task: SkillEval) -> list[str]:
     """The files that an agent wrote or changed, for the judge; of those that are no short text, the name."""
-    given = {path.name: path.read_bytes() for path in task.files}
+    before = {path.name: path.read_bytes() for path in task.files}
     parts: list[str] = []
     for path in files_of(folder):
         name, data = path.relative_to(folder).as_posix(), path.read_bytes()
-        if given.get(name) == data:
+        if before.get(name) == data:
             continue
         try:
             text = data.decode() if len(data) <= _MOST else f"({len(data):,} bytes)"

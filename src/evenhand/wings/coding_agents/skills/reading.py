@@ -92,14 +92,14 @@ def _evals(document: Document, folder: Path, findings: Findings) -> tuple[SkillE
         )
         return ()
     evals: list[SkillEval] = []
-    seen: set[str] = set()
+    names: set[str] = set()
     for i, row in enumerate(rows):
         one = _eval(document, i, row, folder, findings)
         if one is None:
             continue
-        if one.id in seen:
+        if one.id in names:
             findings.problem(document.at("evals", i), f"the id {one.id!r} is there twice")
-        seen.add(one.id)
+        names.add(one.id)
         evals.append(one)
     return tuple(evals)
 
@@ -111,17 +111,16 @@ def _eval(
     if not is_object(row):
         findings.problem(at("evals", i), "an eval is an object with a prompt")
         return None
-    fields = row
-    for key in fields.keys() - _KNOWN:
+    for key in row.keys() - _KNOWN:
         findings.hint(at("evals", i, key), f"unknown key '{key}' of an eval is not used")
-    prompt = fields.get("prompt")
+    prompt = row.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
         findings.problem(at("evals", i), "an eval needs a prompt", 'Write "prompt": "…".')
         return None
-    files = _files(document, i, fields, folder, findings)
+    files = _files(document, i, row, folder, findings)
     checks: list[str] = []
     for key in _CHECKS:
-        listed = fields.get(key) or []
+        listed = row.get(key) or []
         if not is_array(listed):
             findings.problem(at("evals", i, key), f"{key} is not a list of sentences")
             continue
@@ -130,10 +129,10 @@ def _eval(
                 checks.append(check)
             else:
                 findings.problem(at("evals", i, key, j), "this is not a sentence to check")
-    expected = fields.get("expected_output")
+    expected = row.get("expected_output")
     if not checks and isinstance(expected, str) and expected.strip():
         checks = [f"does what is expected: {expected}"]
-    if not checks and not any(fields.get(key) for key in _CHECKS):
+    if not checks and not any(row.get(key) for key in _CHECKS):
         findings.problem(
             at("evals", i),
             "nothing is expected of the answer",
@@ -141,7 +140,7 @@ def _eval(
         )
     if not checks:
         return None
-    identity = fields.get("id", fields.get("name", i + 1))
+    identity = row.get("id", row.get("name", i + 1))
     return SkillEval(str(identity), prompt, tuple(dict.fromkeys(checks)), files)
 
 

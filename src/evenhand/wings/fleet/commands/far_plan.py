@@ -22,11 +22,11 @@ def far_plan(record: Mapping[str, Any]) -> Iterator[Plan]:
     from evenhand.cli.run_request import Asked
     from evenhand.scorers.rag.definitions import OURS, using_definitions
 
-    asked = dict(record["asked"])
+    original = dict(record["asked"])
     folder = str(record["folder"])
     if folder:
-        asked = _moved(asked, folder, str(Path.cwd()))
-    request = Asked.again(asked, str(record["version"]))
+        original = _moved(original, folder, str(Path.cwd()))
+    request = Asked.again(original, str(record["version"]))
     offline = offline_answers(request.folder) if request.offline else contextlib.nullcontext()
     with offline, using_definitions(request.definitions or OURS):
         yield request.plan()

@@ -61,7 +61,17 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
             f"{workers} workers are started, not {session.workers:,}: this machine has {_cpus()} CPUs"
         )
     seats = None if cpus is None else max(1, int(1 / cpus))
-    return replace(settings, elsewhere=Fleet(cluster, workers, far_plan, record, names, seats))
+    return replace(
+        settings,
+        elsewhere=Fleet(
+            cluster=cluster,
+            workers=workers,
+            build=far_plan,
+            record=record,
+            names=names,
+            seats=seats,
+        ),
+    )
 
 
 def most_processes() -> int:
@@ -83,25 +93,25 @@ def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int,
     from evenhand.wings.fleet.ray_cluster import RayCluster
 
     cluster = RayCluster(cluster_address(session.ray), cpus, folder)
-    room, wanted = cluster.room(), session.workers or 1
-    if wanted > room and not cluster.sends:  # other clusters may grow
+    room, workers = cluster.room(), session.workers or 1
+    if workers > room and not cluster.sends:  # other clusters may grow
         from evenhand.core.errors import UsageError
 
         raise UsageError(
-            f"this machine has room for {room} of {wanted} workers with {cpus:g} CPU{'s'[: cpus != 1]} each",
+            f"this machine has room for {room} of {workers} workers with {cpus:g} CPU{'s'[: cpus != 1]} each",
             hint="Ask for less with --workers or --cpus-per-trial, or name a larger cluster: --ray ADDRESS.",
         )
     return cluster, room, cluster.sends
 
 
-def _folder(asked: Asked) -> Path:
+def _folder(request: Asked) -> Path:
     """The folder that is sent to workers: the current one, if it has all that is run, else that of what is run."""
     from evenhand.core.errors import UsageError
     from evenhand.doors.eval_sets.eval_paths import split_line
 
-    paths = [Path(split_line(path)[0]) for path in asked.paths]
+    paths = [Path(split_line(path)[0]) for path in request.paths]
     here = Path.cwd()
-    for folder in (here, asked.folder):
+    for folder in (here, request.folder):
         if all(path.is_relative_to(folder) for path in paths):
             return folder
     raise UsageError(
@@ -110,15 +120,15 @@ def _folder(asked: Asked) -> Path:
     )
 
 
-def _without_env_files(asked: Asked) -> tuple[Asked, tuple[str, ...]]:
+def _without_env_files(request: Asked) -> tuple[Asked, tuple[str, ...]]:
     """What is asked for, without the files of variables, which stay here, and the names of the variables in them."""
     from dataclasses import replace
 
     from evenhand.doors.promptfoo.environment import read_env_files
     from evenhand.languages.documents.findings import Findings
 
-    names = read_env_files(asked.over.env_files, Path.cwd(), Findings())
-    return replace(asked, over=replace(asked.over, env_files=())), tuple(names)
+    names = read_env_files(request.over.env_files, Path.cwd(), Findings())
+    return replace(request, over=replace(request.over, env_files=())), tuple(names)
 
 
 def _keys(plan: Plan) -> tuple[str, ...]:

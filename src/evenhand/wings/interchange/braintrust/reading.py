@@ -36,16 +36,16 @@ def read(paths: Sequence[Path]) -> Recordings:
         UsageError: A file cannot be read, or holds nothing of Braintrust's.
     """
     notes = Notes()
-    found = find(paths, _kind, notes, what="rows or events of Braintrust's", hint=_HINT)
-    named = {one.part.text("id"): one.part for one in found if one.kind == "named"}
+    objects = find(paths, _kind, notes, what="rows or events of Braintrust's", hint=_HINT)
+    named = {one.part.text("id"): one.part for one in objects if one.kind == "named"}
     rows: dict[str, list[Part]] = {}
-    experiments = {one.part.text("experiment_id") for one in found if one.kind == "event"}
+    experiments = {one.part.text("experiment_id") for one in objects if one.kind == "event"}
     for id_, part in named.items():
         if id_ not in experiments:
             tell_unread(part, "project_id", "created", "user_id", "url_slug")
     events: dict[str, list[Found]] = {}
     read_already: set[tuple[str, str]] = set()
-    for one in found:
+    for one in objects:
         event = one.part.text("experiment_id"), one.part.text("id")
         if one.kind == "event" and event[1]:
             if event in read_already:
@@ -140,17 +140,17 @@ def _is_root(event: Part) -> bool:
 
 def _trials(roots: Sequence[Part], spans: Mapping[str, Sequence[Part]]) -> Iterator[ImportedTrial]:
     scores = [_scores(one) for one in roots]
-    seen: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     for root, measured in zip(roots, scores, strict=True):
         case = _id(root)
         yield _trial(
             root,
             case,
-            seen[case],
+            repeats[case],
             [outcome_of(one, root.notes) for one in measured],
             spans.get(root.text("root_span_id"), ()),
         )
-        seen[case] += 1
+        repeats[case] += 1
 
 
 def _id(root: Part) -> str:
@@ -170,11 +170,11 @@ def _scores(root: Part) -> list[ForeignScore]:
 def _trial(
     root: Part, case: str, repeat: int, outcomes: Sequence[object], spans: Sequence[Part]
 ) -> ImportedTrial:
-    asked = [one for one in spans if _type(one) == "llm"]
+    calls = [one for one in spans if _type(one) == "llm"]
     metadata = root.value.get("metadata")
     known = dict(fields_of(metadata))
     error = root.said("error")
-    model = next((m for one in (root, *asked) if (m := _model(one))), "")
+    model = next((m for one in (root, *calls) if (m := _model(one))), "")
     return ImportedTrial(
         case=case,
         repeat=repeat,
@@ -186,8 +186,8 @@ def _trial(
         expected=root.value.get("expected"),
         latency_s=_seconds(root),
         cost_usd=_metric(root, "estimated_cost"),
-        tokens_in=_tokens(root, asked, "prompt_tokens"),
-        tokens_out=_tokens(root, asked, "completion_tokens"),
+        tokens_in=_tokens(root, calls, "prompt_tokens"),
+        tokens_out=_tokens(root, calls, "completion_tokens"),
         metadata={
             **known,
             "braintrust": {"event": root.value.get("id"), **root.without(*_EVENT, "metadata")},
@@ -223,7 +223,7 @@ def _seconds(root: Part) -> float | None:
     return ended - began
 
 
-def _tokens(root: Part, asked: Sequence[Part], key: str) -> int | None:
+def _tokens(root: Part, calls: Sequence[Part], key: str) -> int | None:
     """What its model spans used; the root's own sum where there are none."""
-    counts = [n for one in asked or (root,) if (n := _metric(one, key)) is not None]
+    counts = [n for one in calls or (root,) if (n := _metric(one, key)) is not None]
     return int(sum(counts)) if counts else None

@@ -30,8 +30,8 @@ def id_of(fields: Mapping[str, object]) -> str:
     name = fields.get("name")
     if isinstance(name, str) and name.strip() and not _GENERATED.fullmatch(name):
         return " ".join(name.split())
-    asked = fields.get("input", fields.get("scenario"))
-    return case_id([asked, fields.get("expected_output", fields.get("expected_outcome"))])
+    question = fields.get("input", fields.get("scenario"))
+    return case_id([question, fields.get("expected_output", fields.get("expected_outcome"))])
 
 
 def passages(value: object) -> tuple[str, ...]:

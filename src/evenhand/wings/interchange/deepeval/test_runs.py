@@ -63,17 +63,17 @@ def run_of(test_run: Part, path: Path) -> ImportedRun | None:
 def _model(test_run: Part) -> str:
     """The model that the hyperparameters name; empty for none."""
     written = test_run.part("hyperparameters") if test_run.value.get("hyperparameters") else None
-    found = written.value.get("model") if written else None
-    return " ".join(found.split()) if isinstance(found, str) else ""
+    model = written.value.get("model") if written else None
+    return " ".join(model.split()) if isinstance(model, str) else ""
 
 
 def _trials(cases: list[Part]) -> Iterator[ImportedTrial]:
-    seen: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     for one in cases:
         fields = plain(one.value)
         case = id_of(fields)
-        yield _trial(one, fields, case, seen[case])
-        seen[case] += 1
+        yield _trial(one, fields, case, repeats[case])
+        repeats[case] += 1
 
 
 def _trial(one: Part, fields: dict[str, object], case: str, repeat: int) -> ImportedTrial:

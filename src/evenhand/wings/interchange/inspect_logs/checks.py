@@ -47,11 +47,11 @@ def checks_of(header: Part) -> list[Check]:
 def _named_in_results(header: Part) -> Iterator[Part]:
     """The scorers that older logs name beside their results, with the options that they had."""
     results = header.part("results")
-    seen: set[str] = set()
+    names: set[str] = set()
     for one in results.parts("scores") if results else ():
         name = one.text("scorer") or one.text("name")
-        if name and name not in seen:
-            seen.add(name)
+        if name and name not in names:
+            names.add(name)
             yield Part({"name": name, "options": one.value.get("params")}, one.where, one.notes)
 
 
@@ -106,9 +106,9 @@ def _judged(name: str, options: Part) -> Check:
             text = f"option {shown(key)} of {name}: a judge is asked in our words"
             notes.left_out(f"{where}.{key}", text)
     judge, imports = "", {"evenhand.scorers": ("Passes",)}
-    asked = _judge(options)
-    if asked:
-        judge = f", judge=provider({flat(literal(asked))})"
+    model = _judge(options)
+    if model:
+        judge = f", judge=provider({flat(literal(model))})"
         imports["evenhand.doors.promptfoo.adapter"] = ("provider",)
     else:
         notes.changed(

@@ -49,19 +49,19 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
         task = _about(log).text("task_display_name") or _about(log).text("task") or path.stem
         other = newest.get(task)
         if other is not None:
-            kept = max(other, log, key=_age)
-            text = f"of the logs of task {shown(task)} the newest counts: {kept.header.where}"
-            notes.changed((log if kept is other else other).header.where, text)
-            log = kept
+            newer = max(other, log, key=_age)
+            text = f"of the logs of task {shown(task)} the newest counts: {newer.header.where}"
+            notes.changed((log if newer is other else other).header.where, text)
+            log = newer
         newest[task] = log
     if not newest:
         raise UsageError(
             f"{paths[0]} holds no samples", hint="Name logs of evals that have run: logs/*.eval."
         )
     evals = {task: _eval(task, log) for task, log in newest.items()}
-    told = [one for one in notes if not one.where.endswith(".events")]  # of use to imports alone
+    rest = [one for one in notes if not one.where.endswith(".events")]  # of use to imports alone
     scorers = Path(__file__).with_name(f"{GRADERS}.py.txt")
-    return write_evals(evals, folder, "inspect", scorers=scorers, notes=told)
+    return write_evals(evals, folder, "inspect", scorers=scorers, notes=rest)
 
 
 def _eval(task: str, log: InspectLog) -> RecordedEval:
@@ -135,7 +135,7 @@ def _case(sample: Part, *, asks: bool) -> Case | None:
 
 def _messages(sample: Part) -> list[dict[str, object]]:
     """The conversation up to the first answer; empty where it holds more than text."""
-    made: list[dict[str, object]] = []
+    messages: list[dict[str, object]] = []
     rows = resolved(sample.value.get("messages"), _texts(sample))
     for row in rows if is_array(rows) else []:
         message = row if is_object(row) else {}
@@ -144,8 +144,8 @@ def _messages(sample: Part) -> list[dict[str, object]]:
         content = _text(message.get("content"))
         if content is None or message.get("role") not in _ROLES:
             return []
-        made.append({"role": message["role"], "content": content})
-    return made
+        messages.append({"role": message["role"], "content": content})
+    return messages
 
 
 def _text(content: object) -> str | None:
@@ -153,8 +153,8 @@ def _text(content: object) -> str | None:
         return content
     blocks = content if is_array(content) else [None]
     texts = [one.get("text") if is_object(one) else None for one in blocks]
-    found = [one for one in texts if isinstance(one, str)]
-    return "\n".join(found) if len(found) == len(blocks) else None
+    lines = [one for one in texts if isinstance(one, str)]
+    return "\n".join(lines) if len(lines) == len(blocks) else None
 
 
 def _texts(sample: Part) -> dict[str, object]:

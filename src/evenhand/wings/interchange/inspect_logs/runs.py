@@ -13,12 +13,17 @@ from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.score import Outcome, State
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_files import moment_of
+from evenhand.doors.importers.foreign_scores import finite, is_number
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import Recordings, recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.inspect_logs.log import InspectLog, read_log
-from evenhand.wings.interchange.inspect_logs.scores import outcomes_of
 from evenhand.wings.interchange.inspect_logs.transcript import resolved
+
+_LETTERS: Mapping[str, float] = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+"""What Inspect counts its letters as: correct, incorrect, partially correct, no answer."""
+_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""Texts that Inspect's value_to_float counts."""
 
 _READ = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
 """What a model read: Inspect counts cached tokens apart."""
@@ -77,7 +82,7 @@ def run_of(log: InspectLog) -> ImportedRun | None:
 
 
 def _trials(log: InspectLog, model: str) -> Iterator[ImportedTrial]:
-    seen: Counter[tuple[str, int]] = Counter()
+    repeats: Counter[tuple[str, int]] = Counter()
     for sample, steps in zip(log.samples, log.steps, strict=True):
         id_ = sample.value.get("id")
         case = id_ if isinstance(id_, str) else str(id_) if isinstance(id_, int) else ""
@@ -85,8 +90,8 @@ def _trials(log: InspectLog, model: str) -> Iterator[ImportedTrial]:
             sample.notes.left_out(sample.where, "this sample has no id")
             continue
         epoch = sample.whole("epoch") or 1
-        seen[case, epoch] += 1
-        if seen[case, epoch] > 1:
+        repeats[case, epoch] += 1
+        if repeats[case, epoch] > 1:
             text = f"sample {shown(id_)}, epoch {epoch}, is in the log twice: the first one counts"
             sample.notes.left_out(sample.where, text)
             continue
@@ -152,10 +157,68 @@ def _cost(used: Sequence[Part]) -> float | None:
 def _asked(messages: object) -> str:
     """The conversation up to the first answer, as JSON."""
     rows = messages if is_array(messages) else []
-    asked: list[Mapping[str, object]] = []
+    question: list[Mapping[str, object]] = []
     for row in rows:
         message = row if is_object(row) else {}
         if message.get("role") == "assistant":
             break
-        asked.append({key: message.get(key) for key in ("role", "content")})
-    return json.dumps(asked, ensure_ascii=False) if asked else ""
+        question.append({key: message.get(key) for key in ("role", "content")})
+    return json.dumps(question, ensure_ascii=False) if question else ""
+
+
+def values_of(sample: Part) -> Iterator[tuple[str, object, Part]]:
+    """The values of a sample's scores by name, and the score that each is of."""
+    scores = sample.part("scores")
+    named = [(name, scores.part(name)) for name in scores.value] if scores else []
+    if scores is None:  # logs of before there were several
+        named = [("score", sample.part("score"))]
+    for name, score in named:
+        if score is None:
+            continue
+        value = score.value.get("value")
+        if is_object(value):
+            for key, inner in value.items():
+                yield f"{name}/{key}", inner, score
+        elif is_array(value):
+            for i, inner in enumerate(value, 1):
+                yield f"{name}/{i}", inner, score
+        else:
+            yield name, value, score
+
+
+def outcomes_of(sample: Part) -> Iterator[Outcome]:
+    """An outcome for each value of a sample's scores."""
+    for name, value, score in values_of(sample):
+        reason = score.value.get("explanation")
+        metadata = {"value": value, **score.without("value", "explanation")}
+        yield _outcome(name, value, reason if isinstance(reason, str) else "", metadata, score)
+
+
+def _outcome(
+    name: str,
+    value: object,
+    reason: str,
+    metadata: Mapping[str, object],
+    score: Part,
+) -> Outcome:
+    number = _counted(value)
+    if number is None:
+        if value is not None:
+            score.notes.changed(f"{score.where}.value", f"is {shown(value)}, which is no score")
+        why = reason or "Inspect recorded no score"
+        return Outcome(name, "not_applicable", None, why, metric=name, metadata=metadata)
+    if is_number(value):
+        score.notes.changed(
+            f"{score.where}.value",
+            f"{shown(name)} is a number without a bound: it is measured, and decides nothing",
+        )
+        why = reason or f"measured: {number:g}"
+        return Outcome(name, "not_applicable", None, why, named={name: number}, metadata=metadata)
+    state = "pass" if number == 1 else "fail"
+    return Outcome(name, state, number, reason, metric=name, metadata=metadata)
+
+
+def _counted(value: object) -> float | None:
+    if isinstance(value, str):
+        return _LETTERS.get(value, _WORDS.get(value.casefold()))
+    return finite(value)

@@ -45,7 +45,7 @@ def steps_in(sample: Part) -> tuple[Step, ...]:
         for one in sample.parts("events")
     ]
     pool = _fields(sample.value.get("events_data")).get("messages")
-    transcript = _Transcript(_list(resolved(pool, texts)))
+    transcript = _Transcript(pool=_list(resolved(pool, texts)))
     for one in events:
         transcript.read(one)
     transcript.tell(sample)
@@ -53,7 +53,7 @@ def steps_in(sample: Part) -> tuple[Step, ...]:
     return tuple(steps_from(notes))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Transcript:
     """Events, read one after the other.
 
@@ -146,18 +146,19 @@ class _Transcript:
             cost_usd=usage.number("total_cost") if usage else None,
             **self._timed(event, span),  # type: ignore[arg-type]
         )
-        asked = tuple(_calls(message.value)) if message else ()
-        self.notes.append(StepNote(step, asked, _request(self._input(event))))
+        calls = tuple(_calls(message.value)) if message else ()
+        self.notes.append(StepNote(step, calls, _request(self._input(event))))
 
     def _input(self, event: Part) -> list[object]:
         """What the model was asked: the messages themselves, or places in the pool."""
-        made: list[object] = []
+        messages: list[object] = []
         for one in _list(event.value.get("input_refs")):
             bounds = _list(one)
-            if len(bounds) == 2 and all(isinstance(bound, int) for bound in bounds):
-                first, last = cast("list[int]", bounds)
-                made += self.pool[max(0, first) : max(0, last)]
-        return made or _list(event.value.get("input"))
+            ends = [bound for bound in bounds if isinstance(bound, int)]
+            if len(ends) == len(bounds) == 2:
+                first, last = ends
+                messages += self.pool[max(0, first) : max(0, last)]
+        return messages or _list(event.value.get("input"))
 
     def _tool(self, event: Part, span: str) -> None:
         name = event.text("function") or "tool"
@@ -227,14 +228,14 @@ def _of_messages(messages: Sequence[object]) -> list[StepNote]:
 
 
 def _calls(message: Mapping[str, object]) -> list[ToolCall]:
-    made: list[ToolCall] = []
+    calls: list[ToolCall] = []
     for one in _list(message.get("tool_calls")):
         call = _fields(one)
         name, id_, arguments = (call.get(key) for key in ("function", "id", "arguments"))
         if isinstance(name, str):
             known = _fields(arguments) if isinstance(arguments, dict) else None
-            made.append(ToolCall(name, known, id_ if isinstance(id_, str) else ""))
-    return made
+            calls.append(ToolCall(name, known, id_ if isinstance(id_, str) else ""))
+    return calls
 
 
 def _content(content: object) -> object:

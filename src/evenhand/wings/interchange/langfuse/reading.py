@@ -7,14 +7,17 @@ https://api.reference.langfuse.com. A run names items and traces; outputs and sc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from evenhand.core.case import Case
+from msgspec import field
+
+from evenhand.core.case import Case, case_id
+from evenhand.core.record import MutableRecord
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_cases import fields_of, line_of
-from evenhand.doors.importers.foreign_files import find, moment_of
+from evenhand.doors.importers.foreign_files import Found, find, moment_of
 from evenhand.doors.importers.foreign_scores import (
     ForeignScore,
     is_number,
@@ -23,7 +26,13 @@ from evenhand.doors.importers.foreign_scores import (
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown
-from evenhand.wings.interchange.langfuse.objects import Export, export_of, kind_of
+
+ITEM, RUN, LINK, TRACE, SCORE, OBSERVATION = (
+    "item", "run", "run item", "trace", "score", "observation",
+)  # fmt: skip
+_OBSERVED = frozenset({"SPAN", "EVENT", "GENERATION", "AGENT", "TOOL", "CHAIN", "RETRIEVER"}) | {
+    "EMBEDDING", "EVALUATOR", "GUARDRAIL",
+}  # fmt: skip
 
 _HINT = "Save dataset items, dataset runs and their traces from Langfuse's API, and name the files."
 _ITEM = ("id", "input", "expectedOutput", "metadata", "datasetId", "datasetName", "status")
@@ -48,8 +57,8 @@ def read(paths: Sequence[Path]) -> Recordings:
         UsageError: A file cannot be read, or holds nothing of Langfuse's.
     """
     notes = Notes()
-    found = find(paths, kind_of, notes, what="items, runs or traces of Langfuse's", hint=_HINT)
-    export = export_of(found, notes)
+    objects = find(paths, kind_of, notes, what="items, runs or traces of Langfuse's", hint=_HINT)
+    export = export_of(objects, notes)
     for id_, links in export.links.items():
         if id_ not in export.runs:
             notes.left_out(
@@ -129,11 +138,11 @@ def _trials(links: Sequence[Part], export: Export) -> Iterator[ImportedTrial]:
     scores = [
         [_score(one) for one in export.scores.get(link.text("traceId"), ())] for link in links
     ]
-    seen: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     for link, row in zip(links, scores, strict=True):
         case = link.text("datasetItemId")
-        yield _trial(link, case, seen[case], row, export)
-        seen[case] += 1
+        yield _trial(link, case, repeats[case], row, export)
+        repeats[case] += 1
 
 
 def _score(score: Part) -> ForeignScore:
@@ -162,7 +171,7 @@ def _trial(
     trace = export.traces[link.text("traceId")]
     item = export.items.get(case)
     observed = export.observations.get(trace.text("id"), [])
-    asked = [one for one in observed if one.value.get("type") == "GENERATION"]
+    calls = [one for one in observed if one.value.get("type") == "GENERATION"]
     if observed:
         text = "observations are read for models, tokens and errors; their inputs and outputs are not imported"
         trace.notes.left_out(f"{trace.where}.observations", text)
@@ -184,8 +193,8 @@ def _trial(
         expected=item.value.get("expectedOutput") if item else None,
         latency_s=trace.amount("latency"),
         cost_usd=trace.amount("totalCost"),
-        tokens_in=_tokens(asked, "input", "promptTokens"),
-        tokens_out=_tokens(asked, "output", "completionTokens"),
+        tokens_in=_tokens(calls, "input", "promptTokens"),
+        tokens_out=_tokens(calls, "output", "completionTokens"),
         metadata={
             "langfuse": {
                 "trace": trace.value.get("id"),
@@ -194,7 +203,7 @@ def _trial(
             }
         },
         description=line_of(item.value.get("input") if item else trace.value.get("input")) or case,
-        model=next((model for one in asked if (model := one.text("model"))), ""),
+        model=next((model for one in calls if (model := one.text("model"))), ""),
     )
 
 
@@ -215,12 +224,100 @@ def _unlike(scores: Sequence[ForeignScore], notes: Notes) -> list[ForeignScore]:
     return list(last.values())
 
 
-def _tokens(asked: Sequence[Part], key: str, older: str) -> int | None:
+def _tokens(calls: Sequence[Part], key: str, older: str) -> int | None:
     counts: list[int] = []
-    for one in asked:
+    for one in calls:
         usage = one.part("usageDetails") or one.part("usage")
         number = usage.whole(key) if usage else None
         number = one.whole(older) if number is None else number
         if number is not None:
             counts.append(number)
     return sum(counts) if counts else None
+
+
+def kind_of(value: Mapping[str, object]) -> str:
+    """What an object is; empty for what is around objects."""
+    if "datasetRunId" in value and "datasetItemId" in value:
+        return LINK
+    if "datasetId" in value and ("expectedOutput" in value or "sourceTraceId" in value):
+        return ITEM
+    if "datasetRunItems" in value or {"datasetId", "datasetName", "name"} <= value.keys():
+        return RUN
+    if value.get("type") in _OBSERVED and "traceId" in value:
+        return OBSERVATION
+    if "dataType" in value and "name" in value and "traceId" in value:
+        return SCORE
+    if "timestamp" in value and value.keys() & {"observations", "sessionId", "htmlPath", "scores"}:
+        return TRACE
+    return ""
+
+
+class Export(MutableRecord, kw_only=True):
+    """What was found, by id.
+
+    Attributes:
+        items: Items of datasets, by id.
+        runs: Runs over datasets, by id.
+        links: What ties an item to the trace of a run, by run.
+        traces: By id.
+        observations: By trace.
+        scores: By trace.
+    """
+
+    notes: Notes
+    items: dict[str, Part] = field(default_factory=dict[str, Part])
+    runs: dict[str, Found] = field(default_factory=dict[str, Found])
+    links: dict[str, list[Part]] = field(default_factory=dict[str, "list[Part]"])
+    traces: dict[str, Part] = field(default_factory=dict[str, Part])
+    observations: dict[str, list[Part]] = field(default_factory=dict[str, "list[Part]"])
+    scores: dict[str, list[Part]] = field(default_factory=dict[str, "list[Part]"])
+
+
+def export_of(objects: Sequence[Found], notes: Notes) -> Export:
+    """The objects by their ids; what stands inside others is taken out of them."""
+    export = Export(notes=notes)
+    for one in objects:
+        id_ = one.part.text("id")
+        if one.kind == ITEM:
+            content = [one.part.value.get("input"), one.part.value.get("expectedOutput")]
+            id_ = id_ or case_id(content)
+            _tell_again(export.items.get(id_), one.part, f"item {shown(id_)}")
+            export.items[id_] = one.part
+        elif one.kind == RUN:
+            export.runs[id_] = one
+            for link in one.part.parts("datasetRunItems"):
+                _link(export, link)
+        elif one.kind == LINK:
+            _link(export, one.part)
+        elif one.kind == TRACE:
+            _tell_again(export.traces.get(id_), one.part, f"trace {shown(id_)}")
+            export.traces[id_] = one.part
+            _of_trace(export.observations, id_, one.part, "observations")
+            _of_trace(export.scores, id_, one.part, "scores")
+        else:
+            into = export.scores if one.kind == SCORE else export.observations
+            into.setdefault(one.part.text("traceId"), []).append(one.part)
+    return export
+
+
+def _tell_again(earlier: Part | None, one: Part, what: str) -> None:
+    if earlier is not None and earlier.value != one.value:
+        one.notes.left_out(
+            earlier.where, f"{what} is there again, and differs: the last one counts"
+        )
+
+
+def _link(export: Export, link: Part) -> None:
+    if not link.text("datasetItemId"):
+        link.notes.left_out(link.where, "a row of a run that names no item")
+        return
+    links = export.links.setdefault(link.text("datasetRunId"), [])
+    if all(one.value.get("id") != link.value.get("id") for one in links):
+        links.append(link)
+
+
+def _of_trace(into: dict[str, list[Part]], trace: str, part: Part, key: str) -> None:
+    """The objects inside a trace; a trace of a list has their ids alone, which say nothing."""
+    inside = part.value.get(key)
+    if isinstance(inside, list) and any(isinstance(one, dict) for one in inside):
+        into.setdefault(trace, []).extend(part.parts(key))

@@ -39,9 +39,9 @@ def read(paths: Sequence[Path]) -> Recordings:
         UsageError: A file cannot be read, or holds nothing of LangSmith's.
     """
     notes = Notes()
-    found = find(paths, _kind, notes, what="examples or runs of LangSmith's", hint=_HINT)
+    objects = find(paths, _kind, notes, what="examples or runs of LangSmith's", hint=_HINT)
     by_kind: dict[str, list[Found]] = {}
-    for one in found:
+    for one in objects:
         by_kind.setdefault(one.kind, []).append(one)
     projects = {one.part.text("id"): one.part for one in by_kind.get("experiment", ())}
     for one in by_kind.get("dataset", ()):
@@ -173,7 +173,7 @@ def _trials(
     rows: Sequence[Part], examples: Mapping[str, Part], feedback: Mapping[str, Sequence[Part]]
 ) -> Iterator[ImportedTrial]:
     scores = [_scores(row, feedback.get(row.text("id"), ())) for row in rows]
-    seen: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     for row, measured in zip(rows, scores, strict=True):
         case = row.text("reference_example_id")
         outcomes = [outcome_of(one, row.notes) for one in measured]
@@ -185,7 +185,7 @@ def _trials(
         inputs = row.value.get("inputs")
         yield ImportedTrial(
             case=case,
-            repeat=seen[case],
+            repeat=repeats[case],
             outcome="error" if error else None if outcomes else "not_applicable",
             output=alone(row.value.get("outputs")),
             error=error,
@@ -200,7 +200,7 @@ def _trials(
             metadata={"langsmith": {"run": row.value.get("id"), **row.without(*_RUN)}},
             description=line_of(inputs) or case,
         )
-        seen[case] += 1
+        repeats[case] += 1
 
 
 def _seconds(row: Part) -> float | None:

@@ -42,10 +42,10 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
     for one in logged_tasks(paths, notes):
         other = newest.get(one.task)
         if other is not None:
-            kept = max(other, one, key=lambda logged: logged.created)
-            text = f"of the files of task {shown(one.task)} the newest counts: {kept.path.name}"
-            notes.changed((one if kept is other else other).samples[0].where, text)
-            newest[one.task] = kept
+            newer = max(other, one, key=lambda logged: logged.created)
+            text = f"of the files of task {shown(one.task)} the newest counts: {newer.path.name}"
+            notes.changed((one if newer is other else other).samples[0].where, text)
+            newest[one.task] = newer
         else:
             newest[one.task] = one
     evals = {task: _eval(logged, notes) for task, logged in newest.items()}
@@ -94,13 +94,13 @@ def _right_choice() -> Check:
 
 def _checks(logged: LoggedTask, notes: Notes) -> Iterator[Check]:
     """An expectation for each metric of each filter that has an equal here."""
-    seen: set[tuple[str, str]] = set()
+    names: set[tuple[str, str]] = set()
     for sample in logged.samples:
         filter_ = sample.text("filter") or "none"
         for metric in sample.texts("metrics") or logged.metrics(sample):
-            if (filter_, metric) in seen:
+            if (filter_, metric) in names:
                 continue
-            seen.add((filter_, metric))
+            names.add((filter_, metric))
             where = f"{sample.where}.{metric}"
             if metric != "exact_match":
                 text = f"metric {shown(metric)} has no equal here: write it as a function, and expect what it returns"
@@ -117,8 +117,8 @@ def _steps(
 ) -> list[Mapping[str, object]] | None:
     """What a filter does; None, with a note, for one that cannot be written out."""
     listed = logged.config.parts("filter_list") if logged.config else []
-    found = next((one for one in listed if one.text("name") == filter_), None)
-    if found is None:
+    config = next((one for one in listed if one.text("name") == filter_), None)
+    if config is None:
         if filter_ == "none":
             return []
         text = (
@@ -128,16 +128,16 @@ def _steps(
         )
         notes.left_out(where, text)
         return None
-    made: list[Mapping[str, object]] = []
-    for step in found.parts("filter"):
+    steps: list[Mapping[str, object]] = []
+    for step in config.parts("filter"):
         name = step.text("function")
         if name not in _FILTERS:
             text = f"filter {shown(filter_)} has a step {shown(name)} that has no equal here"
             notes.left_out(step.where, text)
             return None
         if name != "take_first":
-            made.append(step.without())
-    return made
+            steps.append(step.without())
+    return steps
 
 
 def _options(logged: LoggedTask, notes: Notes) -> dict[str, object]:
@@ -184,13 +184,13 @@ def _case(sample: Part, *, asks: bool) -> Case:
 
 def _requests(sample: Part) -> list[list[object]]:
     """The arguments of each request: a context, and what is continued with or how it is generated."""
-    asked = sample.value.get("arguments")
-    rows = list(asked.values()) if is_object(asked) else asked
-    made: list[list[object]] = []
+    arguments = sample.value.get("arguments")
+    rows = list(arguments.values()) if is_object(arguments) else arguments
+    requests: list[list[object]] = []
     for row in rows if is_array(rows) else []:
         items = list(row.values()) if is_object(row) else row
-        made.append(items if is_array(items) else [items])
-    return made
+        requests.append(items if is_array(items) else [items])
+    return requests
 
 
 def _context(sample: Part) -> str:
@@ -235,10 +235,10 @@ def _prompt(sample: Part) -> list[dict[str, object]]:
 
 def _settings(sample: Part) -> dict[str, object]:
     requests = _requests(sample)
-    given = requests[0][1] if requests and len(requests[0]) > 1 else None
-    asked = given if is_object(given) else {}
+    second = requests[0][1] if requests and len(requests[0]) > 1 else None
+    options = second if is_object(second) else {}
     settings: dict[str, object] = {}
-    for key, value in asked.items():
+    for key, value in options.items():
         where = f"{sample.where}.arguments.{key}"
         if key == "until":
             stops = [one for one in value if one] if is_array(value) else [value]

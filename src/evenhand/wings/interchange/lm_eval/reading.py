@@ -34,7 +34,7 @@ _VERDICTS = frozenset({"acc", "acc_norm", "acc_mutual_info", "exact_match"})
 _HINT = "Run the harness with --log_samples --output_path DIR, and name the files in DIR."
 
 
-class LoggedTask(Record, frozen=True):
+class LoggedTask(Record, frozen=True, kw_only=True):
     """The samples of a file, and what the results beside it say of their task.
 
     Attributes:
@@ -65,7 +65,7 @@ def logged_tasks(paths: Sequence[Path], notes: Notes) -> list[LoggedTask]:
         UsageError: A file cannot be read, or there are no samples among them.
     """
     by_file, results = _files(paths, notes)
-    made: list[LoggedTask] = []
+    tasks: list[LoggedTask] = []
     for path, samples in by_file.items():
         about = _about(path, results)
         part = about.part if about else None
@@ -76,8 +76,17 @@ def logged_tasks(paths: Sequence[Path], notes: Notes) -> list[LoggedTask]:
         )
         task = _task(path)
         config = configs.part(task) if configs else None
-        made.append(LoggedTask(task, path, samples, _model(part), config, created or 0.0))
-    return made
+        tasks.append(
+            LoggedTask(
+                task=task,
+                path=path,
+                samples=samples,
+                model=_model(part),
+                config=config,
+                created=created or 0.0,
+            )
+        )
+    return tasks
 
 
 def read(paths: Sequence[Path]) -> Recordings:
@@ -115,14 +124,14 @@ def _files(paths: Sequence[Path], notes: Notes) -> tuple[Mapping[Path, list[Part
     Raises:
         UsageError: A file cannot be read, or there are no samples among them.
     """
-    found = find(paths, _kind, notes, what="samples and no results of the harness", hint=_HINT)
+    parts = find(paths, _kind, notes, what="samples and no results of the harness", hint=_HINT)
     by_file: dict[Path, list[Part]] = {}
-    for one in found:
+    for one in parts:
         if one.kind == "sample":
             by_file.setdefault(one.path, []).append(one.part)
     if not by_file:
         raise UsageError(f"{paths[0]} holds no samples: results alone are means", hint=_HINT)
-    return by_file, [one for one in found if one.kind == "results"]
+    return by_file, [one for one in parts if one.kind == "results"]
 
 
 def _kind(value: Mapping[str, object]) -> str:
@@ -234,14 +243,14 @@ def _trials(samples: Sequence[Part]) -> Iterator[ImportedTrial]:
     }
     for case, parts in documents.items():
         first = parts[0]
-        seen: set[str] = set()
+        names: set[str] = set()
         once: list[ForeignScore] = []
         for one in scores[case]:
-            if one.name in seen:
+            if one.name in names:
                 text = f"document {shown(case)} is logged twice with a filter: the first one counts"
                 first.notes.left_out(one.where, text)
             else:
-                seen.add(one.name)
+                names.add(one.name)
                 once.append(one)
         doc = first.value.get("doc")
         outcomes = [outcome_of(one, first.notes) for one in once]
@@ -307,10 +316,10 @@ def _output(sample: Part) -> object:
 
 def _prompt(sample: Part) -> str:
     """The first request's context; older logs have lists in place of `gen_args_0`."""
-    asked: object = sample.value.get("arguments")
+    request: object = sample.value.get("arguments")
     for key in ("gen_args_0", "arg_0"):
-        if is_object(asked):
-            asked = asked.get(key)
-        elif is_array(asked) and asked:
-            asked = asked[0]
-    return asked if isinstance(asked, str) else ""
+        if is_object(request):
+            request = request.get(key)
+        elif is_array(request) and request:
+            request = request[0]
+    return request if isinstance(request, str) else ""

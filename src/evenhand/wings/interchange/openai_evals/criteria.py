@@ -70,12 +70,12 @@ def check_of(one: Criterion, taken: set[str], prefix: str) -> Check | None:
 
 def _string_check(one: Criterion, name: str, prefix: str) -> Check:
     del name, prefix
-    text, wanted = _text(one, "input"), _text(one, "reference")
+    text, reference = _text(one, "input"), _text(one, "reference")
     match one.part.text("operation"):
         case "eq":
-            scorer, imports = f"Equals({wanted})", {"evenhand.scorers": ("Equals",)}
+            scorer, imports = f"Equals({reference})", {"evenhand.scorers": ("Equals",)}
         case "ne" | "like" | "ilike" as operation:
-            scorer = f"StringCheck({flat(literal(operation))}, {wanted})"
+            scorer = f"StringCheck({flat(literal(operation))}, {reference})"
             imports = {"openai_templates": ("StringCheck",)}
             if operation != "ne" and not one.part.text("reference"):
                 one.part.notes.changed(
@@ -92,15 +92,15 @@ def _string_check(one: Criterion, name: str, prefix: str) -> Check:
 def _text_similarity(one: Criterion, name: str, prefix: str) -> Check:
     del name, prefix
     metric = one.part.text("evaluation_metric")
-    text, wanted = _text(one, "input"), _text(one, "reference")
+    text, reference = _text(one, "input"), _text(one, "reference")
     bound = _bound(one)
     if metric == "cosine":
-        scorer = f"SemanticSimilarity({wanted}, embedder={flat(literal(EMBEDDER))})"
+        scorer = f"SemanticSimilarity({reference}, embedder={flat(literal(EMBEDDER))})"
         line = _call("expect", text, scorer, label=one.name, metric=one.name, **bound)
         return Check(line, imports={"evenhand.scorers": ("SemanticSimilarity",)}, asks=True)
     if metric not in SIMILARITIES:
         raise Untranslated(f"its metric {shown(metric)} is not known here")
-    value = f"text_similarity({flat(literal(metric))}, {text}, {wanted})"
+    value = f"text_similarity({flat(literal(metric))}, {text}, {reference})"
     line = _call("expect", value, label=one.name, metric=one.name, **bound)
     return Check(line, imports={"evenhand.scorers.metrics.similarity": ("text_similarity",)})
 

@@ -24,7 +24,7 @@ HINT = (
 )
 
 
-class Export(MutableRecord):
+class Export(MutableRecord, kw_only=True):
     """What was found.
 
     Attributes:
@@ -83,8 +83,7 @@ def _is_ours(value: object) -> bool:
         return any(map(_is_ours, value))
     if not is_object(value):
         return False
-    fields = value
-    return _kind(fields) in (EVAL, RUN, ITEM, "row") or any(map(_is_ours, fields.values()))
+    return _kind(value) in (EVAL, RUN, ITEM, "row") or any(map(_is_ours, value.values()))
 
 
 def _read(export: Export, path: Path) -> bool:

@@ -14,14 +14,14 @@ _TEXTS = ("input_text", "output_text", "text")
 
 def messages_in(part: Part, key: str) -> tuple[Messages, str]:
     """The messages under a key, and why they cannot be written as text; empty for no reason."""
-    made: list[tuple[str, str]] = []
+    messages: list[tuple[str, str]] = []
     for one in part.parts(key):
         role, (text, problem) = one.text("role") or "user", _text(one.value.get("content"))
         problem = problem or problem_of(text)
         if problem:
             return [], f"{one.where}: {problem}"
-        made.append((role, text))
-    return made, "" if made else f"{part.where}.{key}: there are no messages"
+        messages.append((role, text))
+    return messages, "" if messages else f"{part.where}.{key}: there are no messages"
 
 
 def _text(content: object) -> tuple[str, str]:

@@ -92,9 +92,9 @@ def _metadata(
         model = sample.text("model")
         if model and type_ in _JUDGES:
             metadata["judge"] = model
-        asked = texts_in(sample.value.get("input"))
-        if asked:
-            metadata["asked"] = asked
+        questions = texts_in(sample.value.get("input"))
+        if questions:
+            metadata["asked"] = questions
         metadata["sample"] = sample.without("input", "output", "error", "model")
     return metadata | result.without(*_READ)
 

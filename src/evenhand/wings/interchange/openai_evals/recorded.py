@@ -106,15 +106,15 @@ def _verdict(criterion: Criterion, result: Part, *, passed: bool) -> Mapping[str
 
 def _matching(messages: Messages, values: Mapping[str, object]) -> list[str]:
     """The pieces of a conversation that do not depend on the answer."""
-    found: list[str] = []
+    literals: list[str] = []
     for _, template in messages:
         for piece in pieces(template):
             try:
                 text = render(piece, {"item": values}, "a template")
             except TemplateError:
                 continue
-            found += [one for one in [text.strip()] if len(one) >= _SHORTEST]
-    return found
+            literals += [one for one in [text.strip()] if len(one) >= _SHORTEST]
+    return literals
 
 
 def _values(item: Part) -> Mapping[str, object]:

@@ -7,7 +7,6 @@ how it computes similarity, so this is how somebody learns whether a bound still
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import cast
 
 from evenhand.core.errors import TemplateError
 from evenhand.core.json_shapes import is_array, is_object
@@ -23,10 +22,10 @@ from evenhand.wings.interchange.openai_evals.tags import problem_of, sample_of
 EPSILON = 1e-6
 """Scores that differ by less are the same."""
 _CHECKS: Mapping[str, Callable[[str, str], bool]] = {
-    "eq": lambda text, wanted: text == wanted,
-    "ne": lambda text, wanted: text != wanted,
-    "like": lambda text, wanted: wanted in text,
-    "ilike": lambda text, wanted: wanted.lower() in text.lower(),
+    "eq": lambda text, reference: text == reference,
+    "ne": lambda text, reference: text != reference,
+    "like": lambda text, reference: reference in text,
+    "ilike": lambda text, reference: reference.lower() in text.lower(),
 }
 
 
@@ -80,13 +79,15 @@ def _compare(criterion: Criterion, item: Part, result: Mapping[str, object], tal
     if mine is None or not isinstance(passed, bool):
         return
     score, verdict = mine
-    known = isinstance(recorded, (int, float)) and abs(recorded) < 1 << 53
-    unlike = known and abs(score - float(cast("float", recorded))) > EPSILON
+    known = None
+    if isinstance(recorded, (int, float)) and abs(recorded) < 1 << 53:
+        known = float(recorded)  # a larger integer may be no float
+    unlike = known is not None and abs(score - known) > EPSILON
     tally.outputs += 1
     tally.verdicts += verdict is not passed
     tally.scores += unlike
     if (verdict is not passed or unlike) and not tally.example:
-        there = f"{recorded:g}" if known else "no score"
+        there = "no score" if known is None else f"{known:g}"
         tally.example = f"e.g. {shown(item.value.get('id'))}: {score:g} here and {there} there"
 
 
@@ -95,11 +96,11 @@ def _graded(criterion: Criterion, item: Part) -> tuple[float, bool] | None:
     part = criterion.part.value
     templates = part.get("input"), part.get("reference")
     sample = item.value.get("sample")
-    said = sample if is_object(sample) else {}
+    own = sample if is_object(sample) else {}
     row = item.value.get("datasource_item")
     values = {
         "item": item_of(row) if is_object(row) else {},
-        "sample": sample_of(texts_in(said.get("output"))),
+        "sample": sample_of(texts_in(own.get("output"))),
     }
     texts: list[str] = []
     for template in templates:
@@ -112,11 +113,11 @@ def _graded(criterion: Criterion, item: Part) -> tuple[float, bool] | None:
     return _verdict(criterion, *texts)
 
 
-def _verdict(criterion: Criterion, text: str, wanted: str) -> tuple[float, bool] | None:
+def _verdict(criterion: Criterion, text: str, reference: str) -> tuple[float, bool] | None:
     part = criterion.part.value
     check = _CHECKS.get(str(part.get("operation")))
     if criterion.type == "string_check" and check:
-        ok = check(text, wanted)
+        ok = check(text, reference)
         return float(ok), ok
     similarity = SIMILARITIES.get(str(part.get("evaluation_metric")))
     threshold = part.get("pass_threshold")
@@ -124,5 +125,5 @@ def _verdict(criterion: Criterion, text: str, wanted: str) -> tuple[float, bool]
         return None
     if not isinstance(threshold, (int, float)) or isinstance(threshold, bool):
         return None
-    score = similarity(text, wanted)
+    score = similarity(text, reference)
     return score, score >= threshold

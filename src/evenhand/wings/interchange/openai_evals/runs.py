@@ -43,11 +43,11 @@ def runs_of(export: Export) -> list[ImportedRun]:
     definitions = {id_: definition_of(id_, part) for id_, part in export.evals.items()}
     for definition in definitions.values():
         _tell(definition, notes)
-    made: list[ImportedRun] = []
+    runs: list[ImportedRun] = []
     for id_, run in export.runs.items():
         items = list(export.items.get(id_, {}).values())
         if items:
-            made.append(_run(id_, run, items, definitions.get(run.text("eval_id"))))
+            runs.append(_run(id_, run, items, definitions.get(run.text("eval_id"))))
         else:
             notes.left_out(run.where, _why_empty(run))
     for id_, by_id in export.items.items():
@@ -56,11 +56,11 @@ def runs_of(export: Export) -> list[ImportedRun]:
             text = "the run itself is not in the files: its name and data source are not known"
             notes.changed(items[0].where, text)
             bare = Part({}, items[0].where, notes)
-            made.append(_run(id_, bare, items, definitions.get(items[0].text("eval_id"))))
+            runs.append(_run(id_, bare, items, definitions.get(items[0].text("eval_id"))))
     for stem, rows in export.rows.items():
         text = f"the rows of {shown(stem)} are no results; `evenhand init --from openai-evals` takes them"
         notes.left_out(rows[0].where, text)
-    return sorted(made, key=lambda one: (one.created_at, one.id))
+    return sorted(runs, key=lambda one: (one.created_at, one.id))
 
 
 def asked_id(source: Part, model: str) -> str:
@@ -100,8 +100,8 @@ def _run(id_: str, run: Part, items: Sequence[Part], definition: Definition | No
     _compare_counts(run, trials)
     name = one_line(run.text("name"))
     run.notes.translated(run.where, f"run {shown(name or id_)}, output items: {len(trials):,}")
-    asked = asked_id(source, one_line(model))
-    variant = Variant(0, "", asked or RECORDED, _template(source), asked)
+    model_id = asked_id(source, one_line(model))
+    variant = Variant(0, "", model_id or RECORDED, _template(source), model_id)
     return ImportedRun(
         id=id_,
         title=definition.name if definition else one_line(items[0].text("eval_id")) or id_,
@@ -152,9 +152,8 @@ def _slim(run: Mapping[str, object]) -> dict[str, object]:
     source = run.get("data_source")
     if not is_object(source):
         return dict(run)
-    fields = source
-    inner = fields.get("source")
+    inner = source.get("source")
     if not is_object(inner) or "content" not in inner:
         return dict(run)
     slim = {k: v for k, v in inner.items() if k != "content"}
-    return {**run, "data_source": {**fields, "source": slim}}
+    return {**run, "data_source": {**source, "source": slim}}

@@ -30,7 +30,7 @@ _SETTINGS = (
 )
 
 
-class Source(Record, frozen=True):
+class Source(Record, frozen=True, kw_only=True):
     """What an eval set is made of, beside its graders.
 
     Attributes:
@@ -66,37 +66,51 @@ def source_of(definition: Definition, export: Export) -> Source | None:
         notes.left_out(definition.part.where, text)
         return None
     if chosen is None or data is None:
-        return Source(cases)
+        return Source(cases=cases)
     if len(runs) > 1:
         text = (
             f"the eval has {len(runs)} runs: prompt, model and rows are those of {_named(chosen)}"
         )
         notes.changed(definition.part.where, text)
     if data.text("type") == "jsonl":
-        return Source(cases, run=chosen.text("id"))
+        return Source(cases=cases, run=chosen.text("id"))
     return _asking(chosen, data, cases, notes)
 
 
 def _asking(run: Part, data: Part, cases: Sequence[Case], notes: Notes) -> Source | None:
     name = data.text("model") or run.text("model")
-    wanted = data.part("input_messages")
-    if not name or wanted is None:
+    template = data.part("input_messages")
+    if not name or template is None:
         notes.left_out(data.where, f"{_named(run)} does not say what it asked of which model")
         return None
     model = asked_id(data, one_line(name))
     settings = _settings(data.part("sampling_params"), responses=data.text("type") == "responses")
-    reference = wanted.text("item_reference")
+    reference = template.text("item_reference")
     if reference:
         if not reference.startswith("item.") or "." in reference[5:]:
-            notes.left_out(wanted.where, f"{shown(reference)} is not a field of the item")
+            notes.left_out(template.where, f"{shown(reference)} is not a field of the item")
             return None
-        return Source(cases, model, (), reference[5:], settings, run.text("id"))
-    messages, problem = messages_in(wanted, "template")
+        return Source(
+            cases=cases,
+            model=model,
+            messages=(),
+            reference=reference[5:],
+            settings=settings,
+            run=run.text("id"),
+        )
+    messages, problem = messages_in(template, "template")
     if problem:
-        notes.left_out(wanted.where, f"the prompt cannot be written as text: {problem}")
+        notes.left_out(template.where, f"the prompt cannot be written as text: {problem}")
         return None
-    notes.translated(wanted.where, f"the prompt, {count(len(messages), 'message')} to {model}")
-    return Source(cases, model, messages, "", settings, run.text("id"))
+    notes.translated(template.where, f"the prompt, {count(len(messages), 'message')} to {model}")
+    return Source(
+        cases=cases,
+        model=model,
+        messages=messages,
+        reference="",
+        settings=settings,
+        run=run.text("id"),
+    )
 
 
 def _settings(params: Part | None, *, responses: bool) -> dict[str, object]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import cast
 
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
@@ -142,16 +141,14 @@ def _output(sample: Part) -> object:
         return sample.value.get("output_text")
     if not is_array(messages):
         return messages
-    rows = [m for m in messages if isinstance(m, dict)]
-    kept = [
-        {k: v for k, v in cast("dict[str, object]", row).items() if v is not None} for row in rows
-    ]
-    if not kept:
+    rows = filter(is_object, messages)
+    present = [{k: v for k, v in row.items() if v is not None} for row in rows]
+    if not present:
         return None
-    last = kept[-1]
-    if len(kept) == 1 and last.keys() <= {"role", "content"}:
+    last = present[-1]
+    if len(present) == 1 and last.keys() <= {"role", "content"}:
         return last.get("content")
-    return kept
+    return present
 
 
 def _prompt(sample: Part) -> str:

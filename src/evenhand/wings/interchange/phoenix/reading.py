@@ -42,19 +42,19 @@ def read(paths: Sequence[Path]) -> Recordings:
     """
     notes = Notes()
     what = "examples or runs of Phoenix'"
-    found = find(paths, _kind, notes, what=what, hint=_HINT, around=_AROUND)
-    named = [one.part for one in found if one.kind == "dataset"]
+    parts = find(paths, _kind, notes, what=what, hint=_HINT, around=_AROUND)
+    named = [one.part for one in parts if one.kind == "dataset"]
     for part in named:
         tell_unread(part, "example_count", "created_at", "updated_at")
     examples: dict[Path, list[Part]] = {}
     runs: dict[Path, list[Part]] = {}
-    for one in found:
+    for one in parts:
         if one.kind == "example":
             examples.setdefault(one.path, []).append(one.part)
         elif one.kind == "run":
             runs.setdefault(one.path, []).append(one.part)
-    experiments = [one for one in found if one.kind == "experiment"]
-    made = [
+    experiments = [one for one in parts if one.kind == "experiment"]
+    recorded = [
         (path, _run(path, rows, _about(path, experiments, len(runs))))
         for path, rows in runs.items()
     ]
@@ -64,7 +64,7 @@ def read(paths: Sequence[Path]) -> Recordings:
                 one.part.where,
                 "experiments whose runs are not in the files (/v1/experiments/ID/json)",
             )
-    return recordings("phoenix", made, _datasets(examples, named, notes), notes)
+    return recordings("phoenix", recorded, _datasets(examples, named, notes), notes)
 
 
 def _kind(value: Mapping[str, object]) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 import msgspec
 from msgspec import field
@@ -29,10 +29,9 @@ from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
 from evenhand.doors.importers.imported import UNNAMED
 from evenhand.doors.importers.recorded import OtherToolError, Recordings
+from evenhand.render.promptfoo.row import HIGHLIGHT, HUMAN
 from evenhand.store.catalogue import id_at
-from evenhand.store.labels.label import NewLabel
-from evenhand.wings.interchange.promptfoo_results.ratings import is_human, labels_in
-from evenhand.wings.interchange.promptfoo_results.row_shape import check_row
+from evenhand.store.labels.label import LONGEST_NOTE, NewLabel
 
 VERSION = 3
 _OURS = re.compile(r"eval-([0-9A-HJKMNP-TV-Z]{26})")
@@ -157,8 +156,8 @@ def read_results(path: Path) -> Recorded:
     rows = [(i + 1, head.results[i]) for i in order]
     repeats = _repeats(file)
     cases = _cases([places[i] for i in order], repeats)
-    asked = {place.prompt_idx: str((place.provider or {}).get("id") or "") for place in places}
-    meta = _meta(path, file, head=head, data=data, cases=cases, repeats=repeats, asked=asked)
+    models = {place.prompt_idx: str((place.provider or {}).get("id") or "") for place in places}
+    meta = _meta(path, file, head=head, data=data, cases=cases, repeats=repeats, models=models)
     return Recorded(meta, path, rows, cases)
 
 
@@ -207,12 +206,12 @@ def _repeats(file: _File) -> int:
 def _cases(places: Sequence[_Place], repeats: int) -> dict[int, tuple[str, int]]:
     """The case and the repeat of each test. A test that is repeated has a number of its own each time."""
     cases: dict[int, tuple[str, int]] = {}
-    seen: dict[str, int] = {}
+    repeats_of: dict[str, int] = {}
     for place in places:
         if place.test_idx in cases:
             continue
         id_ = case_id(place.vars) if place.vars else case_id("")
-        earlier = seen[id_] = seen.get(id_, -1) + 1
+        earlier = repeats_of[id_] = repeats_of.get(id_, -1) + 1
         again, repeat = divmod(earlier, repeats)
         cases[place.test_idx] = (f"{id_}#{again + 1}" if again else id_, repeat)
     return cases
@@ -225,7 +224,7 @@ def _meta(
     data: bytes,
     cases: Mapping[int, tuple[str, int]],
     repeats: int,
-    asked: Mapping[int, str],
+    models: Mapping[int, str],
 ) -> RunMeta:
     created = _moment(head.timestamp)
     took = head.stats.get("durationMs")
@@ -242,7 +241,7 @@ def _meta(
         case_count=len({case for case, _ in cases.values()}),
         repeats=repeats,
         variants=tuple(
-            _variant(i, prompt, asked.get(i, "")) for i, prompt in enumerate(head.prompts or ())
+            _variant(i, prompt, models.get(i, "")) for i, prompt in enumerate(head.prompts or ())
         ),
         created_at=created,
         config={key: value for key, value in config.items() if key != "tests"},
@@ -253,26 +252,26 @@ def _meta(
     )
 
 
-def _variant(index: int, prompt: Mapping[str, Any], asked: str) -> Variant:
+def _variant(index: int, prompt: Mapping[str, Any], model: str) -> Variant:
     label = str(prompt.get("label") or prompt.get("raw") or "")
     provider = str(prompt.get("provider") or ("" if label.strip() else UNNAMED))
     return Variant(
-        index, " ".join(label.split()), provider, str(prompt.get("raw") or ""), asked or provider
+        index, " ".join(label.split()), provider, str(prompt.get("raw") or ""), model or provider
     )
 
 
 def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialResult:
-    response = cast("Mapping[str, Any]", row.get("response") or {})
-    test = cast("Mapping[str, Any]", row.get("testCase") or {})
-    grading = cast("Mapping[str, Any]", row.get("gradingResult") or {})
+    response: Mapping[str, Any] = row.get("response") or {}
+    test: Mapping[str, Any] = row.get("testCase") or {}
+    grading: Mapping[str, Any] = row.get("gradingResult") or {}
     failure = row.get("failureReason")
     # "No output" is a failure without a reason: what did not succeed never passes.
     state: State = (
         "pass" if row.get("success") else "error" if failure not in (0, 1, None) else "fail"
     )
     reason = str(row.get("error") or grading.get("reason") or "")
-    used = cast("Mapping[str, Any]", row.get("tokenUsage") or {})
-    judged = _judged(cast("Mapping[str, Any]", used.get("assertions") or {}))
+    used: Mapping[str, Any] = row.get("tokenUsage") or {}
+    judged = _judged(used.get("assertions") or {})
     requests = _whole(used.get("numRequests"))
     calls = requests + (judged.calls if judged else 0)
     latency, cost = row.get("latencyMs"), row.get("cost")
@@ -331,14 +330,15 @@ def _judged(used: Mapping[str, Any]) -> Judged | None:
 def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
     """One for each assertion. What follows a set repeats its parts, and is left out."""
     skip = 0
-    for part in cast("Sequence[Mapping[str, Any]]", grading.get("componentResults") or ()):
+    results: Sequence[Mapping[str, Any]] = grading.get("componentResults") or ()
+    for part in results:
         if skip or is_human(part):  # what people said is no outcome, but a label
             skip -= bool(skip)
             continue
-        metadata = dict(cast("Mapping[str, Any]", part.get("metadata") or {}))
-        about = cast("Mapping[str, Any]", metadata.pop("assertionSet", None) or {})
-        parts = cast("Sequence[Mapping[str, Any]]", part.get("componentResults") or ())
-        assertion = cast("Mapping[str, Any]", part.get("assertion") or {})
+        metadata: dict[str, Any] = dict(part.get("metadata") or {})
+        about: Mapping[str, Any] = metadata.pop("assertionSet", None) or {}
+        parts: Sequence[Mapping[str, Any]] = part.get("componentResults") or ()
+        assertion: Mapping[str, Any] = part.get("assertion") or {}
         name = _name(assertion)
         if about:
             skip = len(parts)
@@ -364,7 +364,7 @@ def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
 def _component(part: Mapping[str, Any]) -> dict[str, Any]:
     passed = bool(part.get("pass"))
     return {
-        "name": _name(cast("Mapping[str, Any]", part.get("assertion") or {})),
+        "name": _name(part.get("assertion") or {}),
         "pass": passed,
         "outcome": "pass" if passed else "fail",
         "score": _number(part.get("score")),
@@ -382,8 +382,7 @@ def _name(assertion: Mapping[str, Any]) -> str:
 
 
 def _number(value: object) -> float | None:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(cast("float", value)) if good else None
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _numbers(value: object) -> dict[str, float]:
@@ -403,3 +402,92 @@ def _moment(text: str) -> float:
     except ValueError:
         return 0.0
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def labels_in(grading: Mapping[str, Any], index: int) -> Iterator[NewLabel]:
+    """The labels of one trial.
+
+    A part with a metric is about that metric, and says whose it is, as `evenhand export` writes them; promptfoo itself
+    has one verdict for the whole row.
+
+    Args:
+        grading: The row's `gradingResult`.
+        index: The trial's place.
+    """
+    parts: Sequence[Mapping[str, Any]] = grading.get("componentResults") or ()
+    for part in filter(is_human, parts):
+        about: Mapping[str, Any] = part.get("metadata") or {}
+        verdict = "pass" if part.get("pass") else "fail"
+        metric, author = part["assertion"].get("metric"), about.get("author")
+        yield NewLabel(
+            index=index,
+            field="verdict",
+            value=verdict,
+            author=author if isinstance(author, str) else "",
+            metric=metric if isinstance(metric, str) else "",
+        )
+        rating = about.get("rating")
+        if _is_rating(rating) and not metric:
+            yield NewLabel(index, "score", rating)
+    comment = grading.get("comment")
+    note = comment if isinstance(comment, str) else ""
+    if note.startswith(HIGHLIGHT):
+        note = note.removeprefix(HIGHLIGHT).strip()
+        yield NewLabel(index, "star", True)
+    if note:
+        yield NewLabel(index, "note", note[:LONGEST_NOTE])
+
+
+def is_human(part: Mapping[str, Any] | None) -> bool:
+    """Whether a part of a row is what a person said, and not what was measured."""
+    assertion: Mapping[str, Any] = (part or {}).get("assertion") or {}
+    return assertion.get("type") == HUMAN
+
+
+def _is_rating(value: object) -> bool:
+    return isinstance(value, (int, float)) and value is not True and 1 <= value <= 5
+
+
+class _Object(TypedDict, total=False):
+    """An object of which any part may be anything."""
+
+
+class _Part(TypedDict, total=False):
+    assertion: _Object | None
+    metadata: _PartMetadata | None
+    componentResults: list[_Part] | None
+
+
+class _PartMetadata(TypedDict, total=False):
+    assertionSet: _Object | None
+
+
+class _Grading(TypedDict, total=False):
+    componentResults: list[_Part] | None
+
+
+class _Test(TypedDict, total=False):
+    metadata: _Object | None
+
+
+class _Tokens(TypedDict, total=False):
+    assertions: _Object | None
+
+
+class _Row(TypedDict, total=False):
+    vars: _Object | None
+    prompt: _Object | None
+    response: _Object | None
+    testCase: _Test | None
+    gradingResult: _Grading | None
+    tokenUsage: _Tokens | None
+    latencyMs: float | None
+
+
+def check_row(row: Any) -> None:
+    """That each part of a row is of the kind that promptfoo writes; what isn't there, or null, is nothing.
+
+    Raises:
+        ValueError: One is of another kind. `core.malformed.shape_fault` says which.
+    """
+    msgspec.convert(row, _Row)

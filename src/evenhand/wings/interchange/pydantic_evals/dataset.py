@@ -8,7 +8,7 @@ a case of ours has no place for is kept in its metadata, under `pydantic_evals`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.json_shapes import is_object
@@ -34,22 +34,22 @@ def _case(one: Part, shared: Mapping[str, object]) -> Case:
         one.notes.left_out(f"{one.where}.{key}", "is no field of a case")
     inputs, metadata = one.value.get("inputs"), one.value.get("metadata")
     name = one.text("name")
-    kept: dict[str, object] = {"dataset": dict(shared)} if shared else {}
+    extra: dict[str, object] = {"dataset": dict(shared)} if shared else {}
     if one.value.get("evaluators"):
-        kept["evaluators"] = one.value["evaluators"]
+        extra["evaluators"] = one.value["evaluators"]
     if not name:
-        kept["unnamed"] = True
+        extra["unnamed"] = True
     if metadata is not None and not is_object(metadata):
-        kept["metadata"] = metadata
+        extra["metadata"] = metadata
     own = metadata if is_object(metadata) else {}
     if is_object(metadata) and not metadata:
-        kept["metadata"] = {}
+        extra["metadata"] = {}
     return Case(
         id=name or case_id([inputs, one.value.get("expected_output")]),
         input=inputs,
         expected=one.value.get("expected_output"),
         description=name or line_of(inputs),
-        metadata={**own, **({KEPT: kept} if kept else {})},
+        metadata={**own, **({KEPT: extra} if extra else {})},
     )
 
 
@@ -64,14 +64,14 @@ def document_of(cases: Iterable[Case], name: str) -> dict[str, Any]:
     shared: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     for case in cases:
-        kept = cast("Mapping[str, Any]", case.metadata.get(KEPT) or {})
-        shared = {**kept.get("dataset", {}), **shared}
-        rows.append(_row(case, kept))
+        extra: Mapping[str, Any] = case.metadata.get(KEPT) or {}
+        shared = {**extra.get("dataset", {}), **shared}
+        rows.append(_row(case, extra))
     name = str(shared.pop("name", name))
     return {**({"name": name} if name else {}), "cases": rows, **shared}
 
 
-def _row(case: Case, kept: Mapping[str, Any]) -> dict[str, Any]:
+def _row(case: Case, extra: Mapping[str, Any]) -> dict[str, Any]:
     metadata = {key: one for key, one in case.metadata.items() if key != KEPT}
     inputs = case.input
     if inputs is None and case.vars:
@@ -82,14 +82,14 @@ def _row(case: Case, kept: Mapping[str, Any]) -> dict[str, Any]:
         metadata["context"] = list(case.context)
     if case.tags:
         metadata["tags"] = list(case.tags)
-    row: dict[str, Any] = {} if kept.get("unnamed") else {"name": case.id}
+    row: dict[str, Any] = {} if extra.get("unnamed") else {"name": case.id}
     row["inputs"] = inputs
-    if "metadata" in kept:
-        row["metadata"] = kept["metadata"]
+    if "metadata" in extra:
+        row["metadata"] = extra["metadata"]
     elif metadata:
         row["metadata"] = metadata
     if case.expected is not None:
         row["expected_output"] = case.expected
-    if kept.get("evaluators"):
-        row["evaluators"] = kept["evaluators"]
+    if extra.get("evaluators"):
+        row["evaluators"] = extra["evaluators"]
     return row

@@ -41,9 +41,9 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
         UsageError: A file cannot be read, holds no dataset, or one of the files to write is there already.
     """
     notes = Notes()
-    found = find(paths, kind_of, notes, what="dataset of pydantic-evals'", hint=HINT)
-    datasets = [one for one in found if one.kind == "dataset"]
-    for one in found:
+    parts = find(paths, kind_of, notes, what="dataset of pydantic-evals'", hint=HINT)
+    datasets = [one for one in parts if one.kind == "dataset"]
+    for one in parts:
         if one.kind == "report":
             notes.left_out(
                 one.part.where, "a report is no dataset: `evenhand import pydantic-evals` reads it"

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from evenhand.core.case import case_id
+from evenhand.core.encoding import digest, encode
+from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count
-from evenhand.doors.importers.foreign_files import find
+from evenhand.doors.importers.foreign_cases import fields_of, line_of
+from evenhand.doors.importers.foreign_files import dated, find
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
+from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
-from evenhand.languages.documents.foreign import Notes, shown
+from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.pydantic_evals.dataset import cases_of
-from evenhand.wings.interchange.pydantic_evals.reports import run_of
 from evenhand.wings.interchange.pydantic_evals.specs import KEPT, specs_in
+
+_CASE = frozenset(
+    {"name", "inputs", "metadata", "expected_output", "output", "scores", "labels", "assertions"}
+    | {"task_duration", "evaluator_failures", "source_case_name", "error_message", "metrics"}
+)
 
 HINT = "Save a dataset with dataset.to_file('x.yaml'), a report with EvaluationReportAdapter.dump_json(report)."
 
@@ -23,14 +34,14 @@ def read(paths: Sequence[Path]) -> Recordings:
         UsageError: A file cannot be read, or holds neither.
     """
     notes = Notes()
-    found = find(paths, kind_of, notes, what="dataset and no report of pydantic-evals'", hint=HINT)
+    parts = find(paths, kind_of, notes, what="dataset and no report of pydantic-evals'", hint=HINT)
     runs = [
         (one.path, run)
-        for one in found
+        for one in parts
         if one.kind == "report" and (run := run_of(one.part, one.path))
     ]
     datasets: list[RecordedDataset] = []
-    for one in found:
+    for one in parts:
         if one.kind != "dataset":
             continue
         name = one.part.text("name") or one.path.stem
@@ -58,3 +69,75 @@ def kind_of(value: Mapping[str, object]) -> str:
     if "failures" in value or "assertions" in first or "task_duration" in first:
         return "report"
     return "dataset" if not cases or "inputs" in first else ""
+
+
+def run_of(report: Part, path: Path) -> ImportedRun | None:
+    """The run; None, with a note, for a report without cases."""
+    cases, failures = report.parts("cases"), report.parts("failures")
+    name = report.text("name") or path.stem
+    if not cases and not failures:
+        report.notes.left_out(report.where, f"report {shown(name)} has no cases")
+        return None
+    if report.value.get("analyses"):
+        text = "analyses over all cases: `evenhand show` makes its own"
+        report.notes.left_out(f"{report.where}.analyses", text)
+    trials = list(_trials([*cases, *failures]))
+    report.notes.translated(report.where, f"report {shown(name)}, cases: {len(trials):,}")
+    return ImportedRun(
+        id=report.text("trace_id") or digest(encode(dict(report.value)))[:24],
+        title=report.text("dataset_name") or name,
+        created_at=dated(path, report.where, report.notes),
+        variants=[Variant(0, "", name)],
+        trials=trials,
+        settings={"name": name, **report.without("cases", "failures", "analyses")},
+    )
+
+
+def _trials(cases: Sequence[Part]) -> Iterator[ImportedTrial]:
+    scores = [list(_scores(one)) for one in cases]
+    repeats: Counter[str] = Counter()
+    for one, measured in zip(cases, scores, strict=True):
+        case = one.text("source_case_name") or one.text("name") or _unnamed(one)
+        error = one.said("error_message")
+        metrics = one.part("metrics")
+        yield ImportedTrial(
+            case=case,
+            repeat=repeats[case],
+            outcome="error" if error else None if measured else "not_applicable",
+            output=one.value.get("output"),
+            error=error,
+            outcomes=[outcome_of(score, one.notes) for score in measured],
+            input=one.value.get("inputs"),
+            expected=one.value.get("expected_output"),
+            latency_s=one.amount("task_duration"),
+            cost_usd=metrics.amount("cost") if metrics else None,
+            tokens_in=metrics.whole("input_tokens") if metrics else None,
+            tokens_out=metrics.whole("output_tokens") if metrics else None,
+            metadata={
+                **fields_of(one.value.get("metadata")),
+                "report": {
+                    **one.without(*_CASE),
+                    **({"metrics": metrics.value} if metrics else {}),
+                },
+            },
+            description=line_of(one.value.get("inputs")) or case,
+        )
+        repeats[case] += 1
+
+
+def _unnamed(case: Part) -> str:
+    return case_id([case.value.get("inputs"), case.value.get("expected_output")])
+
+
+def _scores(case: Part) -> Iterator[ForeignScore]:
+    for key in ("assertions", "scores", "labels"):
+        part = case.part(key)
+        for name in part.value if part else ():
+            one = part.part(name) if part else None
+            if one is not None:
+                more = one.without("name", "value", "reason")
+                value = one.value.get("value")
+                yield ForeignScore(name, value, one.where, one.text("reason"), metadata=more)
+    for one in case.parts("evaluator_failures"):
+        why = one.said("error_message") or "the evaluator failed"
+        yield ForeignScore(one.text("name") or "evaluator", None, one.where, error=why)

@@ -44,18 +44,18 @@ def specs_in(part: Part, key: str) -> list[EvaluatorSpec]:
 
 def specs_of(written: Sequence[object], where: str, part: Part) -> list[EvaluatorSpec]:
     """The evaluators of a list."""
-    made: list[EvaluatorSpec] = []
+    specs: list[EvaluatorSpec] = []
     for i, one in enumerate(written):
         place = f"{where}[{i}]"
         if isinstance(one, str):
-            made.append(EvaluatorSpec(one, {}, place, one))
+            specs.append(EvaluatorSpec(one, {}, place, one))
         elif is_object(one) and len(one) == 1:
             ((name, value),) = one.items()
             named = is_object(value) and all(
                 isinstance(key, str) for key in cast("dict[object, object]", value)
             )
             arguments = value if named else {"": value}
-            made.append(EvaluatorSpec(name, arguments, place, one))
+            specs.append(EvaluatorSpec(name, arguments, place, one))
         else:
             part.notes.left_out(place, f"is {shown(one)}, not an evaluator")
-    return made
+    return specs

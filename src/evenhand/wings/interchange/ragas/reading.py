@@ -48,11 +48,11 @@ def read(paths: Sequence[Path]) -> Recordings:
     runs: list[tuple[Path, ImportedRun]] = []
     datasets: list[RecordedDataset] = []
     for path in paths:
-        found = find([path], _kind, notes, what="samples of Ragas'", hint=_HINT)
-        rows = [Part(_named(one.part.value), one.part.where, notes) for one in found]
+        parts = find([path], _kind, notes, what="samples of Ragas'", hint=_HINT)
+        rows = [Part(_named(one.part.value), one.part.where, notes) for one in parts]
         metrics = _metrics(rows)
         columns = dict.fromkeys(
-            [*(key for one in found for key in one.part.value), *columns_of(path)]
+            [*(key for one in parts for key in one.part.value), *columns_of(path)]
         )
         for name in _empty(columns, rows):
             notes.left_out(rows[0].where, f"{shown(name)}: no row has a value")
@@ -78,8 +78,7 @@ def _named(value: Mapping[str, object]) -> dict[str, object]:
     row = {_OLD.get(key, key): one for key, one in value.items() if one is not None}
     reference = row.get("reference")
     if is_array(reference):
-        items = reference
-        row["reference"] = items[0] if len(items) == 1 else items
+        row["reference"] = reference[0] if len(reference) == 1 else reference
     return row
 
 
@@ -96,14 +95,14 @@ def _metrics(rows: Sequence[Part]) -> list[str]:
 def _mixed(rows: Sequence[Part], metrics: Sequence[str]) -> list[str]:
     """The columns that may have been metrics: numbers in most rows that have a value."""
     names = dict.fromkeys(key for row in rows for key in row.value if key not in _SAMPLE)
-    found: list[str] = []
+    mixed: list[str] = []
     for name in names:
         values = [row.value[name] for row in rows if row.value.get(name) is not None]
         if name not in metrics and 2 * sum(_number(one) is not None for one in values) >= len(
             values
         ):
-            found.append(name)
-    return found
+            mixed.append(name)
+    return mixed
 
 
 def _empty(columns: Iterable[str], rows: Sequence[Part]) -> list[str]:
@@ -157,8 +156,8 @@ def _case(row: Part) -> Case:
 
 
 def _line(row: Part) -> str:
-    asked = row.value.get("user_input")
-    text = " ".join(asked.split()) if isinstance(asked, str) else _id(row)
+    question = row.value.get("user_input")
+    text = " ".join(question.split()) if isinstance(question, str) else _id(row)
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
@@ -180,13 +179,13 @@ def _run(path: Path, rows: Sequence[Part], metrics: Sequence[str]) -> ImportedRu
 
 def _trials(rows: Sequence[Part], metrics: Sequence[str]) -> Iterator[ImportedTrial]:
     scores = [[_score(row, name) for name in metrics] for row in rows]
-    seen: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     for row, measured in zip(rows, scores, strict=True):
         case = _id(row)
         rest = row.without("id", "user_input", "reference", "response", *metrics)
         yield ImportedTrial(
             case=case,
-            repeat=seen[case],
+            repeat=repeats[case],
             output=row.value.get("response"),
             outcomes=[outcome_of(one, row.notes) for one in measured],
             input=row.value.get("user_input"),
@@ -194,7 +193,7 @@ def _trials(rows: Sequence[Part], metrics: Sequence[str]) -> Iterator[ImportedTr
             vars=rest,
             description=_line(row),
         )
-        seen[case] += 1
+        repeats[case] += 1
 
 
 def _score(row: Part, name: str) -> ForeignScore:

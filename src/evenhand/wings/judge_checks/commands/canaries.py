@@ -11,9 +11,9 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
-from evenhand.cli.session import Session, spending_options
-from evenhand.cli.streams import printing, tell
-from evenhand.cli.study import Study, as_asked, ended, judges_asked
+from evenhand.cli.session import Session
+from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.study import Study, as_asked, ended, judges_asked, study_options
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import Range
 from evenhand.wings.judge_checks.commands.canaries_of_run import report_of, settings_of
@@ -49,9 +49,7 @@ KEPT = Range(2, 10_000, whole=True)
 )
 @click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
 @trust_option
-@spending_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-@click.option("--no-progress", is_flag=True, help="Don't print progress.")
+@study_options
 def canaries(
     run: str | None,
     keep: float | None,
@@ -105,14 +103,14 @@ def _kept(path: Path, count: int, metrics: tuple[str, ...], file: Path) -> int:
     from evenhand.wings.judge_checks.canaries import kept_canaries, write_canaries
 
     with RunFile.open(path) as run_file:
-        made, usable = kept_canaries(run_file, count, metrics)
+        chosen, usable = kept_canaries(run_file, count, metrics)
     for line in filter(None, (one.words(count) for one in usable)):
         tell(line)
-    write_canaries(made, file)
-    passes = sum(one.verdict == "pass" for one in made.canaries)
-    number = counted(len(made.canaries), "canary", "canaries")
+    write_canaries(chosen, file)
+    passes = sum(one.verdict == "pass" for one in chosen.canaries)
+    number = counted(len(chosen.canaries), "canary", "canaries")
     tell(
-        f"{number} written to {file} ({passes} that people pass, {len(made.canaries) - passes} that they fail);"
+        f"{number} written to {file} ({passes} that people pass, {len(chosen.canaries) - passes} that they fail);"
         " commit it. next: evenhand canaries"
     )
     return 0
@@ -134,15 +132,14 @@ def _checked(
 def report_check(file: Path, *, as_json: bool) -> int:
     """Prints what judges said of canaries, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.core.wording.json_text import json_text, writer
     from evenhand.core.wording.words import put
     from evenhand.wings.judge_checks.canary_lines import canary_lines
 
     report = report_of(file)
-    with printing():
-        if as_json:
-            writer(sys.stdout)(json_text(report.document()) + "\n")
-        else:
+    if as_json:
+        say_json(report.document())
+    else:
+        with printing():
             put(sys.stdout, "".join(f"{line}\n" for line in canary_lines(report)))
     if report.drifted:
         return FAILED

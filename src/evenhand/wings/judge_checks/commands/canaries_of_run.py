@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.session import Session
 from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
-from evenhand.cli.study import as_asked, judges_asked
+from evenhand.cli.study import as_asked, judges_asked, study_settings
 from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.judge_checks import WITH_CANARIES
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def record_of(count: float | None, project: int | None, *, saved: bool) -> dict[
             "--canaries says nothing with --no-write",
             hint="A judge's answers are compared with those of earlier runs, which have to be saved.",
         )
-    wanted = project if count is None else int(count)
-    return {WITH_CANARIES: {"most": wanted, "named": count is not None}} if wanted and saved else {}
+    most = project if count is None else int(count)
+    return {WITH_CANARIES: {"most": most, "named": count is not None}} if most and saved else {}
 
 
 def look_for_canaries(plan: Plan, settings: Settings) -> Settings:
@@ -55,9 +56,9 @@ def look_for_canaries(plan: Plan, settings: Settings) -> Settings:
     from evenhand.analysis.trust.calibration_file import kept_beside
     from evenhand.wings.judge_checks.canaries import NAME, read_canaries
 
-    wanted: Mapping[str, Any] = settings.record[WITH_CANARIES]
+    request: Mapping[str, Any] = settings.record[WITH_CANARIES]
     file = kept_beside(plan.source).with_name(NAME)
-    if not wanted["named"] and not file.exists():
+    if not request["named"] and not file.exists():
         tell("no canaries yet: evenhand canaries RUN --keep 40 makes them of a labelled run")
         return replace(
             settings, record={k: v for k, v in settings.record.items() if k != WITH_CANARIES}
@@ -75,14 +76,14 @@ def ask_canaries(run: Path, session: Session) -> None:
 
     with RunFile.open(run) as run_file:
         meta, spent = run_file.meta, run_file.spend().cost_usd or 0.0
-    wanted = meta.settings.get(WITH_CANARIES)
-    if not isinstance(wanted, Mapping) or meta.status != "finished":
+    record = meta.settings.get(WITH_CANARIES)
+    if not is_mapping(record) or meta.status != "finished":
         return
     from evenhand.analysis.trust.calibration_file import place_of
     from evenhand.wings.judge_checks.canaries import NAME
     from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
 
-    most = int(cast("Mapping[str, int]", wanted)["most"])
+    most = int(record["most"])
     left = None if session.max_cost is None else max(0.0, session.max_cost - spent)
     session = replace(session, max_cost=left, verbose=False)
     file = place_of(meta).with_name(NAME).absolute()
@@ -100,24 +101,8 @@ def ask_canaries(run: Path, session: Session) -> None:
 
 def settings_of(request: CanaryRequest, run: Path, session: Session) -> Settings:
     """How judges are asked about canaries: anew each time, and kept beside the run."""
-    from evenhand.engine.door import Settings
-
-    record = {
-        **request.record(),
-        "concurrency": session.concurrency,
-        "max_cost_usd": session.max_cost,
-        "time_limit_s": session.time_limit,
-        "retries": session.retries,
-    }
-    return Settings(
-        home=run.parent.parent,
-        concurrency=session.concurrency,
-        cache=False,
-        max_cost_usd=session.max_cost,
-        time_limit_s=session.time_limit,
-        retries=session.retries,
-        record=record,
-    )
+    settings = study_settings(run.parent.parent, session, request.record())
+    return replace(settings, cache=False, record={**settings.record, "cache": False})
 
 
 def report_of(check: Path) -> CanaryReport:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.run_request import Asked
-from evenhand.cli.study import asked_of, kept_of, run_beside
+import msgspec
+
+from evenhand.cli.study import JudgeRequest, asked_of, kept_of, run_beside
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
@@ -18,22 +18,24 @@ if TYPE_CHECKING:
 AGAIN = "Start a new check."
 
 
-class CanaryRequest(Record, frozen=True):
-    """A check of a run's judges with canaries.
+class CanaryOptions(Record, frozen=True):
+    """What a check's file keeps.
 
     Attributes:
-        asked: What the run was asked to run.
-        run: The run's file.
+        run: The id of the run.
         file: The file of canaries.
         offline: Judges' answers come from offline.jsonl.
         most: So many canaries of each metric at most; None for all.
     """
 
-    asked: Asked
-    run: Path
-    file: Path
+    run: str
+    file: str
     offline: bool
-    most: int | None = None
+    most: int | None
+
+
+class CanaryRequest(JudgeRequest[CanaryOptions], frozen=True):
+    """A check of a run's judges with canaries."""
 
     @staticmethod
     def of(
@@ -44,8 +46,9 @@ class CanaryRequest(Record, frozen=True):
         Raises:
             UsageError: It isn't known what the run was made from.
         """
-        asked = asked_of(meta)
-        return CanaryRequest(asked, run, file, offline or asked.offline, most)
+        request = asked_of(meta)
+        options = CanaryOptions(run.stem, str(file), offline or request.offline, most)
+        return CanaryRequest(request, run, options)
 
     @staticmethod
     def again(meta: RunMeta, check: Path) -> CanaryRequest:
@@ -58,24 +61,19 @@ class CanaryRequest(Record, frozen=True):
         Raises:
             UsageError: The record is damaged, or the run whose judges it asks is gone.
         """
-        kept = kept_of(meta, "canaries", _Kept, f"check {meta.id}", AGAIN)
-        run = run_beside(check, kept.run)
-        return CanaryRequest(asked_of(meta), run, Path(kept.file), kept.offline, kept.most)
+        options = kept_of(meta, "canaries", CanaryOptions, f"check {meta.id}", AGAIN)
+        run = run_beside(check, options.run)
+        return CanaryRequest(asked_of(meta), run, options)
 
     @property
-    def folder(self) -> Path:
-        """Where offline.jsonl is."""
-        return self.asked.folder
-
-    @property
-    def definitions(self) -> str:
-        """Whose definitions of RAG metrics; empty for ours."""
-        return self.asked.definitions
+    def offline(self) -> bool:
+        """Whether judges' answers come from offline.jsonl."""
+        return self.options.offline
 
     def record(self) -> Mapping[str, Any]:
         """For the run's file. Judges are asked anew: what the cache has says nothing of today's judge."""
-        kept = _Kept(self.run.stem, str(self.file), self.offline, self.most)
-        return {"asked": self.asked.record(), "canaries": asdict(kept), "cache": False}
+        options = msgspec.to_builtins(self.options)
+        return {"asked": self.asked.record(), "canaries": options, "cache": False}
 
     def plan(self) -> Plan:
         """The check's plan.
@@ -88,13 +86,6 @@ class CanaryRequest(Record, frozen=True):
         from evenhand.wings.judge_checks.canaries import read_canaries
         from evenhand.wings.judge_checks.canary_plan import canary_plan
 
-        canaries = read_canaries(self.file)
+        canaries = read_canaries(Path(self.options.file))
         with RunFile.open(self.run) as run_file:
-            return canary_plan(self.asked.plan(), run_file, canaries, self.most)
-
-
-class _Kept(Record, frozen=True):
-    run: str
-    file: str
-    offline: bool
-    most: int | None
+            return canary_plan(self.asked.plan(), run_file, canaries, self.options.most)

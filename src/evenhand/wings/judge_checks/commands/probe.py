@@ -11,9 +11,17 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
-from evenhand.cli.session import Session, spending_options
-from evenhand.cli.streams import printing, tell
-from evenhand.cli.study import Study, as_asked, ended, judges_asked, run_or_folder, spending_record
+from evenhand.cli.session import Session
+from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.study import (
+    Study,
+    as_asked,
+    ended,
+    judges_asked,
+    run_or_folder,
+    study_options,
+    study_settings,
+)
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import SHARE, Range
 from evenhand.wings.judge_checks.probe_kinds import WORDS
@@ -72,9 +80,7 @@ SEED = Range(0, 2**53, whole=True)
 @click.option("--dry-run", is_flag=True, help="Estimate calls and cost. Nothing is sent.")
 @click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
 @trust_option
-@spending_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-@click.option("--no-progress", is_flag=True, help="Don't print progress.")
+@study_options
 def probe(
     run: str | None,
     items: float,
@@ -94,12 +100,7 @@ def probe(
     run is probed. Default: the latest run. With the id of a probe, it continues that probe and prints what it came to.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.core.judge_checks import (
-        is_probe,
-        is_tryout,
-        refuse_judge_check,
-    )
-    from evenhand.engine.door import Settings
+    from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
     from evenhand.wings.judge_checks.plan import Probing
@@ -110,14 +111,6 @@ def probe(
     file = run_or_folder(run)
     with RunFile.open(file) as run_file:
         meta = run_file.meta
-    settings = Settings(
-        home=file.parent.parent,
-        concurrency=session.concurrency,
-        cache=False if session.no_cache else None,
-        max_cost_usd=session.max_cost,
-        time_limit_s=session.time_limit,
-        retries=session.retries,
-    )
     if is_tryout(meta):
         refuse_judge_check(meta)
     if is_probe(meta):
@@ -129,17 +122,15 @@ def probe(
         if meta.status == "finished":
             return report_probe(file, at_most, as_json=as_json)
         look_at_origin(meta, trust=session.trust)
-        request = replace(ProbeRequest.again(meta, file), at_most=at_most)
-        return _probed(request, replace(settings, record=meta.settings), file, session)
+        request = ProbeRequest.again(meta, file)
+        settings = replace(study_settings(file.parent.parent, session, {}), record=meta.settings)
+        return _probed(request, settings, file, session, at_most)
     probing = Probing(int(items), int(seed), tuple(dict.fromkeys(kinds)), metrics)
     probing.attacks()  # one that is none is said before files are read
     look_at_origin(meta, trust=session.trust)
     request = ProbeRequest.of(meta, file, probing, at_most, offline=offline)
-    record = {
-        **request.record(),
-        **spending_record(session),
-    }
-    return _probed(request, replace(settings, record=record), None, session, dry_run=dry_run)
+    settings = study_settings(file.parent.parent, session, request.record())
+    return _probed(request, settings, None, session, at_most, dry_run=dry_run)
 
 
 def _probed(
@@ -147,6 +138,7 @@ def _probed(
     settings: Settings,
     file: Path | None,
     session: Session,
+    at_most: float,
     *,
     dry_run: bool = False,
 ) -> int:
@@ -154,6 +146,7 @@ def _probed(
 
     Args:
         file: The probe to go on with; None for a new one.
+        at_most: The false-pass rate that is accepted.
         dry_run: Only says what it would ask.
     """
     cached = settings.cache is not False
@@ -164,9 +157,7 @@ def _probed(
         if file is None and not request.offline:
             tell(_estimate(request, plan, cached=cached))
         finished = judges_asked(request, plan, settings, file, session)
-    return ended(
-        finished, report_probe(finished.path, request.at_most, as_json=session.as_json), "probe"
-    )
+    return ended(finished, report_probe(finished.path, at_most, as_json=session.as_json), "probe")
 
 
 def _estimated(request: ProbeRequest, plan: Plan, *, cached: bool) -> int:
@@ -204,22 +195,19 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
 def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
     """Prints what a probe came to, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.core.wording.json_text import json_text, writer
-    from evenhand.core.wording.words import put
+    from evenhand.core.wording.words import count, money, put
+    from evenhand.store.catalogue import called
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.probe import probe_of
     from evenhand.wings.judge_checks.probe_lines import probe_lines
 
     with RunFile.open(file) as run_file:
         result: Probe = probe_of(run_file, at_most)
-    with printing():
-        if as_json:
-            writer(sys.stdout)(json_text(result.document()) + "\n")
-        else:
+    if as_json:
+        say_json(result.document())
+    else:
+        with printing():
             put(sys.stdout, "".join(f"{line}\n" for line in probe_lines(result)))
-            from evenhand.core.wording.words import count, money
-            from evenhand.store.catalogue import called
-
             tell(
                 f"{count(result.calls, 'call')}, cost {money(result.cost_usd)};"
                 f" next: evenhand view {called(Path.cwd(), file)}"
@@ -240,6 +228,6 @@ def study(meta: RunMeta, file: Path) -> Study:
     request = ProbeRequest.again(meta, file)
 
     def came_to(file: Path, session: Session) -> int:
-        return report_probe(file, request.at_most, as_json=session.as_json)
+        return report_probe(file, request.options.at_most, as_json=session.as_json)
 
     return Study("probe", request, came_to)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.run_request import Asked
-from evenhand.cli.study import asked_of, kept_of, run_beside
+import msgspec
+
+from evenhand.cli.study import JudgeRequest, asked_of, kept_of, run_beside
 from evenhand.core.record import Record
 from evenhand.wings.judge_checks.plan import Probing
 
@@ -19,22 +19,24 @@ if TYPE_CHECKING:
 AGAIN = "Start a new probe: answers that the cache has are not paid for twice."
 
 
-class ProbeRequest(Record, frozen=True):
-    """A probe of a run.
+class ProbeOptions(Record, frozen=True):
+    """What a probe's file keeps.
 
     Attributes:
-        asked: What the run was asked to run.
-        run: The run's file.
+        run: The id of the run.
         probing: What to probe.
         at_most: The false-pass rate that is accepted.
         offline: Judges' answers come from offline.jsonl.
     """
 
-    asked: Asked
-    run: Path
+    run: str
     probing: Probing
     at_most: float
     offline: bool
+
+
+class ProbeRequest(JudgeRequest[ProbeOptions], frozen=True):
+    """A probe of a run."""
 
     @staticmethod
     def of(
@@ -45,8 +47,9 @@ class ProbeRequest(Record, frozen=True):
         Raises:
             UsageError: It isn't known what the run was made from.
         """
-        asked = asked_of(meta)
-        return ProbeRequest(asked, run, probing, at_most, offline or asked.offline)
+        request = asked_of(meta)
+        options = ProbeOptions(run.stem, probing, at_most, offline or request.offline)
+        return ProbeRequest(request, run, options)
 
     @staticmethod
     def again(meta: RunMeta, file: Path) -> ProbeRequest:
@@ -59,24 +62,18 @@ class ProbeRequest(Record, frozen=True):
         Raises:
             UsageError: The record is damaged, or the probed run is gone.
         """
-        kept = kept_of(meta, "probe", _Kept, f"probe {meta.id}", AGAIN)
-        run = run_beside(file, kept.run)
-        return ProbeRequest(asked_of(meta), run, kept.probing, kept.at_most, kept.offline)
+        options = kept_of(meta, "probe", ProbeOptions, f"probe {meta.id}", AGAIN)
+        run = run_beside(file, options.run)
+        return ProbeRequest(asked_of(meta), run, options)
 
     @property
-    def folder(self) -> Path:
-        """Where offline.jsonl is."""
-        return self.asked.folder
-
-    @property
-    def definitions(self) -> str:
-        """Whose definitions of RAG metrics; empty for ours."""
-        return self.asked.definitions
+    def offline(self) -> bool:
+        """Whether judges' answers come from offline.jsonl."""
+        return self.options.offline
 
     def record(self) -> Mapping[str, Any]:
         """For the run's file."""
-        kept = _Kept(self.run.stem, self.probing, self.at_most, self.offline)
-        return {"asked": self.asked.record(), "probe": asdict(kept)}
+        return {"asked": self.asked.record(), "probe": msgspec.to_builtins(self.options)}
 
     def plan(self) -> Plan:
         """The probe's plan.
@@ -89,11 +86,4 @@ class ProbeRequest(Record, frozen=True):
         from evenhand.wings.judge_checks.plan import probe_plan
 
         with RunFile.open(self.run) as run_file:
-            return probe_plan(self.asked.plan(), run_file, self.probing)
-
-
-class _Kept(Record, frozen=True):
-    run: str
-    probing: Probing
-    at_most: float
-    offline: bool
+            return probe_plan(self.asked.plan(), run_file, self.options.probing)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.session import Session
-from evenhand.cli.streams import printing, tell
-from evenhand.cli.study import Study, as_asked, ended, judges_asked, spending_record
+from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.study import Study, as_asked, ended, judges_asked, study_settings
 from evenhand.cli.trusting import look_at_origin
 
 if TYPE_CHECKING:
@@ -26,11 +26,7 @@ def try_variants(request: TryoutRequest, session: Session, *, dry_run: bool) -> 
     Args:
         dry_run: Only says what would be asked.
     """
-    record = {
-        **request.record(),
-        **spending_record(session),
-    }
-    settings = replace(_settings(request.run, session), record=record)
+    settings = study_settings(request.run.parent.parent, session, request.record())
     return _tried(request, settings, None, session, dry_run=dry_run)
 
 
@@ -46,21 +42,8 @@ def continue_tryout(meta: RunMeta, file: Path, session: Session) -> int:
     if meta.status == "finished":
         return report_tryout(file, as_json=session.as_json)
     look_at_origin(meta, trust=session.trust)
-    settings = replace(_settings(file, session), record=meta.settings)
+    settings = replace(study_settings(file.parent.parent, session, {}), record=meta.settings)
     return _tried(TryoutRequest.again(meta, file), settings, file, session)
-
-
-def _settings(run: Path, session: Session) -> Settings:
-    from evenhand.engine.door import Settings
-
-    return Settings(
-        home=run.parent.parent,
-        concurrency=session.concurrency,
-        cache=False if session.no_cache else None,
-        max_cost_usd=session.max_cost,
-        time_limit_s=session.time_limit,
-        retries=session.retries,
-    )
 
 
 def _tried(
@@ -110,14 +93,14 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
     calls, costs = 0, list[float | None]()
     lines: list[str] = []
     with RunFile.open(request.run) as run_file:
-        for judge in labelled_judges(run_file, request.seed, request.metrics):
+        for judge in labelled_judges(run_file, request.options.seed, request.options.metrics):
             lines.append(f"{safe(judge.metric)}: {count(len(judge.items), 'labelled output')}")
             for variant, models in request.lineup():
-                asked, cost = tryout_estimate(run_file, judge, variant, models)
+                number, cost = tryout_estimate(run_file, judge, variant, models)
                 price = "price not known" if cost is None else f"about {money(cost)}"
                 name = padded(safe(variant.name), 28)
-                lines.append(f"  {name}  about {count(asked, 'call')}, {price}")
-                calls += asked
+                lines.append(f"  {name}  about {count(number, 'call')}, {price}")
+                calls += number
                 costs.append(cost)
     known = [cost for cost in costs if cost is not None]
     whole = money(sum(known)) if len(known) == len(costs) else "price not known"
@@ -131,7 +114,6 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
 
 def report_tryout(file: Path, *, as_json: bool) -> int:
     """Prints what a tryout came to. It is no gate: whatever that is, the exit code is 0."""
-    from evenhand.core.wording.json_text import json_text, writer
     from evenhand.core.wording.words import count, money, put
     from evenhand.store.catalogue import called
     from evenhand.store.runfile import RunFile
@@ -140,10 +122,10 @@ def report_tryout(file: Path, *, as_json: bool) -> int:
 
     with RunFile.open(file) as run_file:
         tryout = tryout_of(run_file)
-    with printing():
-        if as_json:
-            writer(sys.stdout)(json_text(tryout.document()) + "\n")
-        else:
+    if as_json:
+        say_json(tryout.document())
+    else:
+        with printing():
             put(sys.stdout, "".join(f"{line}\n" for line in tryout_lines(tryout)))
             verdicts = {judge.verdict for judge in tryout.judges}
             following = f"evenhand view {called(Path.cwd(), file)}"

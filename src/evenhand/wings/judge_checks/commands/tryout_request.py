@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from evenhand.cli.run_request import Asked
-from evenhand.cli.study import asked_of, kept_of, run_beside
+from evenhand.cli.study import JudgeRequest, asked_of, kept_of, run_beside
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
@@ -20,12 +19,11 @@ if TYPE_CHECKING:
 AGAIN = "Start a new tryout: answers that the cache has are not paid for twice."
 
 
-class TryoutRequest(Record, frozen=True):
-    """A tryout of variants of a run's judges.
+class TryoutOptions(Record, frozen=True, kw_only=True):
+    """What a tryout's file keeps.
 
     Attributes:
-        asked: What the run was asked to run.
-        run: The run's file.
+        run: The id of the run.
         tried: The variants, as they were named on the command line.
         base: The folder that their paths start from.
         seed: Divides the labelled outputs into halves.
@@ -33,13 +31,16 @@ class TryoutRequest(Record, frozen=True):
         offline: Judges' answers come from offline.jsonl.
     """
 
-    asked: Asked
-    run: Path
+    run: str
     tried: tuple[str, ...]
-    base: Path
+    base: str
     seed: int
     metrics: tuple[str, ...]
     offline: bool
+
+
+class TryoutRequest(JudgeRequest[TryoutOptions], frozen=True):
+    """A tryout of variants of a run's judges."""
 
     @staticmethod
     def of(
@@ -56,16 +57,16 @@ class TryoutRequest(Record, frozen=True):
         Raises:
             UsageError: It isn't known what the run was made from.
         """
-        asked = asked_of(meta)
-        return TryoutRequest(
-            asked=asked,
-            run=run,
+        request = asked_of(meta)
+        options = TryoutOptions(
+            run=run.stem,
             tried=tried,
-            base=Path.cwd(),
+            base=str(Path.cwd()),
             seed=seed,
             metrics=metrics,
-            offline=offline or asked.offline,
+            offline=offline or request.offline,
         )
+        return TryoutRequest(request, run, options)
 
     @staticmethod
     def again(meta: RunMeta, tryout: Path) -> TryoutRequest:
@@ -78,38 +79,18 @@ class TryoutRequest(Record, frozen=True):
         Raises:
             UsageError: The record is damaged, or the run whose judges it tries is gone.
         """
-        kept = kept_of(meta, "tryout", _Kept, f"tryout {meta.id}", AGAIN)
-        return TryoutRequest(
-            asked=asked_of(meta),
-            run=run_beside(tryout, kept.run),
-            tried=kept.tried,
-            base=Path(kept.base),
-            seed=kept.seed,
-            metrics=kept.metrics,
-            offline=kept.offline,
-        )
+        options = kept_of(meta, "tryout", TryoutOptions, f"tryout {meta.id}", AGAIN)
+        run = run_beside(tryout, options.run)
+        return TryoutRequest(asked_of(meta), run, options)
 
     @property
-    def folder(self) -> Path:
-        """Where offline.jsonl is."""
-        return self.asked.folder
-
-    @property
-    def definitions(self) -> str:
-        """Whose definitions of RAG metrics; empty for ours."""
-        return self.asked.definitions
+    def offline(self) -> bool:
+        """Whether judges' answers come from offline.jsonl."""
+        return self.options.offline
 
     def record(self) -> Mapping[str, Any]:
         """For the run's file. Variants are named, not copied: their models' settings may hold keys."""
-        kept = _Kept(
-            run=self.run.stem,
-            tried=self.tried,
-            base=str(self.base),
-            seed=self.seed,
-            metrics=self.metrics,
-            offline=self.offline,
-        )
-        return {"asked": self.asked.record(), "tryout": msgspec.to_builtins(kept)}
+        return {"asked": self.asked.record(), "tryout": msgspec.to_builtins(self.options)}
 
     def lineup(self) -> Lineup:
         """The variants, each with its models.
@@ -120,7 +101,7 @@ class TryoutRequest(Record, frozen=True):
         """
         from evenhand.wings.judge_checks.judge_variants import read_variants
 
-        variants = read_variants(self.tried, self.base)
+        variants = read_variants(self.options.tried, Path(self.options.base))
         return [(one, [model.provider() for model in one.models]) for one in variants]
 
     def plan(self) -> Plan:
@@ -133,15 +114,6 @@ class TryoutRequest(Record, frozen=True):
         from evenhand.store.runfile import RunFile
         from evenhand.wings.judge_checks.tryout_plan import tryout_plan
 
-        lineup = self.lineup()
+        lineup, options = self.lineup(), self.options
         with RunFile.open(self.run) as run_file:
-            return tryout_plan(self.asked.plan(), run_file, lineup, self.seed, self.metrics)
-
-
-class _Kept(Record, frozen=True):
-    run: str
-    tried: tuple[str, ...]
-    base: str
-    seed: int
-    metrics: tuple[str, ...]
-    offline: bool
+            return tryout_plan(self.asked.plan(), run_file, lineup, options.seed, options.metrics)

@@ -101,12 +101,12 @@ class MlflowServer(Record, frozen=True):
 
     async def known(self, experiment: str, tag: str, value: str) -> list[str]:
         """The ids of the runs with this tag that are not deleted."""
-        asked = {
+        body = {
             "experiment_ids": [experiment],
             "filter": f"tags.`{tag}` = '{value}'",
             "max_results": 1000,
         }
-        runs = (await self._post("runs/search", asked)).get("runs") or []
+        runs = (await self._post("runs/search", body)).get("runs") or []
         return [str(run["info"]["run_id"]) for run in runs]
 
     async def start(
@@ -120,13 +120,13 @@ class MlflowServer(Record, frozen=True):
             tags: Its tags.
             started: Seconds since 1970.
         """
-        asked = {
+        body = {
             "experiment_id": experiment,
             "run_name": name,
             "start_time": round(started * 1000),
             "tags": _pairs(tags),
         }
-        about = (await self._post("runs/create", asked))["run"]["info"]
+        about = (await self._post("runs/create", body))["run"]["info"]
         return MlflowRun(str(about["run_id"]), experiment, str(about.get("artifact_uri") or ""))
 
     async def log(
@@ -156,8 +156,8 @@ class MlflowServer(Record, frozen=True):
 
     async def finish(self, run: MlflowRun, status: str, at: float) -> None:
         """Says how a run ended: FINISHED, FAILED or KILLED."""
-        asked = {"run_id": run.id, "status": status, "end_time": round(at * 1000)}
-        await self._post("runs/update", asked)
+        body = {"run_id": run.id, "status": status, "end_time": round(at * 1000)}
+        await self._post("runs/update", body)
 
     async def delete(self, ids: Iterable[str]) -> None:
         """Deletes runs, which MLflow can restore."""

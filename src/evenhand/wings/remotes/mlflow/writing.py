@@ -35,7 +35,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w.\- /]", re.ASCII)
 _STATUS = {"finished": "FINISHED", "decided": "FINISHED", "interrupted": "KILLED"}
 
 
-class PushedToMlflow(Record, frozen=True):
+class PushedToMlflow(Record, frozen=True, kw_only=True):
     """What was written.
 
     Attributes:
@@ -108,7 +108,12 @@ async def push_to_mlflow(
         await server.delete(before)
     url = f"{server.root}/#/experiments/{place}/runs/{whole.id}"
     return PushedToMlflow(
-        place, whole.id, tuple(one.id for one in below), len(before), tuple(left_out), url
+        experiment=place,
+        run=whole.id,
+        below=tuple(one.id for one in below),
+        replaced=len(before),
+        left_out=tuple(left_out),
+        url=url,
     )
 
 
@@ -135,9 +140,9 @@ def _page(run: RunFile) -> str:
     return f'<!doctype html><html lang="en"><meta charset="utf-8">{html(run)}</html>'
 
 
-def _metrics(meta: RunMeta, rate: Mapping[str, Any], seen: Seen | None) -> dict[str, float]:
+def _metrics(meta: RunMeta, rate: Mapping[str, Any], sample: Seen | None) -> dict[str, float]:
     """The numbers of one variant: pass rate, score and latency with their intervals, and the means of named metrics."""
-    found = {
+    metrics = {
         **{
             f"pass_rate{end}": rate.get(key)
             for end, key in (("", "rate"), ("_low", "low"), ("_high", "high"))
@@ -146,12 +151,12 @@ def _metrics(meta: RunMeta, rate: Mapping[str, Any], seen: Seen | None) -> dict[
     }
     for name in ("score", "latency_s"):
         mean = rate.get(name) or {}
-        found |= {
+        metrics |= {
             f"{name}{end}": mean.get(key)
             for end, key in (("", "mean"), ("_low", "low"), ("_high", "high"))
         }
-    numbers = _numbers(found)
-    for name, value in _named(meta, seen) if seen is not None else ():
+    numbers = _numbers(metrics)
+    for name, value in _named(meta, sample) if sample is not None else ():
         key = _key(name)
         while key in numbers:
             key += "_"
@@ -159,14 +164,14 @@ def _metrics(meta: RunMeta, rate: Mapping[str, Any], seen: Seen | None) -> dict[
     return numbers
 
 
-def _named(meta: RunMeta, seen: Seen) -> Iterator[tuple[str, float]]:
+def _named(meta: RunMeta, sample: Seen) -> Iterator[tuple[str, float]]:
     """The means of what trials counted under a name, each with the ends of its interval."""
-    for name in seen.metrics:
+    for name in sample.metrics:
         if name == "passed":
             continue
-        cases = (seen.value(name, number) for number in seen.cases)
+        cases = (sample.value(name, number) for number in sample.cases)
         sums = [(math.fsum(one.values), len(one.values), one.errors) for one in cases if one.n]
-        mean = mean_in(meta, mean_of(sums, seen.scales.get(name)))
+        mean = mean_in(meta, mean_of(sums, sample.scales.get(name)))
         if mean is None:
             continue
         yield name, mean.value
@@ -185,20 +190,20 @@ def _numbers(values: Mapping[str, object]) -> dict[str, float]:
 
 
 def _params(variant: Variant) -> dict[str, str]:
-    found = {"prompt": variant.prompt, "model": variant.model}
-    found |= {f"axis.{name}": str(value) for name, value in variant.axes.items()}
-    return {_key(name): _text(value) for name, value in found.items() if value}
+    params = {"prompt": variant.prompt, "model": variant.model}
+    params |= {f"axis.{name}": str(value) for name, value in variant.axes.items()}
+    return {_key(name): _text(value) for name, value in params.items() if value}
 
 
 def _shared(meta: RunMeta) -> dict[str, str]:
-    found = {
+    tags = {
         "cases": str(meta.case_count),
         "repeats": str(meta.repeats),
         "variants": str(len(meta.variants)),
         "fingerprint": meta.fingerprint,
         "evenhand": meta.version,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in tags.items() if value}
 
 
 def _tags(meta: RunMeta, verdict: str) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -56,8 +56,7 @@ def from_traces(
     review: bool,
     port: int | None,
     open_: bool | None,
-    where: str | None,
-    baseline: str | None,
+    **filters: Any,
 ) -> int:
     """Write cases from the traces of RUN: an id, the start of one, or a file. Default: the latest run.
 
@@ -80,9 +79,9 @@ def from_traces(
         raise UsageError("--port, --open and --no-browser are for --review", hint="Add --review.")
     path = find(Path.cwd(), run)
     with RunFile.open(path) as whole:
-        chosen = narrowed(whole, where, baseline)
+        chosen = narrowed(whole, **filters)
         drawn = drawn_cases(chosen, draw, by, seed, redacted=not keep_personal_data)
-        made = without_left_out(drawn, whole.labels())
+        reviewed = without_left_out(drawn, whole.labels())
     reviewing = None
     if review:
         from evenhand.wings.traces.review import DatasetReview
@@ -92,24 +91,28 @@ def from_traces(
         reviewing = DatasetReview(path, drawn, to)
         reviewing.write()
     else:
-        Dataset(made.cases).write(to)
+        Dataset(reviewed.cases).write(to)
     left_out = [
         text
         for many, text in (
-            (made.doubles, f"{count(made.doubles, 'double')} left out"),
-            (made.without, f"{made.without:,} without an input"),
+            (reviewed.doubles, f"{count(reviewed.doubles, 'double')} left out"),
+            (reviewed.without, f"{reviewed.without:,} without an input"),
             (
-                len(drawn.cases) - len(made.cases),
-                f"{len(drawn.cases) - len(made.cases):,} left out in the review",
+                len(drawn.cases) - len(reviewed.cases),
+                f"{len(drawn.cases) - len(reviewed.cases):,} left out in the review",
             ),
         )
         if many
     ]
-    hidden = ", ".join(f"{many:,} × {kind}" for kind, many in sorted(made.hidden.items()))
-    parts = [count(len(made.cases), "case"), f"from {count(made.traces, 'trace')}", *left_out]
+    hidden = ", ".join(f"{many:,} × {kind}" for kind, many in sorted(reviewed.hidden.items()))
+    parts = [
+        count(len(reviewed.cases), "case"),
+        f"from {count(reviewed.traces, 'trace')}",
+        *left_out,
+    ]
     click.echo(f"{safe(str(to))}: {' · '.join([*parts, f'hidden: {hidden}'] if hidden else parts)}")
     if by:
-        for one in made.strata:
+        for one in reviewed.strata:
             click.echo(f"  {safe(one.name) or 'unknown'}: {one.drawn:,} of {one.size:,}")
     if reviewing is not None:
         return _reviewed(reviewing, port, open_)

@@ -57,7 +57,7 @@ def listen(
     received = (
         home_for(Path.cwd()) / "traces" / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.jsonl"
     )
-    traces = Traces("listener")
+    traces = Traces(source="listener")
     try:
         listener = Listener(traces, received, host)
         ended = asyncio.run(_listen(listener, command, port, idle))

@@ -63,8 +63,8 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
     runs = Runs(Path.cwd(), path, elsewhere)
     place = f"#/run/{path.stem}" if path else ""
 
-    for hidden, shown in runs.hidden().items():
-        tell(f"{near(hidden)} is not shown: {near(shown)} has the same id\n  Name it to see it.")
+    for hidden, other in runs.hidden().items():
+        tell(f"{near(hidden)} is not shown: {near(other)} has the same id\n  Name it to see it.")
 
     return serve_page(runs, place, host, port, open_)
 
@@ -98,10 +98,10 @@ def serve_page(
         if _desktop() if open_ is None else open_:
             _open(link)
 
-    wanted = PORT if port is None else port
+    first = PORT if port is None else port
     return asyncio.run(
         _until_told(
-            serve(runs, host, wanted, started=started, fixed=port is not None, review=review)
+            serve(runs, host, first, started=started, fixed=port is not None, review=review)
         )
     )
 

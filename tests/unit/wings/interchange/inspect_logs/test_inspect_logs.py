@@ -20,7 +20,7 @@ from tests.unit.wings.interchange.inspect_logs.conftest import (
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.doors.importers.registry import Recordings, read_runs
-from evenhand.wings.interchange.inspect_logs import archive
+from evenhand.wings.interchange.inspect_logs import log
 
 
 def read(*paths: Path) -> Recordings:
@@ -256,7 +256,7 @@ def test_a_file_that_is_no_log_is_refused_with_one_message(tmp_path: Path, make:
 
 def test_a_member_that_says_it_is_huge_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A small archive can hold very much."""
-    monkeypatch.setattr(archive, "LARGEST_MEMBER", 100)
+    monkeypatch.setattr(log, "LARGEST_MEMBER", 100)
     path = deflated(tmp_path / "a.eval", members(a_sample()))
     with pytest.raises(UsageError, match="more than is read"):
         read(path)
