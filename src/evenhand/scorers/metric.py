@@ -188,17 +188,17 @@ def _added(added: Plugin) -> Metric:
         raise added.broken("cannot be used", error) from error
     if not hasattr(loaded, "score") or not MATERIAL.keys() >= set(needs):
         raise added.broken(f"is not a class with a score() that is made of {', '.join(MATERIAL)}")
-    made = of_class(added.name, kind, *(_PARTS[name] for name in needs))
+    unguarded = of_class(added.name, kind, *(_PARTS[name] for name in needs))
 
     def ask(answered: AnsweredQuestion) -> tuple[Any, Scorer]:
         try:
-            return made.ask(answered)
+            return unguarded.ask(answered)
         except EvenhandError:
             raise
         except (Exception, SystemExit) as error:  # the package's own code
             raise added.broken("cannot be made of this answer", error) from error
 
-    return replace(made, ask=ask)
+    return replace(unguarded, ask=ask)
 
 
 def of_scorer(scorer: Scorer, name: str) -> Metric:

@@ -108,21 +108,23 @@ def _used_often_enough(
     )
     if not name and not pattern:
         raise ScoreError(f"the value of '{assertion.written}' has neither 'name' nor 'pattern'")
-    wanted = _Wanted(
+    expected = _Wanted(
         name, pattern, _count(assertion, value, "min"), _count(assertion, value, "max")
     )
-    if wanted.least is not None and wanted.most is not None and wanted.most < wanted.least:
-        raise ScoreError(f"'{assertion.written}': max {wanted.most} is below min {wanted.least}")
-    count = sum(map(wanted.is_met_by, used))
+    if expected.least is not None and expected.most is not None and expected.most < expected.least:
+        raise ScoreError(
+            f"'{assertion.written}': max {expected.most} is below min {expected.least}"
+        )
+    count = sum(map(expected.is_met_by, used))
     if assertion.negated:
-        if wanted.least is not None or wanted.most:
+        if expected.least is not None or expected.most:
             raise ScoreError(
                 f"'{assertion.written}' takes no min and no max",
                 hint="Write skill-used with a max, to allow a few.",
             )
         return count == 0
-    least = wanted.least if wanted.least is not None else 0 if wanted.most is not None else 1
-    return count >= least and (wanted.most is None or count <= wanted.most)
+    least = expected.least if expected.least is not None else 0 if expected.most is not None else 1
+    return count >= least and (expected.most is None or count <= expected.most)
 
 
 def _count(assertion: Assertion, value: Mapping[str, object], key: str) -> int | None:

@@ -79,8 +79,8 @@ def _references(assertion: Assertion, value: Any, *, only_one: bool = False) -> 
         return (value,)
     items = value if is_array(value) else []
     if only_one or not items or not all(isinstance(item, str) for item in items):
-        wanted = "a text" if only_one else "a text or a list of texts"
-        raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not {wanted}")
+        expected = "a text" if only_one else "a text or a list of texts"
+        raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not {expected}")
     return tuple(cast("list[str]", items))
 
 

@@ -258,12 +258,12 @@ class AssertionReader:
         if check and inside.contests:
             compared = inside.contests[0].type
             findings.hint(at(), f"'{compared}' in a set is not used", "Write it beside the set.")
-        asked = (assertion.judge.id,) if assertion.judge is not None else ()
+        judges = (assertion.judge.id,) if assertion.judge is not None else ()
         is_set = kind.name == "assert-set"
         blocks = written == "guardrails" and assertion.config.get("purpose") == "redteam"
         return Expected(
             (prepared(assertion),),
-            inside.judged + asked,
+            inside.judged + judges,
             frozenset({0} if is_set and assertion.weight == 0 else ()),
             frozenset({0} if blocks else ()),
             (tuple(map(_plain, inside.types)) if is_set else written,),

@@ -54,7 +54,7 @@ class Retrieved:
         share: How it is counted.
         cell: Variables, prompt and reply.
         query: What was asked.
-        wanted: What the answer should have said, where that matters.
+        reference: What the answer should have said, where that matters.
     """
 
     label: str
@@ -62,7 +62,7 @@ class Retrieved:
     assertion: Assertion = field(repr=False)
     cell: Cell = field(repr=False)
     query: str = field(default="", repr=False)
-    wanted: str = field(default="", repr=False)
+    reference: str = field(default="", repr=False)
 
     async def score(self, output: Any, trial: Trial) -> Score:
         value, metadata = await self.share(self, output, trial)
@@ -110,7 +110,7 @@ async def _recall(of: Retrieved, output: str, trial: Trial) -> tuple[float, dict
         "with one numbered line for each sentence, which ends with [Attributed] or [Not Attributed]",
         plain=True,
         context="\n\n".join(context),
-        **{key: of.wanted},
+        **{key: of.reference},
     )
     metadata["sentences"] = [{"sentence": line, "backed": backed} for line, backed in verdicts]
     return sum(backed for _, backed in verdicts) / len(verdicts), metadata
@@ -319,7 +319,7 @@ def _context_recall(assertion: Assertion, cell: Cell | None, value: Any) -> Scor
     assert cell is not None  # noqa: S101 (made for each cell)
     if not isinstance(value, str):
         raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not a text")
-    return Retrieved(assertion.type, _recall, assertion, cell, wanted=value)
+    return Retrieved(assertion.type, _recall, assertion, cell, reference=value)
 
 
 def _answer_relevance(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:

@@ -68,8 +68,8 @@ def _component(outcome: Outcome) -> Mapping[str, Any]:
 def _set(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del value
     assert cell is not None  # noqa: S101 (made for each cell)
-    made = tuple(make(cell) for make in assertion.makes)
-    return AssertSet(made, assertion.threshold, assertion.excusing)
+    scorers = tuple(make(cell) for make in assertion.makes)
+    return AssertSet(scorers, assertion.threshold, assertion.excusing)
 
 
 KINDS = (

@@ -96,9 +96,9 @@ def span_of(step: Step) -> Span:
         attributes["tool.name"] = step.name
         if step.arguments is not None:
             attributes["tool.arguments"] = step.arguments
-    said = step.kind == "message" and step.name == "assistant"
+    is_answer = step.kind == "message" and step.name == "assistant"
     return Span(
-        "agent response" if said else step.name,
+        "agent response" if is_answer else step.name,
         start,
         end,
         attributes,

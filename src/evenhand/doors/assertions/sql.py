@@ -18,8 +18,8 @@ GROUP = "SQL"
 
 def _sql(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del cell
-    asked = _asked(assertion, value)
-    return asked if assertion.type == "is-sql" else ContainsSql(asked)
+    whole = _asked(assertion, value)
+    return whole if assertion.type == "is-sql" else ContainsSql(whole)
 
 
 def _asked(assertion: Assertion, value: object) -> IsSql:

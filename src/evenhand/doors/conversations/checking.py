@@ -59,20 +59,20 @@ class TurnChecks:
         if len(text) > TOO_LONG:  # the rules would take seconds for a megabyte
             return [Fault("too-long", f"{len(text):,} characters")]
         moment = Moment(text, ends, after[:TOO_LONG], self._so_far)
-        found = [fault for rule in _RULES for fault in rule(moment)]
-        return list({fault.kind: fault for fault in reversed(found)}.values())[::-1]
+        faults = [fault for rule in _RULES for fault in rule(moment)]
+        return list({fault.kind: fault for fault in reversed(faults)}.values())[::-1]
 
     def user_said(self, text: str, *, ends: bool = False) -> None:
         """Takes a turn of the user's into account."""
         so_far = self._so_far
-        said = " ".join(words(text))
+        sentence = " ".join(words(text))
         if len(so_far.own) == REMEMBERED:
             oldest = so_far.own[0]
             so_far.times[oldest] -= 1
             if not so_far.times[oldest]:
                 del so_far.times[oldest]
-        so_far.own.append(said)
-        so_far.times[said] += 1
+        so_far.own.append(sentence)
+        so_far.times[sentence] += 1
         so_far.farewells = so_far.farewells + 1 if is_parting(text) else 0
         so_far.over = so_far.over or ends
         note_stated(text, so_far)

@@ -96,7 +96,7 @@ class SpanProcessor(_SpanProcessor):
             return
         arguments, result = step.arguments, step.result
         if step.kind == "model":
-            arguments = self._new(log, parent, step.asked)
+            arguments = self._new(log, parent, step.request)
             result = step.answer.get("content") if step.answer else None
         log.end(
             place,

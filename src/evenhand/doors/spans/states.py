@@ -39,9 +39,9 @@ def conversation_in(value: object) -> list[Said]:
         for key in ("messages", "chat_history"):
             rows = value_of(fields.get(key))
             if is_array(rows) and _are_messages(rows):
-                said = messages_of(rows)
+                messages = messages_of(rows)
                 own = fields.get("input") if key == "chat_history" else None
-                return [*said, *messages_of(own)] if isinstance(own, str) else said
+                return [*messages, *messages_of(own)] if isinstance(own, str) else messages
         return []
     rows = value if is_array(value) else []
     return messages_of(rows) if _are_messages(rows) else []
@@ -134,11 +134,11 @@ def _are_messages(rows: Sequence[object]) -> bool:
 def _message(value: object) -> Mapping[str, object] | None:
     """The fields of a tool's message that was dumped, as JSON, as LangChain's or as Python writes it; None for none."""
     if isinstance(value, str):
-        found = _DUMPED.match(value)
-        if found is None or "tool_call_id=" not in found["rest"]:
+        match = _DUMPED.match(value)
+        if match is None or "tool_call_id=" not in match["rest"]:
             return None
-        rest = dict(re.findall(r"(\w+)='([^']*)'", found["rest"]))
-        return {**rest, "content": ast.literal_eval(found["content"])}
+        rest = dict(re.findall(r"(\w+)='([^']*)'", match["rest"]))
+        return {**rest, "content": ast.literal_eval(match["content"])}
     if not is_object(value):
         return None
     fields = value

@@ -16,10 +16,10 @@ from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object
 from evenhand.scorers.judging import (
     UNSURE,
     Judge,
+    answer_details,
     answer_schema,
-    asked,
+    ask_judge,
     judged_text,
-    kept,
     lent_judge,
 )
 
@@ -64,7 +64,9 @@ class Triggers:
                 "query": query,
             },
         )
-        reply, (matches, reasoning, confidence) = await asked(model, prompt, _read, _KEYS, _SCHEMA)
+        reply, (matches, reasoning, confidence) = await ask_judge(
+            model, prompt, _read, _KEYS, _SCHEMA
+        )
         passed = matches is self.wanted
         named: dict[str, float] = {}
         if matches:
@@ -74,7 +76,7 @@ class Triggers:
         metadata = {
             "decision": "YES" if matches else "NO",
             "reasoning": reasoning,
-            **kept(reply, model, version, confidence, UNSURE, query),
+            **answer_details(reply, model, version, confidence, query, unsure_below=UNSURE),
         }
         return Score(float(passed), passed, reasoning, metadata, named)
 

@@ -52,7 +52,7 @@ class Analysis(Record, frozen=True):
         """
         numbered = sentences(answer)
         if not numbered:
-            return Statements((), refusal=False, asked=None)
+            return Statements((), refusal=False, provenance=None)
         return await self._once(
             ("statements", question, answer),
             lambda model: find_statements(model, question, numbered),

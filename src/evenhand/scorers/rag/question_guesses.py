@@ -28,23 +28,25 @@ async def guessed_relevance(
 
     With ragas' definition 0 where the answer evades all three; promptfoo's does not look.
     """
-    guesses, asked = await analysis.texts("guesses", answer, lambda model: _guessed(model, answer))
+    guesses, provenance = await analysis.texts(
+        "guesses", answer, lambda model: _guessed(model, answer)
+    )
     texts = [guess for guess, _ in guesses]
-    name, (wanted, *others) = await embeddings(embedder, analysis.trial, [question, *texts])
+    name, (target, *others) = await embeddings(embedder, analysis.trial, [question, *texts])
     evaded = all(noncommittal for _, noncommittal in guesses)
-    value = 0.0 if evaded and whose == "ragas" else fmean(cosine(wanted, one) for one in others)
-    kept = {
+    value = 0.0 if evaded and whose == "ragas" else fmean(cosine(target, one) for one in others)
+    metadata = {
         "questions": texts,
         "noncommittal": evaded,
         "embedder": name,
-        "dimension": len(wanted),
-        **asked_by(asked, definitions=whose),
+        "dimension": len(target),
+        **asked_by(provenance, definitions=whose),
     }
-    return Score(value, None, f"mean cosine {value:.3f} to: {'; '.join(texts)}", kept)
+    return Score(value, None, f"mean cosine {value:.3f} to: {'; '.join(texts)}", metadata)
 
 
 async def _guessed(model: Model, answer: str) -> tuple[tuple[tuple[str, bool], ...], Provenance]:
-    def read(item: Mapping[str, object]) -> tuple[str, bool]:
+    def read(_: int, item: Mapping[str, object]) -> tuple[str, bool]:
         text = said_in(item, "question")
         if not text:
             raise JudgeError("it has no question")

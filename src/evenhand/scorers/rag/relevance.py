@@ -78,12 +78,12 @@ class AnswerRelevance(AsksJudge):
         reason = f"{on} of {n} statements are about the question"
         if statements.refusal:
             reason += "; the answer declines to answer"
-        kept = {
+        metadata = {
             "refusal": statements.refusal,
             "statements": [{"statement": one.text, "topic": one.topic} for one in statements.all],
-            **asked_by(statements.asked, definitions=whose),
+            **asked_by(statements.provenance, definitions=whose),
         }
-        return proportion(yes, n, reason, **kept)
+        return proportion(yes, n, reason, **metadata)
 
     def __str__(self) -> str:
         return self.metric
@@ -130,12 +130,12 @@ class Completeness(AsksJudge):
         stored_parts = (
             stored(trial, SUB_QUESTIONS) if self.sub_questions is None else self.sub_questions
         )
-        asked = None
+        provenance = None
         if stored_parts is not None:
             parts = sub_questions_in(stored_parts)
         elif question:
             facts = await analysis.facts(question, reference_of(self.reference, trial))
-            parts, asked = facts.sub_questions or (), facts.asked
+            parts, provenance = facts.sub_questions or (), facts.provenance
         else:
             return nothing("there is no question")
         if not parts:
@@ -151,7 +151,7 @@ class Completeness(AsksJudge):
             len(parts),
             reason,
             parts=rows,
-            **asked_by(asked, answered.asked),
+            **asked_by(provenance, answered.provenance),
         )
 
     def __str__(self) -> str:
