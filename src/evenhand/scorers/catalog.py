@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from evenhand.core.record import Record
 
 
-class Entry(Record, frozen=True):
+class Entry(Record, frozen=True, kw_only=True):
     """One question, in the word that a config uses for it.
 
     Attributes:

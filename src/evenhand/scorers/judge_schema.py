@@ -59,7 +59,7 @@ def schema_of(cls: type) -> Mapping[str, Any]:
         UsageError: It is no such class, or a field has a type that JSON has no form for.
     """
     for name in ("model_json_schema", "json_schema"):
-        own: Any = getattr(cls, name, None)
+        own: Callable[[], Mapping[str, Any]] | None = getattr(cls, name, None)
         if callable(own):
             return own()
     if not dataclasses.is_dataclass(cls):

@@ -167,7 +167,7 @@ JSON_JUDGES: dict[str, tuple[Scores, dict[str, Any], dict[str, Any], float, floa
         1.0,
     ),
     "triggers": (
-        scored(lambda judge: Triggers(True, "helps", judge=judge)),
+        scored(lambda judge: Triggers(wanted=True, description="helps", judge=judge)),
         {"reasoning": "r", "matches": True, "confidence": 1},
         {"reasoning": "s", "matches": False, "confidence": 1},
         1.0,

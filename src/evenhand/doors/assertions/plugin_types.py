@@ -105,10 +105,10 @@ def kind_from(added: Plugin) -> Kind:
         raise added.broken("cannot be used", error) from error
     about = (inspect.getdoc(loaded) or "").partition("\n")[0]
     return Kind(
-        added.name,
-        f"from the package {added.package}",
-        about or added.place,
-        make,
+        name=added.name,
+        group=f"from the package {added.package}",
+        about=about or added.place,
+        make=make,
         optional=True,
         negation=_negation(traits),
         check=functools.partial(_check, traits),

@@ -74,10 +74,10 @@ def _set(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 KINDS = (
     Kind(
-        "assert-set",
-        "sets",
-        "the assertions under its own assert: count as one, by threshold where there is one",
-        _set,
+        name="assert-set",
+        group="sets",
+        about="the assertions under its own assert: count as one, by threshold where there is one",
+        make=_set,
         optional=True,
         of_each_cell=True,
         negation="refused",

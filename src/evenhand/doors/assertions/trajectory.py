@@ -260,7 +260,14 @@ def _not_this(assertion: Assertion, value: object, hint: str) -> ScoreError:
 
 def _kind(name: str, about: str, make: Callable[..., Scorer], takes: str) -> Kind:
     return Kind(
-        name, GROUP, about, make, takes, of_each_cell=True, negation="own", check=wrong_value(make)
+        name=name,
+        group=GROUP,
+        about=about,
+        make=make,
+        takes=takes,
+        of_each_cell=True,
+        negation="own",
+        check=wrong_value(make),
     )
 
 
@@ -290,11 +297,11 @@ KINDS = (
         "{type, pattern, min, max}",
     ),
     Kind(
-        "trajectory:goal-success",
-        GROUP,
-        "a model says that the agent reached this goal",
-        _goal,
-        "text",
+        name="trajectory:goal-success",
+        group=GROUP,
+        about="a model says that the agent reached this goal",
+        make=_goal,
+        takes="text",
         of_each_cell=True,
         negation="own",
         asks="generate",

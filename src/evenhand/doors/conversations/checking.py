@@ -46,7 +46,7 @@ class TurnChecks:
     def __init__(self, contract: UserContract) -> None:
         self._any_language = not contract.language and names_languages(contract.goal)
         spoken = "" if self._any_language else language_of(contract.goal)
-        self._so_far = SoFar(contract, language=spoken)
+        self._so_far = SoFar(contract=contract, language=spoken)
 
     def faults(self, text: str, *, ends: bool = False, after: str = "") -> list[Fault]:
         """The mistakes in a turn; empty for none.

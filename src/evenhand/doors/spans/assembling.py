@@ -23,7 +23,7 @@ MOST_STEPS = 100_000
 """Spans of one trace that are put together."""
 
 
-class Problems(MutableRecord):
+class Problems(MutableRecord, kw_only=True):
     """What was not as it should be in a trace: how often.
 
     Attributes:
@@ -43,7 +43,7 @@ class Problems(MutableRecord):
     too_many: int = 0
 
 
-class Node(MutableRecord):
+class Node(MutableRecord, kw_only=True):
     """A span among the others of its trace.
 
     Attributes:
@@ -62,7 +62,7 @@ class Node(MutableRecord):
     claimed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AssembledTrace:
     """A trace, put together.
 
@@ -88,7 +88,7 @@ def assembled(spans: Iterable[SpanStep]) -> AssembledTrace:
     """The trace of these spans, in whatever order they came. No steps for no spans."""
     problems = Problems()
     whole = _told_once(spans, problems)
-    nodes = {one.id: Node(one, i) for i, one in enumerate(whole)}
+    nodes = {one.id: Node(span=one, order=i) for i, one in enumerate(whole)}
     _connect(nodes, problems)
     _tell_doubles(nodes, problems)
     ordered = _ordered(nodes.values())

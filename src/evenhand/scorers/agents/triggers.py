@@ -27,7 +27,7 @@ _KEYS = 'with the keys "reasoning", "matches" (true or false) and "confidence" (
 _SCHEMA = answer_schema(matches={"type": "boolean"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Triggers:
     """A judge who knows only what a skill says of itself uses it for this query, as it should; or leaves it.
 

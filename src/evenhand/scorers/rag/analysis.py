@@ -109,7 +109,12 @@ class Analysis(Record, frozen=True):
         claims = any(group.claims and any(group.passages) for group in groups)
         if not claims and not (question and any(p for group in groups for p in group.passages)):
             empty = tuple(claim for group in groups for claim in group.claims)
-            return Support(empty, (ClaimVerdict("not_found"),) * len(empty), 0, None)
+            return Support(
+                claims=empty,
+                verdicts=(ClaimVerdict("not_found"),) * len(empty),
+                passages=0,
+                provenance=None,
+            )
         return await self._once(
             ("support", question, groups), lambda model: find_support(model, question, groups)
         )

@@ -107,7 +107,7 @@ class ClaimVerdict:
     unverified: bool = False
 
 
-class Support(Record, frozen=True):
+class Support(Record, frozen=True, kw_only=True):
     """How passages stand to claims, claim by claim.
 
     Attributes:

@@ -181,12 +181,16 @@ async def find_support(model: Model, question: str, groups: tuple[Group, ...]) -
     verdicts = result.verdicts.get("verdicts", {})
     total = result.more.get("score", result.more.get("total"))
     return Support(
-        claims,
-        tuple(verdicts.get(i, ClaimVerdict("not_found")) for i in range(1, len(claims) + 1)),
-        len(passages),
-        _by(result, "rag/support", *passages),
-        _relevant(split, firsts, result.verdicts.get("passages", {})),
-        float(total) if isinstance(total, (int, float)) and not isinstance(total, bool) else None,
+        claims=claims,
+        verdicts=tuple(
+            verdicts.get(i, ClaimVerdict("not_found")) for i in range(1, len(claims) + 1)
+        ),
+        passages=len(passages),
+        provenance=_by(result, "rag/support", *passages),
+        relevant=_relevant(split, firsts, result.verdicts.get("passages", {})),
+        judge_share=float(total)
+        if isinstance(total, (int, float)) and not isinstance(total, bool)
+        else None,
     )
 
 

@@ -55,7 +55,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(plain(text))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class SoFar:
     """What was said before a turn, as far as rules want to know. It is added to, so that a long talk stays cheap.
 

@@ -18,7 +18,7 @@ Structure = Mapping[str, StepKind | None]
 Attributes = Mapping[str, Any]
 
 
-class Dialect(Record, frozen=True):
+class Dialect(Record, frozen=True, kw_only=True):
     """One convention, in one version.
 
     Attributes:
