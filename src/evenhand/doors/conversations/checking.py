@@ -5,19 +5,16 @@ from __future__ import annotations
 from evenhand.core.arguments import checked_class
 from evenhand.doors.conversations.contract import UserContract
 from evenhand.doors.conversations.fault import TOO_LONG, Fault
-from evenhand.doors.conversations.rules.course import is_parting, of_course
-from evenhand.doors.conversations.rules.facts import note_stated, of_facts
+from evenhand.doors.conversations.rules.course import is_parting
+from evenhand.doors.conversations.rules.facts import note_stated
+from evenhand.doors.conversations.rules.index import RULES
 from evenhand.doors.conversations.rules.language import (
     expected_language,
     language_of,
     names_languages,
-    of_language,
 )
-from evenhand.doors.conversations.rules.leaks import of_leaks
 from evenhand.doors.conversations.rules.moment import REMEMBERED, Moment, SoFar, words
-from evenhand.doors.conversations.rules.role import of_role
 
-_RULES = (of_course, of_role, of_leaks, of_facts, of_language)
 STOP = "###STOP###"
 """What a simulated user writes to end the conversation, as in τ-bench and promptfoo."""
 
@@ -59,7 +56,7 @@ class TurnChecks:
         if len(text) > TOO_LONG:  # the rules would take seconds for a megabyte
             return [Fault("too-long", f"{len(text):,} characters")]
         moment = Moment(text, ends, after[:TOO_LONG], self._so_far)
-        faults = [fault for rule in _RULES for fault in rule(moment)]
+        faults = [fault for rule in RULES for fault in rule(moment)]
         return list({fault.kind: fault for fault in reversed(faults)}.values())[::-1]
 
     def user_said(self, text: str, *, ends: bool = False) -> None:
