@@ -151,7 +151,7 @@ class CustomJudge(Question, Generic[S]):
         check_judge(self.judge)
         model = lent_judge(self.judge, trial)
         text = judged_text(output)
-        marked = copy.copy(self)
+        marked = copy.copy(self)  # one scorer may judge several trials at the same time
         marked._judged = text  # noqa: SLF001 (a copy of itself)
         messages = tuple(marked.messages(marked.fenced(text, "output")))
         schema = schema_of(self.schema)

@@ -23,7 +23,7 @@ from evenhand.scorers.judging import ask_judge, instrument_of
 from evenhand.scorers.text import quoted, text_of
 
 RAW_KEPT = 2000
-_EPSILON = 2.2e-16
+_EPSILON = 2.2e-16  # so that rounding alone fails no threshold
 _KEYS = 'with the keys "reason", "pass" (true or false) and "score" (a number)'
 CONTRADICTIONS = ((True, 0.0), (False, 1.0))
 """Verdicts and scores that cannot both be meant. The verdict counts, as the judge was asked for it; it is marked."""

@@ -25,7 +25,7 @@ from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.score import Scale, Score
 from evenhand.scorers.text import quoted
 
-_EPSILON = 2.2e-16
+_EPSILON = 2.2e-16  # so that a sum of parts meets its threshold in spite of rounding
 Language = Literal["Python", "JavaScript", "Ruby"]
 _DICT: dict[Language, str] = {"Python": "dict", "JavaScript": "object", "Ruby": "hash"}
 _BOOLS: dict[Language, str] = {
@@ -372,6 +372,7 @@ def _fields(result: object) -> Mapping[str, object] | None:
         fields = {"pass" if name == "passed" else name: value for name, value in fields.items()}
     else:
         return None
+    # Python's names are read as those that promptfoo has in JSON.
     return {_CAMEL.get(name, name): value for name, value in fields.items()}
 
 

@@ -110,6 +110,7 @@ def _success(
     calls = [(i, s) for i, s in tool_calls(steps) if wanted.matches(invocation(s), doubt=True)]
     ended = [(i, s, status_of(s, failed)) for i, s in calls]
     sure = [(i, s) for i, s, end in ended if end == "ok" and _certain(wanted, s)]
+    # A call that nobody knows the end of may have succeeded: it is neither sure nor a failure.
     open_ = [(i, s) for i, s, end in ended if end != "error" and (i, s) not in sure]
     if not sure and open_:
         raise unsaid(question, open_)
@@ -239,6 +240,7 @@ class NeverRepeats(Question):
             key = _key(step)
             if key in earlier:
                 again += [one for one in (earlier[key], (place, step)) if one not in again]
+            # A call that failed is not remembered, so that trying it again is no repetition.
             elif status_of(step, self.failed) != "error":
                 earlier[key] = place, step
         if again:

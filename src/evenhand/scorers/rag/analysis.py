@@ -124,7 +124,8 @@ class Analysis(Record, frozen=True):
     ) -> T:
         chosen = chosen_judge(self.judge, self.trial)
         return await self.trial.once(
-            (*key, _Same(chosen)), lambda: ask(lent_judge(chosen, self.trial))
+            (*key, _Same(chosen)),  # another judge is another question
+            lambda: ask(lent_judge(chosen, self.trial)),
         )
 
 

@@ -135,5 +135,6 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     >>> round(cosine([1, 0], [1, 1]), 4)
     0.7071
     """
+    # Rounding can take a cosine past 1, which no bound allows for.
     lengths = math.hypot(*one) * math.hypot(*other)
     return max(-1.0, min(1.0, math.fsum(a * b for a, b in zip(one, other, strict=True)) / lengths))

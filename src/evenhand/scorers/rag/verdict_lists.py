@@ -154,6 +154,7 @@ def _items(section: Section, ids: Sequence[int], listed: object, whys: list[str]
             doubtful.add(number)
         verdicts[number] = verdict
     verdicts = {i: verdict for i, verdict in verdicts.items() if i not in doubtful}
+    # The judge has numbered otherwise, so even the numbers that fit may be of other items.
     if strange and any(i not in verdicts and i not in doubtful for i in ids):
         whys.append(f"its numbers are not those of the {section.what}s")
         return {}
@@ -169,7 +170,7 @@ def _flat(value: object, depth: int = 0) -> Iterator[Mapping[str, object]]:
             for key, item in value.items():
                 if isinstance(item, Mapping):
                     yield {"id": key, **item}
-    elif isinstance(value, (list, tuple)) and depth < 8:
+    elif isinstance(value, (list, tuple)) and depth < 8:  # a hostile reply may nest without end
         for item in value:
             yield from _flat(item, depth + 1)
 
