@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from msgspec import field
 
@@ -133,7 +133,7 @@ def wrong_value(make: Callable[[Assertion, Cell | None, Any], Scorer]) -> Callab
 
 
 def _span(item: Mapping[Any, Any]) -> Span:
-    fields = cast("Mapping[str, object]", item)
+    fields = item
     attributes, message = fields.get("attributes"), fields.get("statusMessage")
     return Span(
         name=str(fields.get("name") or ""),

@@ -93,8 +93,8 @@ def _results(name: str, rows: object) -> dict[str, list[Any]]:
     if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
         raise UsageError(f"ToolTable: {name} is {rows!r:.60}, not a list of (arguments, result)")
     results: dict[str, list[Any]] = {}
-    for number, row in enumerate(cast("Iterable[object]", rows), 1):
-        pair = cast("tuple[object, ...]", row) if isinstance(row, (tuple, list)) else ()
+    for number, row in enumerate(rows, 1):
+        pair = row if isinstance(row, (tuple, list)) else ()
         if len(pair) != 2 or not isinstance(pair[0], Mapping):
             hint = 'Write ({"id": "1042"}, {"state": "late"}).'
             raise UsageError(f"ToolTable: row {number} of {name} is {row!r:.60}", hint=hint)

@@ -143,7 +143,7 @@ def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
     who = who if known or "role" in fields else role
     calls = [_call(one) for one in _objects(fields.get("tool_calls"))]
     if isinstance(function := fields.get("function_call"), dict):
-        calls.append(_call(cast("Mapping[str, object]", function)))
+        calls.append(_call(function))
     texts: list[object] = []
     content = fields.get("parts", fields.get("content"))
     rows = content if is_array(content) else [content]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.spans.dialects import atif, genai, langfuse, openinference, openllmetry
@@ -156,7 +156,7 @@ def _call_value(value: object, mime: str) -> Any:
         fields = value
         for key in ("inputs", "outputs", "output", "kwargs"):
             if isinstance(inner := fields.get(key), dict) and set(fields) <= _ENVELOPE:
-                return dict(cast("Mapping[str, object]", inner))
+                return dict(inner)
         if set(fields) == {"output"}:
             return value_of(fields["output"])
         if "input_str" in fields and set(fields) <= _ENVELOPE:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.spans.messages import Said, is_message, messages_of, value_of
@@ -109,7 +109,7 @@ def literal(text: object) -> Any:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
-    return cast("object", value) if isinstance(value, (dict, list)) else text
+    return value if isinstance(value, (dict, list)) else text
 
 
 def _is_parameter(value: object) -> bool:
@@ -124,9 +124,7 @@ _PARAMETER_KEYS = frozenset({"description", "title", "enum", "default", "require
 
 def _are_messages(rows: Sequence[object]) -> bool:
     return bool(rows) and all(
-        _are_messages(row)
-        if is_array(row) and not is_message(cast("object", row))
-        else is_message(row)
+        _are_messages(row) if is_array(row) and not is_message(row) else is_message(row)
         for row in rows
     )
 

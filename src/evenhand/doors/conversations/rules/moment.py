@@ -36,12 +36,12 @@ def _as_written(piece: str) -> list[str]:
             for at, month in enumerate(_MONTHS, 1)
             if month in (piece, piece[:3]) or month[:3] == piece
         ]
-        found = [
+        forms = [
             form
             for at in numbers
             for form in (str(at), f"{at:02}", _MONTHS[at - 1], _MONTHS[at - 1][:3])
         ]
-        return found + ([piece[:-2]] if re.fullmatch(r"\d{1,2}(?:st|n[d]|rd|th)", piece) else [])
+        return forms + ([piece[:-2]] if re.fullmatch(r"\d{1,2}(?:st|n[d]|rd|th)", piece) else [])
     return []
 
 
