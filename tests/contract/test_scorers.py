@@ -539,7 +539,15 @@ async def scored(assertion: Assertion, output: Any) -> Score:
         about = {"query": "what is the answer?", "context": "the answer is 42"}
         for step in STEPS if assertion.type.startswith("steps:") else ():
             trial.step(step)
-        cell = Cell(output, "the prompt", about, {}, "echo", "echo", reply)
+        cell = Cell(
+            output=output,
+            prompt="the prompt",
+            variables=about,
+            test={},
+            provider_id="echo",
+            provider_label="echo",
+            reply=reply,
+        )
         expectation = prepared(assertion)(cell)
         return await check_scorer(expectation.scorer, expectation.value, trial)
 
@@ -553,7 +561,7 @@ def test_every_assertion_type_is_held_to_its_contract():
 @pytest.mark.parametrize("type_", sorted(VALUES))
 async def test_a_scorer_keeps_its_promises_whatever_the_output(type_: str, negated: bool):
     """A score that is a number, and the same one twice; or an error that says what is the matter, and no score."""
-    assertion = Assertion(type_, negated, base=Path(), **VALUES[type_])
+    assertion = Assertion(type=type_, negated=negated, base=Path(), **VALUES[type_])
     for name, output in OUTPUTS.items():
         try:
             score = await scored(assertion, output)
@@ -584,7 +592,7 @@ OF_NO_OUTPUT = frozenset(
 async def test_no_output_is_an_error_of_every_assertion_type(type_: str, negated: bool):
     """It is never graded as `null`."""
     with pytest.raises(ScoreError, match="got None, not a text"):
-        await scored(Assertion(type_, negated, base=Path(), **VALUES[type_]), None)
+        await scored(Assertion(type=type_, negated=negated, base=Path(), **VALUES[type_]), None)
 
 
 @pytest.mark.parametrize(
@@ -592,8 +600,8 @@ async def test_no_output_is_an_error_of_every_assertion_type(type_: str, negated
 )
 async def test_a_question_and_its_opposite_never_agree(type_: str):
     """On an output that both can look at."""
-    yes = await scored(Assertion(type_, **VALUES[type_]), '{"answer": "the 42"}')
-    no = await scored(Assertion(type_, negated=True, **VALUES[type_]), '{"answer": "the 42"}')
+    yes = await scored(Assertion(type=type_, **VALUES[type_]), '{"answer": "the 42"}')
+    no = await scored(Assertion(type=type_, negated=True, **VALUES[type_]), '{"answer": "the 42"}')
     assert yes.passed is not no.passed
 
 

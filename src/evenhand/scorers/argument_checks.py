@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from evenhand.core.errors import UsageError
 
@@ -50,10 +49,9 @@ def need_number(
     Raises:
         UsageError: It isn't one.
     """
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise UsageError(f"{who}: {what} is {value!r}, not a number")
-    if scale is not None and not scale[0] <= cast(float, value) <= scale[1]:
+    if scale is not None and not scale[0] <= value <= scale[1]:
         raise UsageError(f"{who}: {what} is {value!r}, not from {scale[0]:g} to {scale[1]:g}")
 
 

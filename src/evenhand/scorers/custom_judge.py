@@ -30,7 +30,6 @@ from typing import (
     Generic,
     Self,
     TypeVar,
-    cast,
     dataclass_transform,
     get_args,
     get_origin,
@@ -49,10 +48,10 @@ from evenhand.scorers.judge_schema import Graded, comes_to_one, grades_of, read_
 from evenhand.scorers.judging import (
     UNSURE,
     Judge,
-    asked,
+    answer_details,
+    ask_judge,
     check_judge,
     judged_text,
-    kept,
     lent_judge,
 )
 from evenhand.scorers.opposite import Question
@@ -130,7 +129,7 @@ class CustomJudge(Question, Generic[S]):
         """
         grades = grades_of(self.schema)
         if grades and len(set(grades.values())) == 1:
-            return min(cast("Graded", getattr(judgement, name)).score for name in grades)
+            return min(getattr(judgement, name).score for name in grades)
         verdicts = [value for _, value in _fields(judgement) if isinstance(value, bool)]
         if verdicts and not grades:
             return all(verdicts)
@@ -152,7 +151,7 @@ class CustomJudge(Question, Generic[S]):
         check_judge(self.judge)
         model = lent_judge(self.judge, trial)
         text = judged_text(output)
-        marked = copy.copy(self)
+        marked = copy.copy(self)  # one scorer may judge several trials at the same time
         marked._judged = text  # noqa: SLF001 (a copy of itself)
         messages = tuple(marked.messages(marked.fenced(text, "output")))
         schema = schema_of(self.schema)
@@ -161,25 +160,25 @@ class CustomJudge(Question, Generic[S]):
             {"mark": marked._mark(), "schema": json.dumps(schema, ensure_ascii=False, indent=1)},  # noqa: SLF001
         )
         prompt = conversation(_joined(messages, *ours.messages))
-        names = list(cast("Mapping[str, Any]", schema.get("properties", {})))
+        names = list(schema.get("properties", ()))
 
         def read(answer: str) -> tuple[Mapping[str, Any], S]:
             value = the_object(answer, names)
             return value, read_judgement(self.schema, value)
 
         keys = "which fits the schema that you were given"
-        reply, (value, judgement) = await asked(model, prompt, read, keys, schema)
+        reply, (value, judgement) = await ask_judge(model, prompt, read, keys, schema)
         sure = value.get("confidence")
         confidence = float(sure) if isinstance(sure, (int, float)) else None
         metadata: dict[str, Any] = {
             "judgement": dict(value),
-            **kept(
+            **answer_details(
                 reply,
                 model,
                 f"{self._name()}, {version}",
                 confidence,
-                self.unsure_below,
                 text,
+                unsure_below=self.unsure_below,
                 prompt=prompt,
             ),
         }
@@ -201,7 +200,7 @@ class CustomJudge(Question, Generic[S]):
         value = outcome.metadata.get("judgement")
         if not is_mapping(value):
             raise JudgeError(f"{outcome.name} has no judgement: {outcome.reason}")
-        return cast("S", read_judgement(cls.schema, value))
+        return read_judgement(cls.schema, value)
 
     def judged_by(self, judge: Judge) -> Self:
         """The question, asked of this judge."""

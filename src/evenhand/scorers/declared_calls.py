@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeGuard
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
@@ -74,7 +74,7 @@ class CallsDeclaredTools:
             return check(True, "an MCP tool gave a result")
         listed = output.get("tool_calls", output) if isinstance(output, Mapping) else output
         calls = listed if is_array(listed) else []
-        inner = [cast("Mapping[str, object]", c).get("function") for c in calls if _is_map(c)]
+        inner = [c.get("function") for c in calls if is_mapping(c)]
         if not calls or len(inner) < len(calls) or not all(map(_readable, inner)):
             return check(False, f"{quoted(text)} is not a list of tool calls")
         try:
@@ -88,25 +88,21 @@ class CallsDeclaredTools:
         return "is-valid-openai-tools-call"
 
 
-def _readable(call: object) -> bool:
-    return _is_map(call) and all(
-        isinstance(cast("Mapping[str, object]", call).get(key), str)
-        for key in ("name", "arguments")
-    )
+def _readable(call: object) -> TypeGuard[Mapping[str, str]]:
+    return is_mapping(call) and all(isinstance(call.get(key), str) for key in ("name", "arguments"))
 
 
 def _check_call(call: object, functions: Sequence[Mapping[str, Any]]) -> None:
     if not _readable(call):
         raise _Wrong(f"{quoted(value_text(call))} is not a function call")
-    function = cast("Mapping[str, str]", call)
     try:
-        arguments = strict_json(function["arguments"])
+        arguments = strict_json(call["arguments"])
     except ValueError as error:
-        raise _Wrong(f"the arguments of {function['name']} are not JSON: {error}") from None
-    schema = _declared(function["name"], functions).get("parameters")
+        raise _Wrong(f"the arguments of {call['name']} are not JSON: {error}") from None
+    schema = _declared(call["name"], functions).get("parameters")
     if not schema:
-        raise _Wrong(f"no function {function['name']} with parameters is declared")
-    _check_arguments(function["name"], arguments, schema)
+        raise _Wrong(f"no function {call['name']} with parameters is declared")
+    _check_arguments(call["name"], arguments, schema)
 
 
 def _declared(name: object, functions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -135,11 +131,13 @@ def _google_calls(output: object) -> Sequence[Mapping[str, Any]] | None:
             return None
     if is_mapping(value):
         live = value.get("toolCall")
-        listed = cast("Mapping[str, Any]", live).get("functionCalls") if _is_map(live) else None
-        return cast("list[Mapping[str, Any]]", listed) if isinstance(listed, list) else None
+        listed = live.get("functionCalls") if is_mapping(live) else None
+        return listed if is_array(listed) else None
     if is_array(value):
-        parts = [cast("Mapping[str, Any]", part) for part in value if _is_map(part)]
-        return [part["functionCall"] for part in parts if _is_map(part.get("functionCall"))] or None
+        parts = [part for part in value if is_mapping(part)]
+        return [
+            part["functionCall"] for part in parts if is_mapping(part.get("functionCall"))
+        ] or None
     return None
 
 
@@ -159,12 +157,7 @@ def _lower_types(schema: Any) -> Any:
         return [_lower_types(item) for item in schema]
     if not is_mapping(schema):
         return schema
-    fields = schema
     return {
         key: value.lower() if key == "type" and isinstance(value, str) else _lower_types(value)
-        for key, value in fields.items()
+        for key, value in schema.items()
     }
-
-
-def _is_map(value: object) -> bool:
-    return isinstance(value, Mapping)

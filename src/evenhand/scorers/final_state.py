@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.opposite import Question
@@ -48,34 +49,35 @@ class LeavesState(Question):
         if self.read is not None:
             name = getattr(self.read, "__name__", "the function that reads the state")
             state = await trial.call(self.read, output, name=name)
-        found = list(_differences(self.expected, state, "", self.exact))
-        more = len(found) - DIFFERENCES
-        said = "; ".join([*found[:DIFFERENCES], *([f"and {more} more"] if more > 0 else [])])
-        return check(not found, said or "as expected")
+        differences = list(_differences(self.expected, state, "", self.exact))
+        more = len(differences) - DIFFERENCES
+        reason = "; ".join(
+            [*differences[:DIFFERENCES], *([f"and {more} more"] if more > 0 else [])]
+        )
+        return check(not differences, reason or "as expected")
 
     def __str__(self) -> str:
         return f"leaves the state {quoted(_text(self.expected))}"
 
 
-def _differences(wanted: object, actual: object, at: str, exact: bool) -> list[str]:
-    """Where a state is not what was wanted of it, in words."""
-    if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
-        fields, theirs = cast("Mapping[Any, Any]", wanted), cast("Mapping[Any, Any]", actual)
-        found: list[str] = []
-        for key, value in fields.items():
-            there = theirs.get(key, _MISSING)
+def _differences(expected: object, actual: object, at: str, exact: bool) -> list[str]:
+    """Where a state is not what was expected of it, in words."""
+    if is_mapping(expected) and is_mapping(actual):
+        differences: list[str] = []
+        for key, value in expected.items():
+            there = actual.get(key, _MISSING)
             place = f"{at}.{key}" if at else str(key)
             if there is _MISSING:
-                found.append(f"{place} is missing")
+                differences.append(f"{place} is missing")
             else:
-                found += _differences(value, there, place, exact)
+                differences += _differences(value, there, place, exact)
         if exact:
-            others = [key for key in theirs if key not in fields]
-            found += [f"{at}.{key}".lstrip(".") + " should not be there" for key in others]
-        return found
-    if same(wanted, actual):
+            others = [key for key in actual if key not in expected]
+            differences += [f"{at}.{key}".lstrip(".") + " should not be there" for key in others]
+        return differences
+    if same(expected, actual):
         return []
-    return [f"{at or 'it'} is {quoted(_text(actual))}, not {quoted(_text(wanted))}"]
+    return [f"{at or 'it'} is {quoted(_text(actual))}, not {quoted(_text(expected))}"]
 
 
 def _text(value: object) -> str:

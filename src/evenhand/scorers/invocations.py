@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import ScoreError
@@ -32,12 +32,12 @@ class Invocation(Record, frozen=True):
         arguments = self.arguments
         if arguments is not None and not _written(arguments):
             arguments = {key: v if _written(v) else repr(v) for key, v in arguments.items()}
-        kept: dict[str, Any] = {"name": self.name, "arguments": arguments}
+        row: dict[str, Any] = {"name": self.name, "arguments": arguments}
         if self.arguments is None:
-            kept["raw"] = shown(self.raw)
+            row["raw"] = shown(self.raw)
         if self.id:
-            kept["id"] = self.id
-        return kept
+            row["id"] = self.id
+        return row
 
     def __str__(self) -> str:
         arguments = (
@@ -71,9 +71,8 @@ def listed_calls(output: object) -> list[Invocation] | None:
         ScoreError: It should list them, and what stands there is no list of calls.
     """
     if isinstance(output, (list, tuple)):
-        items = cast("Sequence[object]", output)
         listing: list[Invocation] = []
-        for item in items:
+        for item in output:
             calls = _item(item)
             if calls is None:
                 return None
@@ -131,7 +130,7 @@ def _listed(output: object, key: str) -> Iterable[object]:
     if calls is None:
         return ()
     if isinstance(calls, Iterable) and not isinstance(calls, (str, bytes, Mapping)):
-        return cast("Iterable[object]", calls)
+        return calls
     raise ScoreError(
         f"{key} of {type(output).__name__} is {quoted(repr(calls))}, not a list", hint=_HINT
     )
@@ -162,7 +161,7 @@ def _call(item: object, *, listed: bool = False) -> Invocation | None:
     name = next((n for n in map(_text, (_get(item, key) for key in _NAMES)) if n), "")
     key = next((key for key in _ARGUMENTS if _has(item, key)), None)
     # With a name alone, it is a call where it is listed as one, or says nothing else: a person has a name, too.
-    bare = isinstance(item, Mapping) and _BARE.issuperset(cast("Mapping[object, object]", item))
+    bare = is_mapping(item) and _BARE.issuperset(item)
     raw = {} if key is None else _get(item, key)
     if key == "input" and not isinstance(raw, Mapping):  # a word that anybody may have
         bare = False

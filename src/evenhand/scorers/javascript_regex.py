@@ -156,6 +156,7 @@ def search_apart(pattern: str, text: str, flags: int = re.ASCII) -> tuple[int, i
     except OSError:
         answer = ""
     if not answer:
+        # It may still be searching: its late answer would be taken for that of the next pattern.
         _stop(child)
         return f"took longer than {LIMIT_S:g} s on a text of {len(text):,} characters"
     _idle.append(child)
@@ -189,7 +190,7 @@ def _start() -> subprocess.Popen[str]:
         encoding="utf-8",
         start_new_session=True,
     )
-    _line(child, _START_S)
+    _line(child, _START_S)  # it says that it is ready: its start is not counted as a search
     return child
 
 

@@ -71,7 +71,7 @@ def json_blocks(text: str) -> Iterator[Any]:
         block = texts[-1][span.start : span.end]
         if len(block) > work:
             raise TooTangled("the output has too much in it that is nearly JSON")
-        work -= len(block)
+        work -= len(block)  # a text of nested braces would be read again at every depth
         try:
             value = strict_json(block)
         except ValueError:

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
@@ -105,7 +105,7 @@ def _plain(text: str, at: int, strict: bool) -> FoundObject | None:
         return None
     except (ValueError, RecursionError):
         return None
-    return FoundObject(cast("Mapping[str, object]", value), at, end)
+    return FoundObject(value, at, end)
 
 
 def _end_of_object(text: str, start: int) -> tuple[int, int]:
@@ -137,7 +137,7 @@ def _lenient(piece: str, strict: bool) -> Mapping[str, object] | None:
             isinstance(e, yaml.AliasEvent) for e in yaml.parse(text, Loader=_loader(strict))
         ):
             return None
-        value = cast("object", yaml.load(text, Loader=_loader(strict)))  # noqa: S506 (a safe loader)
+        value: object = yaml.load(text, Loader=_loader(strict))  # noqa: S506 (a safe loader)
     except UnreadableError:
         if strict:
             raise

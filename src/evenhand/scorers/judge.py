@@ -19,11 +19,11 @@ from evenhand.core.provider import Provider
 from evenhand.core.score import OFF_SCALE, Score
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judge_reply import Ruling, read_ruling
-from evenhand.scorers.judging import asked, instrument_of
+from evenhand.scorers.judging import ask_judge, instrument_of
 from evenhand.scorers.text import quoted, text_of
 
 RAW_KEPT = 2000
-_EPSILON = 2.2e-16
+_EPSILON = 2.2e-16  # so that rounding alone fails no threshold
 _KEYS = 'with the keys "reason", "pass" (true or false) and "score" (a number)'
 CONTRADICTIONS = ((True, 0.0), (False, 1.0))
 """Verdicts and scores that cannot both be meant. The verdict counts, as the judge was asked for it; it is marked."""
@@ -121,4 +121,4 @@ async def ask_twice(
             )
         return ruling
 
-    return await asked(model, prompt, read, _KEYS)
+    return await ask_judge(model, prompt, read, _KEYS)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping
-from typing import cast
 
 from evenhand.core.errors import JudgeError
 from evenhand.core.record import Record
@@ -164,10 +163,11 @@ def number(value: object, scale: tuple[float, float] | None, what: str = "score"
     """
     try:
         if isinstance(value, str):  # float() takes more for a number than a judge means by one
-            plain = _NUMBER.fullmatch(value.strip()) is not None
+            result = float(value) if _NUMBER.fullmatch(value.strip()) else math.nan
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            result = float(value)
         else:
-            plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-        result = float(cast("str", value)) if plain else math.nan
+            result = math.nan
     except OverflowError:
         raise JudgeError(f"the judge's {what} is not a number: {value_shown(value)}") from None
     if not math.isfinite(result):

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, Union, cast, dataclass_transform, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, dataclass_transform, get_args, get_origin
 
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.scorers.structured import misfit
@@ -59,9 +59,9 @@ def schema_of(cls: type) -> Mapping[str, Any]:
         UsageError: It is no such class, or a field has a type that JSON has no form for.
     """
     for name in ("model_json_schema", "json_schema"):
-        own = getattr(cls, name, None)
+        own: Callable[[], Mapping[str, Any]] | None = getattr(cls, name, None)
         if callable(own):
-            return cast("Mapping[str, Any]", own())
+            return own()
     if not dataclasses.is_dataclass(cls):
         raise UsageError(
             f"{cls.__name__} is not a schema for a judge",
@@ -188,8 +188,8 @@ def _schema(cls: type, name: str, hint: Any) -> dict[str, Any]:
         return {"anyOf": [_schema(cls, name, arg) for arg in args]}
     if hint is types.NoneType:
         return {"type": "null"}
-    if dataclasses.is_dataclass(hint):
-        return _object(cast("type", hint))
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return _object(hint)
     raise UsageError(
         f"{cls.__name__}.{name}: a judge cannot answer with {hint!r}",
         hint="Use Graded[1, 5], str, bool, int, float, Literal, a list of these, or a class like this one.",
@@ -205,9 +205,9 @@ def _bounds(cls: type, name: str, hint: Any) -> tuple[float, float]:
         or len(numbers) != 2
         or not numbers[0] < numbers[1]
     ):
-        shown = ", ".join(map(repr, bounds))
+        listed = ", ".join(map(repr, bounds))
         raise UsageError(
-            f"{cls.__name__}.{name}: [{shown}] are not two bounds, the lower one first",
+            f"{cls.__name__}.{name}: [{listed}] are not two bounds, the lower one first",
             hint="Write Graded[1, 5].",
         )
     return numbers[0], numbers[1]

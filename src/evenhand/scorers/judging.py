@@ -60,8 +60,8 @@ def check_judge(judge: object) -> None:
     if isinstance(judge, str) and judge.strip():
         name_model(judge)
         return
-    asked = hasattr(judge, "generate") or hasattr(judge, "request")
-    if judge is None or (asked and not isinstance(judge, type)):
+    can_answer = hasattr(judge, "generate") or hasattr(judge, "request")
+    if judge is None or (can_answer and not isinstance(judge, type)):
         return
     raise UsageError(
         f"judge= takes a model, and this is {judge!r}",
@@ -108,7 +108,7 @@ def answer_schema(**verdict: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-async def asked(
+async def ask_judge(
     model: Model,
     prompt: Prompt,
     read: Callable[[str], T],
@@ -176,13 +176,13 @@ def judged_text(output: object) -> str:
     return text_of(output)
 
 
-def kept(
+def answer_details(
     reply: Reply,
     model: Model,
     version: str,
     confidence: float | None,
-    unsure_below: float,
     *texts: str,
+    unsure_below: float,
     prompt: Prompt | None = None,
 ) -> dict[str, Any]:
     """What is kept of a judge's answer beside its verdict and its reasoning.

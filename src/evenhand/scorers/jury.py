@@ -113,7 +113,8 @@ class Jury(Question):
         metadata: dict[str, Any],
     ) -> Score:
         yes, no, size = sum(verdicts), len(verdicts) - sum(verdicts), len(self.judges)
-        passed = yes * 2 > size
+        passed = yes * 2 > size  # of all judges, not of those that answered
+        # Had the missing ones voted for it, it would have passed: nobody knows the verdict.
         if not passed and (yes + len(errors)) * 2 > size:
             raise JudgeError(
                 f"{yes} pass, {no} fail, and {len(errors)} of {size} judges gave no verdict: {errors[0].message}",

@@ -54,11 +54,11 @@ class Label(Question):
             )
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
-        answered, wanted = plain(text_of(output)), plain(self.wanted)
-        ok = answered == wanted
+        answered, expected = plain(text_of(output)), plain(self.wanted)
+        ok = answered == expected
         result = check(ok, "" if ok else f"answered {answered[:LONGEST]!r}, wanted {self.wanted!r}")
         known = not self.among or answered in map(plain, self.among)
-        labels = {EXPECTED: wanted, ANSWERED: answered[:LONGEST] if known else ""}
+        labels = {EXPECTED: expected, ANSWERED: answered[:LONGEST] if known else ""}
         return Score(result.value, ok, result.reason, labels, {METRIC: float(ok)})
 
     def __str__(self) -> str:

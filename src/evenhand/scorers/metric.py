@@ -45,7 +45,7 @@ from evenhand.scorers.retrieval import Ranked
 from evenhand.scorers.wording import WORDINGS, Wording
 
 
-class AnsweredQuestion(Record, frozen=True):
+class AnsweredQuestion(Record, frozen=True, kw_only=True):
     """What there is to measure one answer by. What is None or empty is missing.
 
     Attributes:
@@ -71,7 +71,7 @@ class AnsweredQuestion(Record, frozen=True):
         return [name for name in names if _nothing(name, getattr(self, name))]
 
 
-class Metric(Record, frozen=True):
+class Metric(Record, frozen=True, kw_only=True):
     """A number that has a name.
 
     Attributes:
@@ -169,9 +169,9 @@ def own_metric(name: str) -> Metric | None:
             ) from None
         return None
     return Metric(
-        str(ranking),
-        ("retrieved", "relevant"),
-        lambda answered: (answered.retrieved, Ranked(ranking, answered.relevant)),
+        name=str(ranking),
+        needs=("retrieved", "relevant"),
+        ask=lambda answered: (answered.retrieved, Ranked(ranking, answered.relevant)),
     )
 
 
@@ -188,17 +188,17 @@ def _added(added: Plugin) -> Metric:
         raise added.broken("cannot be used", error) from error
     if not hasattr(loaded, "score") or not MATERIAL.keys() >= set(needs):
         raise added.broken(f"is not a class with a score() that is made of {', '.join(MATERIAL)}")
-    made = of_class(added.name, kind, *(_PARTS[name] for name in needs))
+    unguarded = of_class(added.name, kind, *(_PARTS[name] for name in needs))
 
     def ask(answered: AnsweredQuestion) -> tuple[Any, Scorer]:
         try:
-            return made.ask(answered)
+            return unguarded.ask(answered)
         except EvenhandError:
             raise
         except (Exception, SystemExit) as error:  # the package's own code
             raise added.broken("cannot be made of this answer", error) from error
 
-    return replace(made, ask=ask)
+    return replace(unguarded, ask=ask)
 
 
 def of_scorer(scorer: Scorer, name: str) -> Metric:
@@ -208,7 +208,13 @@ def of_scorer(scorer: Scorer, name: str) -> Metric:
     def ask(answered: AnsweredQuestion) -> tuple[Any, Scorer]:
         return (passages_in(answered.context) if traits.of_contexts else answered.answer), scorer
 
-    return Metric(name, (), ask, "low" if traits.lower_is_better else "high", traits.counted)
+    return Metric(
+        name=name,
+        needs=(),
+        ask=ask,
+        best="low" if traits.lower_is_better else "high",
+        counted=traits.counted,
+    )
 
 
 class Weighed(Protocol):
@@ -310,7 +316,7 @@ def of_class(
 
     best = "low" if traits.lower_is_better else "high"
     asks = isinstance(kind, JudgeQuestion) if judged is None else judged
-    return Metric(name, needs, ask, best, traits.counted, asks)
+    return Metric(name=name, needs=needs, ask=ask, best=best, counted=traits.counted, judged=asks)
 
 
 MATERIAL: Mapping[str, Callable[[AnsweredQuestion], Any]] = {
@@ -364,7 +370,13 @@ def _wording(name: str) -> Metric:
         return answered.answer, Wording(name, answered.expected)
 
     low = name == "edit_distance"
-    return Metric(name, ("answer", "expected"), ask, "low" if low else "high", counted=not low)
+    return Metric(
+        name=name,
+        needs=("answer", "expected"),
+        ask=ask,
+        best="low" if low else "high",
+        counted=not low,
+    )
 
 
 def _nothing(name: str, value: Any) -> bool:

@@ -17,11 +17,11 @@ from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
     Judge,
+    answer_details,
     answer_schema,
-    asked,
+    ask_judge,
     check_judge,
     judged_text,
-    kept,
     lent_judge,
 )
 from evenhand.scorers.text import quoted, value_text
@@ -78,8 +78,8 @@ class Passes(AsksJudge):
     async def score(self, output: Any, trial: Trial) -> Score:
         model = lent_judge(self.judge, trial)
         text = judged_text(output)
-        shown = [value_text(example["output"]) for example in self.examples]
-        mark = mark_of(self.criteria, self.context, text, *shown)
+        texts = [value_text(example["output"]) for example in self.examples]
+        mark = mark_of(self.criteria, self.context, text, *texts)
         version, prompt = judge_prompt(
             "passes",
             {
@@ -91,11 +91,21 @@ class Passes(AsksJudge):
                 "output": text,
             },
         )
-        reply, (passed, reasoning, confidence) = await asked(model, prompt, _read, _KEYS, _SCHEMA)
+        reply, (passed, reasoning, confidence) = await ask_judge(
+            model, prompt, _read, _KEYS, _SCHEMA
+        )
         metadata = {
             "passes": passed,
             "reasoning": reasoning,
-            **kept(reply, model, version, confidence, self.unsure_below, text, prompt=prompt),
+            **answer_details(
+                reply,
+                model,
+                version,
+                confidence,
+                text,
+                unsure_below=self.unsure_below,
+                prompt=prompt,
+            ),
         }
         return Score(1.0 if passed else 0.0, passed, reasoning, metadata)
 

@@ -10,7 +10,7 @@ from evenhand.core.record import Record
 from evenhand.scorers.argument_checks import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
-from evenhand.scorers.judging import answer_schema, asked, kept
+from evenhand.scorers.judging import answer_details, answer_schema, ask_judge
 
 
 def check_comparison(name: str, criteria: object, context: object, unsure_below: object) -> None:
@@ -76,8 +76,15 @@ class PreferenceQuestion(Record, frozen=True, kw_only=True):
 
         keys = f'with the keys "reasoning", "winner" ({" or ".join(words)}) and "confidence" (from 0 to 1)'
         schema = answer_schema(winner={"type": "string", "enum": words})
-        reply, (place, reasoning, confidence) = await asked(model, prompt, read, keys, schema)
-        details = kept(
-            reply, model, version, confidence, self.unsure_below, first, second, prompt=prompt
+        reply, (place, reasoning, confidence) = await ask_judge(model, prompt, read, keys, schema)
+        details = answer_details(
+            reply,
+            model,
+            version,
+            confidence,
+            first,
+            second,
+            unsure_below=self.unsure_below,
+            prompt=prompt,
         )
         return {"said": place, "reasoning": reasoning, **details}

@@ -25,7 +25,7 @@ from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.score import Scale, Score
 from evenhand.scorers.text import quoted
 
-_EPSILON = 2.2e-16
+_EPSILON = 2.2e-16  # so that a sum of parts meets its threshold in spite of rounding
 Language = Literal["Python", "JavaScript", "Ruby"]
 _DICT: dict[Language, str] = {"Python": "dict", "JavaScript": "object", "Ruby": "hash"}
 _BOOLS: dict[Language, str] = {
@@ -121,7 +121,7 @@ async def called(
 def plain_copy(value: Any) -> Any:
     """A copy of a value made of dicts and lists; all else is taken as it is."""
     if is_object(value):
-        return {key: plain_copy(item) for key, item in cast("dict[object, object]", value).items()}
+        return {key: plain_copy(item) for key, item in value.items()}
     if is_array(value):
         return [plain_copy(item) for item in value]
     return value
@@ -158,7 +158,7 @@ def python_function(
         exec(compile(ast.fix_missing_locations(shell), "<python>", "exec"), scope)  # noqa: S102 (the user's own code, from the user's own config)
     except (SyntaxError, ValueError) as error:
         raise CodeError(f"it is not Python: {error}") from None
-    return cast("Callable[[Any, Mapping[str, Any]], object]", scope["main"])
+    return scope["main"]
 
 
 def _statements(code: str) -> list[ast.stmt]:
@@ -237,11 +237,11 @@ def verdict_of(
     if isinstance(result, float):
         score = _finite(result, "a score", name)
         passed = score > 0 if threshold is None else score >= threshold - _EPSILON
-        wanted = "above 0" if threshold is None else f"at least {threshold:g}"
+        expected = "above 0" if threshold is None else f"at least {threshold:g}"
         return Score(
             score,
             passed is not negated,
-            f"{name} returned {score:g}, {'not ' if negated else ''}wanted {wanted}",
+            f"{name} returned {score:g}, {'not ' if negated else ''}wanted {expected}",
         )
     fields = _fields(result)
     if fields is None:
@@ -293,7 +293,7 @@ def _graded(
     parts = fields.get("componentResults")
     metadata: dict[str, Any] = dict(_mapping(fields.get("metadata")))
     if isinstance(parts, (list, tuple)) and parts:
-        metadata["components"] = [_component(part) for part in cast("list[object]", parts)]
+        metadata["components"] = [_component(part) for part in parts]
     return Score(value, passed is not negated, why, metadata, named, scale=scale)
 
 
@@ -305,7 +305,7 @@ def _scale(scale: object, score: float, name: str) -> Scale | None:
     """
     if scale is None:
         return None
-    ends = [_scalar(end) for end in cast("list[object]", scale)] if _is_list(scale) else []
+    ends = [_scalar(end) for end in scale] if isinstance(scale, (list, tuple)) else []
     match ends:
         case [float(low), float(high)] if -math.inf < low < high < math.inf:
             pass
@@ -322,14 +322,10 @@ def _scale(scale: object, score: float, name: str) -> Scale | None:
     return low, high
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, (list, tuple))
-
-
-def _scalar(value: object) -> object:
+def _scalar(value: Any) -> object:
     """A bool as bool and a number as float, NumPy's too; anything else as it is."""
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
-        value = cast("Any", value).item()
+        value = value.item()
     if isinstance(value, bool) or not isinstance(value, Real):
         return value
     try:
@@ -376,6 +372,7 @@ def _fields(result: object) -> Mapping[str, object] | None:
         fields = {"pass" if name == "passed" else name: value for name, value in fields.items()}
     else:
         return None
+    # Python's names are read as those that promptfoo has in JSON.
     return {_CAMEL.get(name, name): value for name, value in fields.items()}
 
 

@@ -183,10 +183,10 @@ class _Pair(Record, frozen=True):
 
 def _score(place: int, pairs: Sequence[_Pair]) -> Score | Unsettled:
     mine = [pair for pair in pairs if place in (pair.one, pair.two)]
-    kept = [pair for pair in mine if pair.one == place]
-    metadata: dict[str, Any] = {"ranked": [pair.row() for pair in kept]}
+    own = [pair for pair in mine if pair.one == place]
+    metadata: dict[str, Any] = {"ranked": [pair.row() for pair in own]}
     for name in ("warning", "suspect"):
-        notes = [answer.row.get(name) for pair in kept for answer in pair.answers]
+        notes = [answer.row.get(name) for pair in own for answer in pair.answers]
         notes = [note for note in notes if note]
         if notes:
             metadata[name] = notes[0]

@@ -16,11 +16,11 @@ from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
     Judge,
+    answer_details,
     answer_schema,
-    asked,
+    ask_judge,
     check_judge,
     judged_text,
-    kept,
     lent_judge,
 )
 from evenhand.scorers.rubric import Rubric
@@ -89,13 +89,21 @@ class Rating(AsksJudge):
             f'with the keys "reasoning", "score" ({rubric.scores}) and "confidence" (from 0 to 1)'
         )
         schema = answer_schema(score=rubric.schema)
-        reply, (score, reasoning, confidence) = await asked(model, prompt, read, keys, schema)
+        reply, (score, reasoning, confidence) = await ask_judge(model, prompt, read, keys, schema)
         metadata = {
             "score": score,
             "reasoning": reasoning,
             "rubric": rubric.name,
             "scale": list(rubric.scale),
-            **kept(reply, model, version, confidence, self.unsure_below, text, prompt=prompt),
+            **answer_details(
+                reply,
+                model,
+                version,
+                confidence,
+                text,
+                unsure_below=self.unsure_below,
+                prompt=prompt,
+            ),
         }
         return Score(score, None, reasoning, metadata, scale=self.traits.scale)
 

@@ -7,10 +7,10 @@ a dict from ids to grades. Where nothing is relevant, the question does not appl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, isnan
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
@@ -50,10 +50,10 @@ class Ranked(Question):
         value = self.metric(retrieved, self.relevant)
         if value is None:
             return Score(None, reason="nothing is relevant, so there is nothing to find")
-        shown = [name for name in list(retrieved)[:_SHOWN] if name in self.relevant]
+        hits = [name for name in list(retrieved)[:_SHOWN] if name in self.relevant]
         missing = len(self.relevant) - len(set(retrieved) & set(self.relevant))
         reason = f"of {len(self.relevant)} relevant, {missing} not retrieved" if missing else ""
-        return Score(value, reason=reason, metadata={"relevant_retrieved": list(map(str, shown))})
+        return Score(value, reason=reason, metadata={"relevant_retrieved": list(map(str, hits))})
 
     def __str__(self) -> str:
         return str(self.metric)
@@ -130,28 +130,22 @@ def relevant_of(who: str, relevant: object) -> Relevant:
     Raises:
         UsageError: It is a bare text, no collection, or has a grade that is no number.
     """
-    if isinstance(relevant, Mapping):
-        grades = cast("Mapping[Hashable, object]", relevant)
-        for name, grade in grades.items():
+    if is_mapping(relevant):
+        for name, grade in relevant.items():
             if isinstance(grade, bool) or not isinstance(grade, (int, float)):
                 raise UsageError(f"{who}: the grade of {name!r} is {grade!r}, not a number")
             if not isfinite(grade) or grade > _MOST:
                 raise UsageError(f"{who}: the grade of {name!r} is {grade!r}, not up to {_MOST:g}")
-        return {
-            name: grade
-            for name, grade in cast("dict[Hashable, float]", grades).items()
-            if grade > 0
-        }
+        return {name: grade for name, grade in relevant.items() if grade > 0}
     return frozenset(_ids(f"{who}: what is relevant", relevant))
 
 
 def _retrieved(who: str, output: object) -> Retrieved:
     if is_mapping(output):
-        scores = output
-        for name, score in scores.items():
+        for name, score in output.items():
             if isinstance(score, bool) or not isinstance(score, (int, float)) or isnan(score):
                 raise ScoreError(f"{who}: the score of {name!r} is {score!r}, not a number")
-        return cast("Mapping[str, float]", scores)
+        return output
     try:
         return _ids(f"{who}: what was retrieved", output)
     except UsageError as error:
@@ -164,7 +158,7 @@ def _ids(what: str, values: object) -> list[Hashable]:
         raise UsageError(f"{what} is {values!r}, a text and not a list", hint=hint)
     if not isinstance(values, (Sequence, Collection)):
         raise UsageError(f"{what} is {values!r}, not a list", hint=hint)
-    ids = list(cast("Collection[Hashable]", values))
+    ids: list[Hashable] = list(values)
     for one in ids:
         try:
             hash(one)

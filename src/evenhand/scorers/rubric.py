@@ -125,9 +125,9 @@ class Rubric:
 
 
 def _is_scale(value: object) -> bool:
-    if not isinstance(value, (tuple, list)) or len(cast("tuple[object, ...]", value)) != 2:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
         return False
-    ends = [e for e in cast("tuple[object, ...]", value) if isinstance(e, (int, float))]
+    ends = [e for e in value if isinstance(e, (int, float))]
     return len(ends) == 2 and all(map(math.isfinite, ends)) and ends[0] < ends[1]
 
 
@@ -179,10 +179,10 @@ def _wrong(key: object, words: object) -> str:
             return "goes in steps"
         return "" if len(key) else "holds no score"
     if isinstance(key, tuple):
-        pair = cast("tuple[object, ...]", key)
-        if len(pair) != 2 or any(type(end) is not int for end in pair):
+        ends = [end for end in key if type(end) is int]  # True is an int, and no score
+        if len(key) != 2 or len(ends) != 2:
             return "is not a pair of whole numbers"
-        return "" if cast(int, pair[0]) <= cast(int, pair[1]) else "ends before it begins"
+        return "" if ends[0] <= ends[1] else "ends before it begins"
     return "is neither a score nor a range of scores"
 
 

@@ -104,13 +104,13 @@ async def called(
     """
     name, ruby = source.name, source.ruby
     file = source.file if source.code is not None else source.file.absolute()
-    asked = {
+    request = {
         "file": str(file),
         "function": source.function,
         "code": source.code,
         "arguments": [output, context],
     }
-    sent = encode(asked, ordered=False)
+    sent = encode(request, ordered=False)
     printed, code, errors = await trial.call(_printed, ruby, source.folder, sent, name=name)
     try:
         answer: object = decode(printed)
@@ -120,11 +120,10 @@ async def called(
         lines = shown(errors.decode("utf-8", "replace")).strip().splitlines()
         last_line = f": {lines[-1]}" if lines else ""
         raise CodeError(f"{name} gave no answer: {ruby} ended with code {code}{last_line}")
-    fields = answer
-    if "error" in fields:
-        at = f" ({file.name}:{fields['at']})" if fields.get("at") else ""
-        raise CodeError(f"{name} {shown(str(fields['error']))}{at}")
-    return fields.get("value")
+    if "error" in answer:
+        at = f" ({file.name}:{answer['at']})" if answer.get("at") else ""
+        raise CodeError(f"{name} {shown(str(answer['error']))}{at}")
+    return answer.get("value")
 
 
 async def _printed(ruby: str, folder: Path, asked: bytes) -> tuple[bytes, int | None, bytes]:

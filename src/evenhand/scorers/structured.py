@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, cast
 from evenhand.core.encoding import encode
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_mapping
@@ -68,7 +68,7 @@ class IsJson(Question):
                 return check(False, f"{quoted(value)} is not JSON: {error}")
             except RecursionError:
                 raise ScoreError("the output is JSON nested too deep to be read") from None
-        wrong = misfit(cast("str", self.schema), value)
+        wrong = misfit(str(self.schema), value)
         return check(
             not wrong, wrong or "it is JSON" + (" and fits the schema" if self.schema else "")
         )
@@ -94,7 +94,7 @@ class ContainsJson(Question):
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         wrong = "there is no JSON object in it"
         for value in objects_in(text_of(output)):
-            wrong = misfit(cast("str", self.schema), value)
+            wrong = misfit(str(self.schema), value)
             if not wrong:
                 return check(
                     True,
@@ -179,17 +179,16 @@ def unknown_keyword(schema: object) -> str:
     """The first word of a schema that no draft of JSON Schema knows; empty for none."""
     if not is_mapping(schema):
         return ""
-    rules = schema
-    for key in rules:
+    for key in schema:
         if key not in _KEYWORDS and not key.startswith("x-"):
             return str(key)
-    inner: list[object] = [rules[key] for key in _SCHEMAS if key in rules]
+    inner: list[object] = [schema[key] for key in _SCHEMAS if key in schema]
     for key in (*_LISTS, "items"):
-        if isinstance(rules.get(key), list):
-            inner += cast("list[object]", rules[key])
+        if is_array(schema.get(key)):
+            inner += schema[key]
     for key in _MAPS:
-        if isinstance(rules.get(key), Mapping):
-            inner += cast("Mapping[str, object]", rules[key]).values()
+        if is_mapping(schema.get(key)):
+            inner += schema[key].values()
     return next(filter(None, map(unknown_keyword, inner)), "")
 
 

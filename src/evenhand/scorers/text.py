@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -77,7 +77,7 @@ def _whole(value: object) -> object:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < 1e15 else value
     if is_mapping(value):
-        return {key: _whole(item) for key, item in cast("Mapping[object, object]", value).items()}
+        return {key: _whole(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_whole(item) for item in value]
     return value
@@ -94,13 +94,9 @@ def same(one: object, other: object) -> bool:
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if is_mapping(one) and is_mapping(other):
-        mine, theirs = cast("Mapping[object, object]", one), cast("Mapping[object, object]", other)
-        return mine.keys() == theirs.keys() and all(same(mine[k], theirs[k]) for k in mine)
+        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        ours, others = one, other
-        return len(ours) == len(others) and all(
-            same(a, b) for a, b in zip(ours, others, strict=True)
-        )
+        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
     return one == other
 
 

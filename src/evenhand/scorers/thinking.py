@@ -37,21 +37,21 @@ def without_thinking(text: str) -> str:
         return text
     objects = list(whole_objects(text))
     starts = [parsed.start for parsed in objects]
-    kept, at, thinking = "", 0, False
+    speech, at, thinking = "", 0, False
     for tag, opens in sorted(tags, key=lambda item: item[0].start()):
         before = bisect_right(starts, tag.start()) - 1
         within = before >= 0 and tag.start() < objects[before].end
         if tag.start() < at or (within and not thinking):
             continue
         if opens and not thinking:
-            kept += text[at : tag.start()]
-            kept += _LEFT_OUT if kept.strip() else ""
+            speech += text[at : tag.start()]
+            speech += _LEFT_OUT if speech.strip() else ""
         elif not opens and not thinking:
-            kept = ""
+            speech = ""
         if opens:
             thinking = True
         else:
             thinking, at = False, tag.end()
     if thinking:
         raise JudgeError("the judge's reply ends in the middle of its thinking")
-    return kept + text[at:]
+    return speech + text[at:]

@@ -70,8 +70,8 @@ class ContainsXml(Record, frozen=True):
 
 
 def _label(name: str, elements: Sequence[Path]) -> str:
-    wanted = ", ".join(".".join(path) for path in elements)
-    return f"{name} {wanted}" if wanted else name
+    names = ", ".join(".".join(path) for path in elements)
+    return f"{name} {names}" if names else name
 
 
 def _not_well_formed(text: str) -> str:
@@ -195,15 +195,13 @@ def _missing(text: str, elements: Sequence[Path]) -> str:
 def _there(value: object, path: Path) -> bool:
     for key in path:
         if is_array(value):
-            items = value
-            if not (key.isdecimal() and str(int(key)) == key and int(key) < len(items)):
+            if not (key.isdecimal() and str(int(key)) == key and int(key) < len(value)):
                 return False
-            value = items[int(key)]
+            value = value[int(key)]
         elif is_mapping(value):
-            fields = value
-            if key not in fields:
+            if key not in value:
                 return False
-            value = fields[key]
+            value = value[key]
         else:
             return False
     return True

@@ -29,7 +29,7 @@ from evenhand.scorers import (
 )
 from evenhand.scorers.agents.triggers import Triggers
 from evenhand.scorers.judge import MeetsRubric
-from evenhand.scorers.judging import asked
+from evenhand.scorers.judging import ask_judge
 from evenhand.scorers.rag.verdict_lists import Section, itemised, one_of
 
 OUTPUT = "what is judged"
@@ -82,7 +82,7 @@ def scored(make: Callable[[Any], Any]) -> Scores:
 async def by_id(judge: Any) -> Any:
     """What the metrics of retrieved answers count: a verdict for each claim."""
 
-    def read(item: Mapping[str, object]) -> str:
+    def read(_: int, item: Mapping[str, object]) -> str:
         return one_of(item.get("verdict"), ("supported", "not_found"), "verdict")
 
     section = Section("verdicts", "claim", (1,), read, {})
@@ -167,7 +167,7 @@ JSON_JUDGES: dict[str, tuple[Scores, dict[str, Any], dict[str, Any], float, floa
         1.0,
     ),
     "triggers": (
-        scored(lambda judge: Triggers(True, "helps", judge=judge)),
+        scored(lambda judge: Triggers(wanted=True, description="helps", judge=judge)),
         {"reasoning": "r", "matches": True, "confidence": 1},
         {"reasoning": "s", "matches": False, "confidence": 1},
         1.0,
@@ -380,7 +380,7 @@ def read_by(read: Callable[[str], Any]) -> Scores:
     """What a reader makes of a judge's reply."""
 
     async def score(judge: Any) -> Any:
-        return (await asked(judge, Prompt.of("Judge."), read, "in words", form=""))[1]
+        return (await ask_judge(judge, Prompt.of("Judge."), read, "in words", form=""))[1]
 
     return score
 

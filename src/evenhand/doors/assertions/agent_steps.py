@@ -170,7 +170,15 @@ def _kind(name: str, about: str, make: Make, takes: str, **more: Any) -> Kind:
             return ((error.message, error.hint),)
         return ()
 
-    return Kind(f"steps:{name}", GROUP, about, scorer, takes, check=check, **more)
+    return Kind(
+        name=f"steps:{name}",
+        group=GROUP,
+        about=about,
+        make=scorer,
+        takes=takes,
+        check=check,
+        **more,
+    )
 
 
 KINDS = (

@@ -22,7 +22,7 @@ Make = Callable[["Cell"], Expectation]
 """Makes the expectation of one output."""
 
 
-class Assertion(Record, frozen=True):
+class Assertion(Record, frozen=True, kw_only=True):
     """One assertion as a config has it.
 
     Attributes:
@@ -75,7 +75,7 @@ class Assertion(Record, frozen=True):
         return f"not-{self.type}" if self.negated else self.type
 
 
-class Cell(MutableRecord):
+class Cell(MutableRecord, kw_only=True):
     """What an assertion may look at, beside the output."""
 
     output: Any
@@ -168,7 +168,7 @@ def nothing_wrong(assertion: Assertion) -> Wrong:
     return ()
 
 
-class Kind(Record, frozen=True):
+class Kind(Record, frozen=True, kw_only=True):
     """One assertion type.
 
     Attributes:

@@ -108,21 +108,23 @@ def _used_often_enough(
     )
     if not name and not pattern:
         raise ScoreError(f"the value of '{assertion.written}' has neither 'name' nor 'pattern'")
-    wanted = _Wanted(
+    expected = _Wanted(
         name, pattern, _count(assertion, value, "min"), _count(assertion, value, "max")
     )
-    if wanted.least is not None and wanted.most is not None and wanted.most < wanted.least:
-        raise ScoreError(f"'{assertion.written}': max {wanted.most} is below min {wanted.least}")
-    count = sum(map(wanted.is_met_by, used))
+    if expected.least is not None and expected.most is not None and expected.most < expected.least:
+        raise ScoreError(
+            f"'{assertion.written}': max {expected.most} is below min {expected.least}"
+        )
+    count = sum(map(expected.is_met_by, used))
     if assertion.negated:
-        if wanted.least is not None or wanted.most:
+        if expected.least is not None or expected.most:
             raise ScoreError(
                 f"'{assertion.written}' takes no min and no max",
                 hint="Write skill-used with a max, to allow a few.",
             )
         return count == 0
-    least = wanted.least if wanted.least is not None else 0 if wanted.most is not None else 1
-    return count >= least and (wanted.most is None or count <= wanted.most)
+    least = expected.least if expected.least is not None else 0 if expected.most is not None else 1
+    return count >= least and (expected.most is None or count <= expected.most)
 
 
 def _count(assertion: Assertion, value: Mapping[str, object], key: str) -> int | None:
@@ -151,10 +153,10 @@ def _skills(cell: Cell | None) -> Sequence[str]:
 
 def _valid_call(name: str) -> Kind:
     return Kind(
-        name,
-        GROUP,
-        "the output calls a function that the provider's config declares, with arguments that fit",
-        _function,
+        name=name,
+        group=GROUP,
+        about="the output calls a function that the provider's config declares, with arguments that fit",
+        make=_function,
         optional=True,
         of_each_cell=True,
         negation="ignored",
@@ -163,30 +165,30 @@ def _valid_call(name: str) -> Kind:
 
 KINDS = (
     Kind(
-        "tool-call-f1",
-        GROUP,
-        "F1 of the names of the tools called against these is at least threshold (1)",
-        _f1,
-        "list of names, or names with commas",
+        name="tool-call-f1",
+        group=GROUP,
+        about="F1 of the names of the tools called against these is at least threshold (1)",
+        make=_f1,
+        takes="list of names, or names with commas",
         negation="own",
     ),
     _valid_call("is-valid-function-call"),
     _valid_call("is-valid-openai-function-call"),
     Kind(
-        "is-valid-openai-tools-call",
-        GROUP,
-        "each tool call in the output is of a tool that the provider's config declares",
-        _tools,
+        name="is-valid-openai-tools-call",
+        group=GROUP,
+        about="each tool call in the output is of a tool that the provider's config declares",
+        make=_tools,
         optional=True,
         of_each_cell=True,
         negation="ignored",
     ),
     Kind(
-        "skill-used",
-        GROUP,
-        "the agent used these skills, as the reply's metadata.skillCalls says",
-        _skill,
-        "name, list, or {name or pattern, min, max}",
+        name="skill-used",
+        group=GROUP,
+        about="the agent used these skills, as the reply's metadata.skillCalls says",
+        make=_skill,
+        takes="name, list, or {name or pattern, min, max}",
         of_each_cell=True,
         negation="own",
         check=wrong_value(_skill),

@@ -230,11 +230,11 @@ def _never(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 KINDS = (
     Kind(
-        "select-best",
-        GROUP,
-        "a model finds this output the best of all variants by this criterion",
-        _never,
-        "text",
+        name="select-best",
+        group=GROUP,
+        about="a model finds this output the best of all variants by this criterion",
+        make=_never,
+        takes="text",
         of_each_cell=True,
         negation="refused",
         asks="generate",
@@ -242,11 +242,11 @@ KINDS = (
         compares=True,
     ),
     Kind(
-        "max-score",
-        GROUP,
-        "the test's other assertions score this output highest of all variants",
-        _never,
-        "{method: average or sum, weights: {type: number}, threshold}",
+        name="max-score",
+        group=GROUP,
+        about="the test's other assertions score this output highest of all variants",
+        make=_never,
+        takes="{method: average or sum, weights: {type: number}, threshold}",
         optional=True,
         of_each_cell=True,
         negation="refused",

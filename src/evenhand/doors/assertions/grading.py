@@ -19,7 +19,7 @@ from evenhand.languages.templates.printing import printed
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 from evenhand.providers.chat_template import filled_messages
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
-from evenhand.scorers.judging import asked, instrument_of, judged_text
+from evenhand.scorers.judging import ask_judge, instrument_of, judged_text
 
 T = TypeVar("T")
 _LABELS = {
@@ -107,9 +107,9 @@ class Grader:
         version, prompt = self.prompt(name, **values)
         model = trial.model(self.judge, "judge")
         if plain:
-            reply, answer = await asked(model, prompt, read, wish, form="")
+            reply, answer = await ask_judge(model, prompt, read, wish, form="")
         else:
-            reply, answer = await asked(model, prompt, read, wish)
+            reply, answer = await ask_judge(model, prompt, read, wish)
         return answer, {
             **kept(reply, model.name, version),
             "instrument": self._instrument(prompt, values),

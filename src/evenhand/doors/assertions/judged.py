@@ -101,25 +101,25 @@ class Factual:
 
     Attributes:
         ideal: What is expected.
-        asked: What the output answers.
+        question: What the output answers.
         scores: The score of each category by its name; above 0 passes.
     """
 
     ideal: str
     grader: Grader
-    asked: str = field(repr=False)
+    question: str = field(repr=False)
     scores: Mapping[str, float] = field(default_factory=dict[str, float])
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        shown = as_variable(output) if self.grader.template else text_to_judge(output)
+        text = as_variable(output) if self.grader.template else text_to_judge(output)
         (category, reason), metadata = await self.grader.ask(
             trial,
             "factuality",
             partial(_category, anywhere=self.grader.own),
             'with the keys "reason" and "category" (A, B, C, D or E)',
-            input=self.grader.known("input", self.asked),
+            input=self.grader.known("input", self.question),
             ideal=self.ideal,
-            completion=shown,
+            completion=text,
         )
         name, words = _CATEGORIES[category]
         value = self.scores.get(name, 0.0 if name == "disagree" else 1.0)
@@ -204,19 +204,19 @@ class MeetsCriterion:
 
     criterion: str
     grader: Grader
-    asked: str = field(repr=False)
+    question: str = field(repr=False)
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        shown = as_variable(output) if self.grader.template else text_to_judge(output)
+        text = as_variable(output) if self.grader.template else text_to_judge(output)
         (passed, reason), metadata = await self.grader.ask(
             trial,
             "closed_qa",
             partial(_yes_or_no, anywhere=self.grader.own),
             "with a few sentences and then, on a last line of its own, the single letter Y or N",
             plain=True,
-            input=self.grader.known("input", self.asked),
+            input=self.grader.known("input", self.question),
             criteria=self.criterion,
-            completion=shown,
+            completion=text,
         )
         return Score(1.0 if passed else 0.0, passed, reason, metadata)
 
@@ -252,7 +252,7 @@ class GEval:
     criteria: Sequence[str]
     steps: Grader
     evaluate: Grader
-    asked: str = field(repr=False)
+    question: str = field(repr=False)
     at_least: float = 0.7
 
     async def score(self, output: Any, trial: Trial) -> Score:
@@ -263,8 +263,8 @@ class GEval:
             steps, _ = await self.steps.ask(
                 trial, "geval_steps", _steps, 'with the key "steps", a list', criteria=criterion
             )
-            shown = as_variable(output) if self.evaluate.template else text_to_judge(output)
-            values: dict[str, Any] = {"input": self.asked, "output": shown, "criteria": criterion}
+            text = as_variable(output) if self.evaluate.template else text_to_judge(output)
+            values: dict[str, Any] = {"input": self.question, "output": text, "criteria": criterion}
             values["maxScore" if self.evaluate.template else "max_score"] = str(_MOST)
             (points, reason), metadata = await self.evaluate.ask(
                 trial,
@@ -396,11 +396,11 @@ def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer
 
 def _answered(name: str) -> Kind:
     return Kind(
-        name,
-        GROUP,
-        "a model compares the output's facts with these",
-        _factuality,
-        "text",
+        name=name,
+        group=GROUP,
+        about="a model compares the output's facts with these",
+        make=_factuality,
+        takes="text",
         of_each_cell=True,
         negation="ignored",
         asks="generate",
@@ -409,40 +409,40 @@ def _answered(name: str) -> Kind:
 
 KINDS = (
     Kind(
-        "llm-rubric",
-        GROUP,
-        "a model says that the output meets this rubric",
-        _rubric,
-        "text",
+        name="llm-rubric",
+        group=GROUP,
+        about="a model says that the output meets this rubric",
+        make=_rubric,
+        takes="text",
         of_each_cell=True,
         asks="generate",
     ),
     Kind(
-        "g-eval",
-        GROUP,
-        "a model works out steps for these criteria, follows them, and gives at least threshold (0.7)",
-        _g_eval,
-        "text, or list of texts",
+        name="g-eval",
+        group=GROUP,
+        about="a model works out steps for these criteria, follows them, and gives at least threshold (0.7)",
+        make=_g_eval,
+        takes="text, or list of texts",
         of_each_cell=True,
         asks="generate",
     ),
     _answered("factuality"),
     _answered("model-graded-factuality"),
     Kind(
-        "model-graded-closedqa",
-        GROUP,
-        "a model says yes or no to this criterion",
-        _closed_qa,
-        "text",
+        name="model-graded-closedqa",
+        group=GROUP,
+        about="a model says yes or no to this criterion",
+        make=_closed_qa,
+        takes="text",
         of_each_cell=True,
         negation="ignored",
         asks="generate",
     ),
     Kind(
-        "conversation-relevance",
-        GROUP,
-        "a model finds the assistant's messages relevant to the conversation, at least 0.5 of them",
-        _conversation,
+        name="conversation-relevance",
+        group=GROUP,
+        about="a model finds the assistant's messages relevant to the conversation, at least 0.5 of them",
+        make=_conversation,
         optional=True,
         of_each_cell=True,
         asks="generate",

@@ -79,8 +79,8 @@ def _references(assertion: Assertion, value: Any, *, only_one: bool = False) -> 
         return (value,)
     items = value if is_array(value) else []
     if only_one or not items or not all(isinstance(item, str) for item in items):
-        wanted = "a text" if only_one else "a text or a list of texts"
-        raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not {wanted}")
+        expected = "a text" if only_one else "a text or a list of texts"
+        raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not {expected}")
     return tuple(cast("list[str]", items))
 
 
@@ -91,16 +91,38 @@ def _label(assertion: Assertion, references: Sequence[str]) -> str:
 _TEXTS = "text, or list of texts"
 KINDS = (
     Kind(
-        "levenshtein",
-        GROUP,
-        "at most threshold (5) characters to change for this text",
-        _levenshtein,
-        "text",
+        name="levenshtein",
+        group=GROUP,
+        about="at most threshold (5) characters to change for this text",
+        make=_levenshtein,
+        takes="text",
     ),
     Kind(
-        "rouge-n", GROUP, "shares words with this text: ROUGE-1's F1, at least 0.75", _rouge, "text"
+        name="rouge-n",
+        group=GROUP,
+        about="shares words with this text: ROUGE-1's F1, at least 0.75",
+        make=_rouge,
+        takes="text",
     ),
-    Kind("bleu", GROUP, "shares 1- to 4-grams with a text: BLEU, at least 0.5", _overlap, _TEXTS),
-    Kind("gleu", GROUP, "the same, as Google BLEU, at least 0.5", _overlap, _TEXTS),
-    Kind("meteor", GROUP, "words align by form or stem: METEOR, at least 0.5", _meteor, _TEXTS),
+    Kind(
+        name="bleu",
+        group=GROUP,
+        about="shares 1- to 4-grams with a text: BLEU, at least 0.5",
+        make=_overlap,
+        takes=_TEXTS,
+    ),
+    Kind(
+        name="gleu",
+        group=GROUP,
+        about="the same, as Google BLEU, at least 0.5",
+        make=_overlap,
+        takes=_TEXTS,
+    ),
+    Kind(
+        name="meteor",
+        group=GROUP,
+        about="words align by form or stem: METEOR, at least 0.5",
+        make=_meteor,
+        takes=_TEXTS,
+    ),
 )

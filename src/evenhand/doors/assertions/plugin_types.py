@@ -45,11 +45,11 @@ class Bounded(Record, frozen=True):
         traits = traits_of(self.scorer)
         if bound is not None:
             low = traits.lower_is_better
-            kept = score.value <= bound if low else score.value >= bound
-            if not kept:
-                wanted = f"{score.value:g}, wanted at {'most' if low else 'least'} {bound:g}"
-                reason = f"{wanted}: {reason}" if reason else wanted
-            passed = kept and passed is not False
+            meets_bound = score.value <= bound if low else score.value >= bound
+            if not meets_bound:
+                shortfall = f"{score.value:g}, wanted at {'most' if low else 'least'} {bound:g}"
+                reason = f"{shortfall}: {reason}" if reason else shortfall
+            passed = meets_bound and passed is not False
         settled = replace(score, passed=passed, reason=reason, scale=score.scale or traits.scale)
         return settled if _has_scale(score, traits) else _as_verdict(settled)
 
@@ -105,10 +105,10 @@ def kind_from(added: Plugin) -> Kind:
         raise added.broken("cannot be used", error) from error
     about = (inspect.getdoc(loaded) or "").partition("\n")[0]
     return Kind(
-        added.name,
-        f"from the package {added.package}",
-        about or added.place,
-        make,
+        name=added.name,
+        group=f"from the package {added.package}",
+        about=about or added.place,
+        make=make,
         optional=True,
         negation=_negation(traits),
         check=functools.partial(_check, traits),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -181,7 +181,7 @@ def _contents(value: object, base: Path) -> Iterator[str]:
         name = value.removeprefix("file://")
         yield file_digest(base / name) or file_digest(base / name.rpartition(":")[0])
     elif isinstance(value, Mapping):
-        for item in cast("Mapping[object, object]", value).values():
+        for item in value.values():
             yield from _contents(item, base)
     else:
         for item in items_of(value):
@@ -287,7 +287,7 @@ def _without_secrets(assertion: Assertion) -> Assertion:
 
 def items_of(value: object) -> Sequence[object]:
     """The items of a list; none of anything else."""
-    return cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else ()
+    return value if isinstance(value, (list, tuple)) else ()
 
 
 def is_file(value: object) -> bool:
@@ -296,4 +296,4 @@ def is_file(value: object) -> bool:
 
 
 def _keys(value: object) -> Sequence[object]:
-    return tuple(cast("Mapping[object, object]", value)) if isinstance(value, Mapping) else ()
+    return tuple(value) if isinstance(value, Mapping) else ()

@@ -63,7 +63,7 @@ KEYS: Mapping[str, Key] = {
 }
 
 
-class Expected(Record, frozen=True):
+class Expected(Record, frozen=True, kw_only=True):
     """What a test expects.
 
     Attributes:
@@ -234,7 +234,7 @@ class AssertionReader:
             make = unsettled(written, ScoreError(what, hint=hint))
             broken = {} if problem is None else {0: problem}
             return Expected(
-                (make,), types=(name,), weights=(1.0,), broken=broken, assertions=(None,)
+                makes=(make,), types=(name,), weights=(1.0,), broken=broken, assertions=(None,)
             )
         kind = kind_of(name)
         if check:
@@ -270,15 +270,15 @@ class AssertionReader:
         if check and inside.contests:
             compared = inside.contests[0].type
             findings.hint(at(), f"'{compared}' in a set is not used", "Write it beside the set.")
-        asked = (assertion.judge.id,) if assertion.judge is not None else ()
+        judges = (assertion.judge.id,) if assertion.judge is not None else ()
         is_set = kind.name == "assert-set"
         blocks = written == "guardrails" and assertion.config.get("purpose") == "redteam"
         return Expected(
-            (prepared(assertion),),
-            inside.judged + asked,
-            frozenset({0} if is_set and assertion.weight == 0 else ()),
-            frozenset({0} if blocks else ()),
-            (tuple(map(_plain, inside.types)) if is_set else written,),
+            makes=(prepared(assertion),),
+            judged=inside.judged + judges,
+            binding=frozenset({0} if is_set and assertion.weight == 0 else ()),
+            excusing=frozenset({0} if blocks else ()),
+            types=(tuple(map(_plain, inside.types)) if is_set else written,),
             weights=(assertion.weight,),
             broken={} if problem is None else {0: problem},
             assertions=(assertion, *inside.assertions),

@@ -45,7 +45,7 @@ Share = Callable[["Retrieved", str, Trial], Awaitable[tuple[float, dict[str, Any
 """Takes the share of what is asked for from an output, and what is worth keeping of how it was found."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieved:
     """A share between 0 and 1 that a grader's answers are counted into, and the bound that it must reach.
 
@@ -54,7 +54,7 @@ class Retrieved:
         share: How it is counted.
         cell: Variables, prompt and reply.
         query: What was asked.
-        wanted: What the answer should have said, where that matters.
+        reference: What the answer should have said, where that matters.
     """
 
     label: str
@@ -62,7 +62,7 @@ class Retrieved:
     assertion: Assertion = field(repr=False)
     cell: Cell = field(repr=False)
     query: str = field(default="", repr=False)
-    wanted: str = field(default="", repr=False)
+    reference: str = field(default="", repr=False)
 
     async def score(self, output: Any, trial: Trial) -> Score:
         value, metadata = await self.share(self, output, trial)
@@ -110,7 +110,7 @@ async def _recall(of: Retrieved, output: str, trial: Trial) -> tuple[float, dict
         "with one numbered line for each sentence, which ends with [Attributed] or [Not Attributed]",
         plain=True,
         context="\n\n".join(context),
-        **{key: of.wanted},
+        **{key: of.reference},
     )
     metadata["sentences"] = [{"sentence": line, "backed": backed} for line, backed in verdicts]
     return sum(backed for _, backed in verdicts) / len(verdicts), metadata
@@ -310,7 +310,9 @@ def _needs_query(
                 f"'{assertion.written}' needs the variable 'query'",
                 hint="Set it to what the user asked.",
             )
-        return Retrieved(assertion.type, share, assertion, cell, query)
+        return Retrieved(
+            label=assertion.type, share=share, assertion=assertion, cell=cell, query=query
+        )
 
     return make
 
@@ -319,7 +321,9 @@ def _context_recall(assertion: Assertion, cell: Cell | None, value: Any) -> Scor
     assert cell is not None  # noqa: S101 (made for each cell)
     if not isinstance(value, str):
         raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not a text")
-    return Retrieved(assertion.type, _recall, assertion, cell, wanted=value)
+    return Retrieved(
+        label=assertion.type, share=_recall, assertion=assertion, cell=cell, reference=value
+    )
 
 
 def _answer_relevance(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
@@ -327,43 +331,47 @@ def _answer_relevance(assertion: Assertion, cell: Cell | None, value: Any) -> Sc
     assert cell is not None  # noqa: S101 (made for each cell)
     query = cell.variables.get("query")
     return Retrieved(
-        assertion.type, _answer, assertion, cell, query if isinstance(query, str) else cell.prompt
+        label=assertion.type,
+        share=_answer,
+        assertion=assertion,
+        cell=cell,
+        query=query if isinstance(query, str) else cell.prompt,
     )
 
 
 KINDS = (
     Kind(
-        "context-recall",
-        GROUP,
-        "the context holds what this says, at least threshold (0.5) of its sentences",
-        _context_recall,
-        "text",
+        name="context-recall",
+        group=GROUP,
+        about="the context holds what this says, at least threshold (0.5) of its sentences",
+        make=_context_recall,
+        takes="text",
         of_each_cell=True,
         asks="generate",
     ),
     Kind(
-        "context-relevance",
-        GROUP,
-        "the context is needed to answer `query`, at least 0.5 of its sentences",
-        _needs_query(_relevance),
+        name="context-relevance",
+        group=GROUP,
+        about="the context is needed to answer `query`, at least 0.5 of its sentences",
+        make=_needs_query(_relevance),
         optional=True,
         of_each_cell=True,
         asks="generate",
     ),
     Kind(
-        "context-faithfulness",
-        GROUP,
-        "the context backs the output, at least 0.5 of its statements",
-        _needs_query(_faithfulness),
+        name="context-faithfulness",
+        group=GROUP,
+        about="the context backs the output, at least 0.5 of its statements",
+        make=_needs_query(_faithfulness),
         optional=True,
         of_each_cell=True,
         asks="generate",
     ),
     Kind(
-        "answer-relevance",
-        GROUP,
-        "the questions that the output answers are like the one asked: similarity of at least 0.5",
-        _answer_relevance,
+        name="answer-relevance",
+        group=GROUP,
+        about="the questions that the output answers are like the one asked: similarity of at least 0.5",
+        make=_answer_relevance,
         optional=True,
         of_each_cell=True,
         asks="generate",

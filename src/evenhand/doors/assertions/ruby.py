@@ -71,11 +71,11 @@ def problems(assertion: Assertion) -> Wrong:
 
 KINDS = (
     Kind(
-        "ruby",
-        "your own code",
-        "a Ruby expression, a few lines, or file://grader.rb[:function] says so, run by the Ruby of your machine",
-        scorer,
-        "code or file",
+        name="ruby",
+        group="your own code",
+        about="a Ruby expression, a few lines, or file://grader.rb[:function] says so, run by the Ruby of your machine",
+        make=scorer,
+        takes="code or file",
         of_each_cell=True,
         negation="own",
         check=problems,

@@ -68,16 +68,16 @@ def _component(outcome: Outcome) -> Mapping[str, Any]:
 def _set(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del value
     assert cell is not None  # noqa: S101 (made for each cell)
-    made = tuple(make(cell) for make in assertion.makes)
-    return AssertSet(made, assertion.threshold, assertion.excusing)
+    scorers = tuple(make(cell) for make in assertion.makes)
+    return AssertSet(scorers, assertion.threshold, assertion.excusing)
 
 
 KINDS = (
     Kind(
-        "assert-set",
-        "sets",
-        "the assertions under its own assert: count as one, by threshold where there is one",
-        _set,
+        name="assert-set",
+        group="sets",
+        about="the assertions under its own assert: count as one, by threshold where there is one",
+        make=_set,
         optional=True,
         of_each_cell=True,
         negation="refused",

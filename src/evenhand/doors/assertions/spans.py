@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from msgspec import field
 
@@ -25,7 +25,7 @@ _BAD_WORDS = re.compile(r"error|failed|failure|exception|timeout|abort", re.IGNO
 _BAD_SIGNS = ("error", "exception", "failed", "failure")
 
 
-class Span(Record, frozen=True):
+class Span(Record, frozen=True, kw_only=True):
     """One thing that was done. Times are in milliseconds; None where they are not known."""
 
     name: str
@@ -96,14 +96,14 @@ def span_of(step: Step) -> Span:
         attributes["tool.name"] = step.name
         if step.arguments is not None:
             attributes["tool.arguments"] = step.arguments
-    said = step.kind == "message" and step.name == "assistant"
+    is_answer = step.kind == "message" and step.name == "assistant"
     return Span(
-        "agent response" if said else step.name,
-        start,
-        end,
-        attributes,
-        {"ok": 1.0, "error": 2.0}.get(step.status),
-        step.error,
+        name="agent response" if is_answer else step.name,
+        start=start,
+        end=end,
+        attributes=attributes,
+        status={"ok": 1.0, "error": 2.0}.get(step.status),
+        message=step.error,
     )
 
 
@@ -114,7 +114,15 @@ def wrong_value(make: Callable[[Assertion, Cell | None, Any], Scorer]) -> Callab
         value = assertion.value
         if isinstance(value, str) and (value.startswith("file://") or has_tags(value)):
             return ()
-        nobody = Cell("", "", {}, {}, "", "", metadata={"trace": {"spans": []}})
+        nobody = Cell(
+            output="",
+            prompt="",
+            variables={},
+            test={},
+            provider_id="",
+            provider_label="",
+            metadata={"trace": {"spans": []}},
+        )
         try:
             make(assertion, nobody, value)
         except ScoreError as error:
@@ -125,15 +133,15 @@ def wrong_value(make: Callable[[Assertion, Cell | None, Any], Scorer]) -> Callab
 
 
 def _span(item: Mapping[Any, Any]) -> Span:
-    fields = cast("Mapping[str, object]", item)
+    fields = item
     attributes, message = fields.get("attributes"), fields.get("statusMessage")
     return Span(
-        str(fields.get("name") or ""),
-        _number(fields.get("startTime")),
-        _number(fields.get("endTime")),
-        attributes if is_mapping(attributes) else {},
-        _number(fields.get("statusCode")),
-        message if isinstance(message, str) else "",
+        name=str(fields.get("name") or ""),
+        start=_number(fields.get("startTime")),
+        end=_number(fields.get("endTime")),
+        attributes=attributes if is_mapping(attributes) else {},
+        status=_number(fields.get("statusCode")),
+        message=message if isinstance(message, str) else "",
     )
 
 

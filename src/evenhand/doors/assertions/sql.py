@@ -18,8 +18,8 @@ GROUP = "SQL"
 
 def _sql(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del cell
-    asked = _asked(assertion, value)
-    return asked if assertion.type == "is-sql" else ContainsSql(asked)
+    whole = _asked(assertion, value)
+    return whole if assertion.type == "is-sql" else ContainsSql(whole)
 
 
 def _asked(assertion: Assertion, value: object) -> IsSql:
@@ -63,19 +63,19 @@ def _patterns(assertion: Assertion, value: object, key: str) -> tuple[str, ...]:
 _SETTINGS = "{databaseType, allowedTables, allowedColumns}, optional"
 KINDS = (
     Kind(
-        "is-sql",
-        GROUP,
-        "the whole output is SQL of a database (MySQL), and touches only what is allowed",
-        _sql,
-        _SETTINGS,
+        name="is-sql",
+        group=GROUP,
+        about="the whole output is SQL of a database (MySQL), and touches only what is allowed",
+        make=_sql,
+        takes=_SETTINGS,
         optional=True,
     ),
     Kind(
-        "contains-sql",
-        GROUP,
-        "a block of code in the output, or all of it, is such SQL",
-        _sql,
-        _SETTINGS,
+        name="contains-sql",
+        group=GROUP,
+        about="a block of code in the output, or all of it, is such SQL",
+        make=_sql,
+        takes=_SETTINGS,
         optional=True,
     ),
 )

@@ -28,18 +28,18 @@ def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
     if is_mapping(value):
         settings = value
-        wanted = _wanted(assertion, settings, must=True)
-        count = sum(map(wanted.is_met_by, steps))
+        expected = _wanted(assertion, settings, must=True)
+        count = sum(map(expected.is_met_by, steps))
         least, most = _number(settings, "min"), _number(settings, "max")
         passed = count >= (1 if least is None else least) and (most is None or count <= most)
-        return _known(assertion, wanted.pattern, passed is not assertion.negated, steps)
+        return _known(assertion, expected.pattern, passed is not assertion.negated, steps)
     items = value if is_array(value) else [value]
     if not items or not all(isinstance(item, str) for item in items):
         raise _not_this(
             assertion, value, "Write a name, a list of names, or {name or pattern, min, max}."
         )
     all_wanted = [WantedSteps(cast("str", item), _TOOL) for item in items]
-    met = [any(wanted.is_met_by(step) for step in steps) for wanted in all_wanted]
+    met = [any(expected.is_met_by(step) for step in steps) for expected in all_wanted]
     passed = not any(met) if assertion.negated else all(met)
     return _known(assertion, ", ".join(cast("list[str]", items)), passed, steps)
 
@@ -52,30 +52,30 @@ def _sequence(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         exact, listed = settings.get("mode") == "exact", settings.get("steps")
     if not is_array(listed) or not listed:
         raise _not_this(assertion, value, "Write a list of tools, or {mode: exact, steps: […]}.")
-    wanted = [_wanted(assertion, item, must=True) for item in listed]
+    expected = [_wanted(assertion, item, must=True) for item in listed]
     if exact:
-        passed = len(steps) == len(wanted) and all(
-            w.is_met_by(step) for w, step in zip(wanted, steps, strict=True)
+        passed = len(steps) == len(expected) and all(
+            w.is_met_by(step) for w, step in zip(expected, steps, strict=True)
         )
     else:
         waiting = iter(steps)
-        passed = all(any(w.is_met_by(step) for step in waiting) for w in wanted)
-    label = (", then " if exact else " … ").join(w.pattern for w in wanted)
+        passed = all(any(w.is_met_by(step) for step in waiting) for w in expected)
+    label = (", then " if exact else " … ").join(w.pattern for w in expected)
     return _known(assertion, label, passed is not assertion.negated, steps)
 
 
 def _arguments(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
     settings = value if is_mapping(value) else {}
-    wanted = _wanted(assertion, settings, must=True)
+    expected = _wanted(assertion, settings, must=True)
     key = "args" if "args" in settings else "arguments"
     if key not in settings:
         raise _not_this(assertion, value, "Write {name: …, args: {…}}.")
     fits = _fit(assertion, settings, settings[key])
-    called = [s for s in steps if wanted.is_met_by(s) and s.arguments is not Nothing]
+    called = [s for s in steps if expected.is_met_by(s) and s.arguments is not Nothing]
     passed = any(fits(step.arguments) for step in called)
     reason = "; ".join(f"{s.name} {quoted(str(s.arguments))}" for s in called) or "no such call"
-    label = f"{assertion.written} {wanted.pattern}"
+    label = f"{assertion.written} {expected.pattern}"
     return Answered(label, check(passed is not assertion.negated, reason))
 
 
@@ -99,9 +99,9 @@ def _fit(
             f"'{assertion.written}': ignore is {ignore!r}, not a name or a list of names"
         )
     usual = defaults if is_mapping(defaults) else {}
-    wanted = _without(expected, ignored, {})
+    subset = _without(expected, ignored, {})
     agrees = same if mode == "exact" else _agrees
-    return lambda arguments: agrees(wanted, _without(arguments, ignored, usual))
+    return lambda arguments: agrees(subset, _without(arguments, ignored, usual))
 
 
 def _without(value: object, ignored: Sequence[str], usual: Mapping[str, object]) -> object:
@@ -141,10 +141,10 @@ def _steps(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     least, most = _number(settings, "min"), _number(settings, "max")
     if least is None and most is None:
         raise _not_this(assertion, value, "Write {type: tool, max: 5}, say.")
-    wanted = _wanted(assertion, settings)
-    count = sum(map(wanted.is_met_by, steps))
+    expected = _wanted(assertion, settings)
+    count = sum(map(expected.is_met_by, steps))
     passed = (least is None or count >= least) and (most is None or count <= most)
-    what = " ".join([*sorted(wanted.types), wanted.pattern]).strip() or "any"
+    what = " ".join([*sorted(expected.types), expected.pattern]).strip() or "any"
     return Answered(
         f"{assertion.written} {what}",
         check(passed is not assertion.negated, f"{count} of {len(steps)} steps"),
@@ -169,7 +169,7 @@ class ReachesGoal:
     negated: bool = False
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        shown = as_variable(output) if self.grader.template else text_to_judge(output)
+        text = as_variable(output) if self.grader.template else text_to_judge(output)
         ruling, metadata = await self.grader.ask(
             trial,
             "goal_success",
@@ -181,7 +181,7 @@ class ReachesGoal:
             'with the keys "reason", "pass" (true or false) and "score" (a number)',
             goal=self.goal,
             trajectory=self.trajectory,
-            output=shown,
+            output=text,
         )
         value = float(bool(ruling.passed)) if ruling.score is None else ruling.score
         passed = ruling.passed is not False and (
@@ -260,7 +260,14 @@ def _not_this(assertion: Assertion, value: object, hint: str) -> ScoreError:
 
 def _kind(name: str, about: str, make: Callable[..., Scorer], takes: str) -> Kind:
     return Kind(
-        name, GROUP, about, make, takes, of_each_cell=True, negation="own", check=wrong_value(make)
+        name=name,
+        group=GROUP,
+        about=about,
+        make=make,
+        takes=takes,
+        of_each_cell=True,
+        negation="own",
+        check=wrong_value(make),
     )
 
 
@@ -290,11 +297,11 @@ KINDS = (
         "{type, pattern, min, max}",
     ),
     Kind(
-        "trajectory:goal-success",
-        GROUP,
-        "a model says that the agent reached this goal",
-        _goal,
-        "text",
+        name="trajectory:goal-success",
+        group=GROUP,
+        about="a model says that the agent reached this goal",
+        make=_goal,
+        takes="text",
         of_each_cell=True,
         negation="own",
         asks="generate",

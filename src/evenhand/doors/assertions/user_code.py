@@ -90,11 +90,11 @@ def _javascript_wrong(assertion: Assertion) -> Wrong:
 
 KINDS = (
     Kind(
-        "python",
-        GROUP,
-        "a Python expression, a few lines, or file://grader.py[:function] says so",
-        _python,
-        "code or file",
+        name="python",
+        group=GROUP,
+        about="a Python expression, a few lines, or file://grader.py[:function] says so",
+        make=_python,
+        takes="code or file",
         of_each_cell=True,
         negation="own",
         check=_python_wrong,
@@ -102,11 +102,11 @@ KINDS = (
         files=False,
     ),
     Kind(
-        "javascript",
-        GROUP,
-        "a JavaScript expression, a few lines, or file://grader.js[:function] says so",
-        _javascript,
-        "code or file",
+        name="javascript",
+        group=GROUP,
+        about="a JavaScript expression, a few lines, or file://grader.js[:function] says so",
+        make=_javascript,
+        takes="code or file",
         of_each_cell=True,
         negation="own",
         check=_javascript_wrong,

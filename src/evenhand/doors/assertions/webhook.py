@@ -88,11 +88,11 @@ def _timed(assertion: Assertion) -> Wrong:
 
 KINDS = (
     Kind(
-        "webhook",
-        GROUP,
-        "a web service of yours says so: it is posted the output, and answers {pass, score, reason}",
-        _webhook,
-        "address",
+        name="webhook",
+        group=GROUP,
+        about="a web service of yours says so: it is posted the output, and answers {pass, score, reason}",
+        make=_webhook,
+        takes="address",
         of_each_cell=True,
         negation="own",
         check=_timed,

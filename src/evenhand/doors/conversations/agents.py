@@ -119,18 +119,18 @@ def chat_prompt(messages: Sequence[Message], **config: Any) -> Prompt:
 
 class _FunctionAgent(MutableRecord):
     function: Callable[..., object]
-    given: str
+    parameter: str
     trial: LiveTrial | None
-    shown: list[dict[str, Any]] | None = None
+    history: list[dict[str, Any]] | None = None
 
     async def answer(self, messages: Sequence[Message]) -> Reply:
         name = f"the agent {named(self.function)}"
         argument: object = str(messages[-1].content)
-        if self.given in MESSAGES:
+        if self.parameter in MESSAGES:
             # What it is given is its own: what it makes of its list is not what was said.
-            shown = self.shown = self.shown or []
-            shown += [{"role": m.role, "content": m.content} for m in messages[len(shown) :]]
-            argument = list(shown)
+            history = self.history = self.history or []
+            history += [{"role": m.role, "content": m.content} for m in messages[len(history) :]]
+            argument = list(history)
         result = await called(self.trial, functools.partial(self.function, argument), name=name)
         return _reply(result, name)
 
@@ -149,13 +149,13 @@ def _given(function: Callable[..., object]) -> str:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # written in C
         return MESSAGES[0]
-    wanted = [
+    required = [
         one
         for one in parameters
         if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
     ]
-    first = (wanted or parameters[:1])[:1]
-    others = [one.name for one in wanted[1:]] + [
+    first = (required or parameters[:1])[:1]
+    others = [one.name for one in required[1:]] + [
         one.name for one in first if one.kind is one.KEYWORD_ONLY
     ]
     if not first or others:
@@ -179,10 +179,10 @@ def _reply(result: object, name: str) -> Reply:
         return Reply(str(result.content))
     if is_mapping(result):
         fields = result
-        said = fields.get("content", fields.get("output"))
-        if isinstance(said, str):
+        content = fields.get("content", fields.get("output"))
+        if isinstance(content, str):
             rest = {key: value for key, value in fields.items() if key in ("metadata", "sessionId")}
-            return Reply(said, metadata=rest)
+            return Reply(content, metadata=rest)
     if isinstance(result, str):
         return Reply(result)
     raise CodeError(

@@ -5,19 +5,16 @@ from __future__ import annotations
 from evenhand.core.arguments import checked_class
 from evenhand.doors.conversations.contract import UserContract
 from evenhand.doors.conversations.fault import TOO_LONG, Fault
-from evenhand.doors.conversations.rules.course import is_parting, of_course
-from evenhand.doors.conversations.rules.facts import note_stated, of_facts
+from evenhand.doors.conversations.rules.course import is_parting
+from evenhand.doors.conversations.rules.facts import note_stated
+from evenhand.doors.conversations.rules.index import RULES
 from evenhand.doors.conversations.rules.language import (
     expected_language,
     language_of,
     names_languages,
-    of_language,
 )
-from evenhand.doors.conversations.rules.leaks import of_leaks
 from evenhand.doors.conversations.rules.moment import REMEMBERED, Moment, SoFar, words
-from evenhand.doors.conversations.rules.role import of_role
 
-_RULES = (of_course, of_role, of_leaks, of_facts, of_language)
 STOP = "###STOP###"
 """What a simulated user writes to end the conversation, as in τ-bench and promptfoo."""
 
@@ -46,7 +43,7 @@ class TurnChecks:
     def __init__(self, contract: UserContract) -> None:
         self._any_language = not contract.language and names_languages(contract.goal)
         spoken = "" if self._any_language else language_of(contract.goal)
-        self._so_far = SoFar(contract, language=spoken)
+        self._so_far = SoFar(contract=contract, language=spoken)
 
     def faults(self, text: str, *, ends: bool = False, after: str = "") -> list[Fault]:
         """The mistakes in a turn; empty for none.
@@ -59,20 +56,20 @@ class TurnChecks:
         if len(text) > TOO_LONG:  # the rules would take seconds for a megabyte
             return [Fault("too-long", f"{len(text):,} characters")]
         moment = Moment(text, ends, after[:TOO_LONG], self._so_far)
-        found = [fault for rule in _RULES for fault in rule(moment)]
-        return list({fault.kind: fault for fault in reversed(found)}.values())[::-1]
+        faults = [fault for rule in RULES for fault in rule(moment)]
+        return list({fault.kind: fault for fault in reversed(faults)}.values())[::-1]
 
     def user_said(self, text: str, *, ends: bool = False) -> None:
         """Takes a turn of the user's into account."""
         so_far = self._so_far
-        said = " ".join(words(text))
+        sentence = " ".join(words(text))
         if len(so_far.own) == REMEMBERED:
             oldest = so_far.own[0]
             so_far.times[oldest] -= 1
             if not so_far.times[oldest]:
                 del so_far.times[oldest]
-        so_far.own.append(said)
-        so_far.times[said] += 1
+        so_far.own.append(sentence)
+        so_far.times[sentence] += 1
         so_far.farewells = so_far.farewells + 1 if is_parting(text) else 0
         so_far.over = so_far.over or ends
         note_stated(text, so_far)

@@ -156,13 +156,13 @@ class _UnderWay:
         while answers < self._conversation.max_turns:
             if answers and await self._is_over():
                 return "agent"
-            said = await self._said()
-            if said is None:
+            turn = await self._said()
+            if turn is None:
                 return "user"
-            if said.text:
-                self._add("user", said.text, ends=said.ends)
-                self._step("user", said.text)
-            if said.ends:
+            if turn.text:
+                self._add("user", turn.text, ends=turn.ends)
+                self._step("user", turn.text)
+            if turn.ends:
                 return "user"
             await self._answered()
             answers += 1
@@ -207,22 +207,22 @@ class _UnderWay:
         faulty: tuple[str, Sequence[Fault]] | None = None
         tried: list[str] = []
         while len(tried) < 2:
-            said = await self._user.say(talk, faulty)
-            faults = [] if said is None else await self._faults(said, talk)
+            turn = await self._user.say(talk, faulty)
+            faults = [] if turn is None else await self._faults(turn, talk)
             if not faults:
                 if tried:
                     self._put_right.append(f"turn {self._turns + 1}: {tried[0]}")
-                return said
+                return turn
             tried.append("; ".join(map(str, faults)))
-            faulty = (said.text if said is not None else "", faults)
+            faulty = (turn.text if turn is not None else "", faults)
         raise await self._failed(tried)
 
     async def _faults(self, said: Said, talk: Talk) -> Sequence[Fault]:
         if self._checks is None or self._user.contract is None:
             return ()
-        found = [*said.faults, *self._checks.faults(said.text, ends=said.ends, after=said.after)]
-        if found or self._judge is None or self._trial is None:
-            return found
+        faults = [*said.faults, *self._checks.faults(said.text, ends=said.ends, after=said.after)]
+        if faults or self._judge is None or self._trial is None:
+            return faults
         contract = self._user.contract
         ruled = await self._judge.ruling(said.text, talk, contract, self._trial, ends=said.ends)
         self._rulings.append((self._turns + 1, ruled))

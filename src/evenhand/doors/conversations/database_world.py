@@ -38,8 +38,8 @@ class DatabaseWorld(Toolbox):
         try:
             if of.suffix == ".sql":
                 self._of = Path(folder.name) / "before.db"
-                with closing(sqlite3.connect(self._of)) as made:
-                    made.executescript(of.read_text("utf-8"))
+                with closing(sqlite3.connect(self._of)) as database:
+                    database.executescript(of.read_text("utf-8"))
             source = sqlite3.connect(f"{self._of.as_uri()}?mode=ro", uri=True, timeout=_WAIT_S)
             with closing(source), closing(sqlite3.connect(self.path)) as copy:
                 source.backup(copy)
@@ -90,15 +90,15 @@ class DatabaseWorld(Toolbox):
 
         A row that was changed is among both. Rows that are alike count as one.
         """
-        found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        changes: dict[str, dict[str, list[dict[str, Any]]]] = {}
         with self._opened() as database:
             database.execute("attach ? as before", (str(self._of),))
             for name in _tables(database, "main", "before"):
                 added = _only_in(database, "main", "before", name)
                 removed = _only_in(database, "before", "main", name)
                 if added or removed:
-                    found[name] = {"added": added, "removed": removed}
-        return found
+                    changes[name] = {"added": added, "removed": removed}
+        return changes
 
     def close(self) -> None:
         """Deletes the copy."""

@@ -166,11 +166,11 @@ class MCPWorld(Toolbox):
         if form not in forms:
             hint = did_you_mean(str(form), forms, f"There are: {', '.join(forms)}.")
             raise UsageError(f"MCPWorld: no vendor's tools are in the form {form!r}", hint=hint)
-        wanted = None if names is None else set(names)
+        chosen = None if names is None else set(names)
         each = [
             {"name": one.name, "description": one.description or "", "parameters": one.input_schema}
             for one in self._listed
-            if wanted is None or one.name in wanted
+            if chosen is None or one.name in chosen
         ]
         if form == "openai":
             return [{"type": "function", "function": one} for one in each]
@@ -245,12 +245,12 @@ class MCPWorld(Toolbox):
                     stdio_client,
                 )
 
-                given = {name: value for name, value in self._env.items() if value is not None}
+                env = {name: value for name, value in self._env.items() if value is not None}
                 parameters = StdioServerParameters(
                     command=self._words[0],
                     args=self._words[1:],
                     cwd=self._folder,
-                    env={**get_default_environment(), **given},
+                    env={**get_default_environment(), **env},
                 )
                 transport = stdio_client(parameters, errlog=self._errors)
             elif self._headers:
@@ -313,9 +313,9 @@ class MCPWorld(Toolbox):
         return error
 
     def _broken(self, what: str) -> InfrastructureError:
-        said = self._errors_told()
+        stderr = self._errors_told()
         return InfrastructureError(
-            f"the MCP server {self.server} {what}" + (f": {said}" if said else ""),
+            f"the MCP server {self.server} {what}" + (f": {stderr}" if stderr else ""),
             hint="The trial says nothing of the agent. Ask again with `evenhand retry`.",
         )
 
@@ -347,9 +347,9 @@ def _result(result: CallToolResult) -> Any:
     text = "\n".join(texts) if len(texts) == len(blocks) else None
     if result.is_error:
         raise ToolFailedError(text or "it failed")
-    found = result.structured_content
-    if isinstance(found, dict):
-        return found["result"] if found.keys() == {"result"} else found
+    content = result.structured_content
+    if isinstance(content, dict):
+        return content["result"] if content.keys() == {"result"} else content
     return blocks if text is None else text
 
 

@@ -23,8 +23,8 @@ def recorded_talk(
             if (id_, number) != (written_case(case), repeat) or variant not in (None, index):
                 continue
             trial = file.trial(place)
-            kept: object = trial.kept if trial is not None else None
-            fields = kept if is_mapping(kept) else {}
+            stored: object = trial.kept if trial is not None else None
+            fields = stored if is_mapping(stored) else {}
             messages = fields.get("conversation")
             if isinstance(messages, list):
                 ended = cast("Ended", str(fields.get("ended", "open")))

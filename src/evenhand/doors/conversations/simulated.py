@@ -135,10 +135,10 @@ class _Simulated:
             messages += [Message("assistant", _cut(text) or "(nothing)"), Message("user", again)]
         if not self._function:
             return said_in(cast("Reply", await self._ask(chat_prompt(messages))))
-        shown = [{"role": m.role, "content": m.content} for m in messages]
+        history = [{"role": m.role, "content": m.content} for m in messages]
         name = f"the simulated user {self._function}"
         with during("simulator"):
-            result = await called(self._trial, self._ask, shown, name=name)
+            result = await called(self._trial, self._ask, history, name=name)
         if isinstance(result, Reply):
             return said_in(result)
         if not isinstance(result, str):
@@ -193,12 +193,12 @@ def said_in(reply: Reply) -> Said:
         faults.append(Fault("called-tool", ", ".join(call.name for call in reply.tool_calls)[:80]))
     if reply.finish_reason == "length":
         faults.append(Fault("too-long", "it was cut off"))
-    said, ends, after = without_stop(text)
-    said = _LABEL.sub("", said, count=1).strip()
-    quoted = _QUOTED.fullmatch(said)
+    words, ends, after = without_stop(text)
+    words = _LABEL.sub("", words, count=1).strip()
+    quoted = _QUOTED.fullmatch(words)
     if quoted and not re.search(r'["“”«»]', quoted[2]):
-        said = quoted[2].strip()
-    return Said(said, ends, after, tuple(faults))
+        words = quoted[2].strip()
+    return Said(words, ends, after, tuple(faults))
 
 
 def _misgiven(
@@ -229,9 +229,9 @@ def _misgiven(
         and not re.fullmatch(r"[A-Za-z]{2}(?:-\w+)?", language)
     ):
         wrong.append(f"language is {language!r:.60}: write its code, e.g. 'de'")
-    asked = hasattr(model, "generate") or hasattr(model, "request") or callable(model)
+    answers = hasattr(model, "generate") or hasattr(model, "request") or callable(model)
     if isinstance(model, type) or not (
-        model is None or asked or (isinstance(model, str) and model.strip())
+        model is None or answers or (isinstance(model, str) and model.strip())
     ):
         wrong.append(f"model is {model!r:.60}: write its id, or give a provider or a function")
     if turn_judge is not None and not isinstance(turn_judge, TurnJudge):

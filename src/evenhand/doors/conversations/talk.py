@@ -67,8 +67,8 @@ class Talk:
         return self._last("user")
 
     def _last(self, role: str) -> str:
-        said = (message for message in reversed(self.messages) if message.role == role)
-        return next((str(message.content) for message in said), "")
+        messages = (message for message in reversed(self.messages) if message.role == role)
+        return next((str(message.content) for message in messages), "")
 
     def until(self, turn: int) -> Talk:
         """The conversation up to the agent's answer in this turn, counted from 1. 0 is nothing at all.
@@ -84,10 +84,10 @@ class Talk:
         Raises:
             UsageError: It has no such turn.
         """
-        kept = self.messages[: self._end(turn)]
-        while kept and kept[-1].role != "user":
-            kept = kept[:-1]
-        return Talk(kept)
+        messages = self.messages[: self._end(turn)]
+        while messages and messages[-1].role != "user":
+            messages = messages[:-1]
+        return Talk(messages)
 
     def _end(self, turn: int) -> int:
         """The place behind a turn's last message."""

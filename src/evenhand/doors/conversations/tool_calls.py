@@ -78,9 +78,9 @@ class CallingModel:
         """
         prompt = prompt if isinstance(prompt, Prompt) else Prompt.of(prompt)
         if self._definitions is not None:
-            told = {**prompt.config, "tools": list(self._definitions)}
-            prompt = replace(prompt, config=told)
-        made = self._made.setdefault(len(prompt.messages), [])
+            config = {**prompt.config, "tools": list(self._definitions)}
+            prompt = replace(prompt, config=config)
+        earlier = self._made.setdefault(len(prompt.messages), [])
         replies: list[Reply] = []
         while True:
             reply = await self._model.generate(replace(prompt, messages=self._with_calls(prompt)))
@@ -90,9 +90,9 @@ class CallingModel:
             if not (calls and callable_ and reply.items) or len(replies) == self._most:
                 return whole(replies)
             returned = [await self._tools.call(call.name, call.arguments) for call in calls]
-            made.append(Message("assistant", reply.text, reply.items))
+            earlier.append(Message("assistant", reply.text, reply.items))
             items = returned_items(self._form, list(zip(calls, returned, strict=True)))
-            made.append(Message("tool", "", tuple(items)))
+            earlier.append(Message("tool", "", tuple(items)))
 
     def _with_calls(self, prompt: Prompt) -> tuple[Message, ...]:
         """The conversation, with the calls of each turn before what it came to."""

@@ -92,9 +92,9 @@ def _results(name: str, rows: object) -> dict[str, list[Any]]:
     """What a tool returns for which arguments, by their digest."""
     if isinstance(rows, (str, Mapping)) or not isinstance(rows, Iterable):
         raise UsageError(f"ToolTable: {name} is {rows!r:.60}, not a list of (arguments, result)")
-    found: dict[str, list[Any]] = {}
-    for number, row in enumerate(cast("Iterable[object]", rows), 1):
-        pair = cast("tuple[object, ...]", row) if isinstance(row, (tuple, list)) else ()
+    results: dict[str, list[Any]] = {}
+    for number, row in enumerate(rows, 1):
+        pair = row if isinstance(row, (tuple, list)) else ()
         if len(pair) != 2 or not isinstance(pair[0], Mapping):
             hint = 'Write ({"id": "1042"}, {"state": "late"}).'
             raise UsageError(f"ToolTable: row {number} of {name} is {row!r:.60}", hint=hint)
@@ -104,8 +104,8 @@ def _results(name: str, rows: object) -> dict[str, list[Any]]:
             raise UsageError(
                 f"ToolTable: row {number} of {name} is no plain JSON: {error}"
             ) from None
-        found.setdefault(key, []).append(pair[1])
-    return found
+        results.setdefault(key, []).append(pair[1])
+    return results
 
 
 def _looked_up(
@@ -124,9 +124,9 @@ def _looked_up(
         if not rows:
             if otherwise is not _NOTHING:
                 return otherwise
-            wanted = encode(arguments).decode()
+            request = encode(arguments).decode()
             missing = CodeError(
-                f"the table of the tool {name} has no row for {wanted:.200}",
+                f"the table of the tool {name} has no row for {request:.200}",
                 hint="Add one, or say what it returns otherwise: ToolTable(…, otherwise={'error': 'not found'}).",
             )
             trial = present.get()

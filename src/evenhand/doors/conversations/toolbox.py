@@ -115,9 +115,9 @@ class Toolbox:
             try:
                 yield results
             except Exception as error:
-                said = _said(error)
-                self._note(Called(name, arguments, error=said))
-                ended(status="error", error=said)
+                message = _said(error)
+                self._note(Called(name, arguments, error=message))
+                ended(status="error", error=message)
                 raise
             self._note(Called(name, arguments, copy.deepcopy(results[0])))
             ended(status="ok", result=_plain(results[0]))
@@ -126,9 +126,9 @@ class Toolbox:
         self, name: str, arguments: Mapping[str, Any] | None, error: str
     ) -> dict[str, str]:
         """A call that reaches no tool is a call that failed: what the model is told of it."""
-        given = dict(arguments or {})
-        self._note(Called(name, given, error=error))
-        with _step_of(name, given) as ended:
+        call_arguments = dict(arguments or {})
+        self._note(Called(name, call_arguments, error=error))
+        with _step_of(name, call_arguments) as ended:
             ended(status="error", error=error)
         return {"error": error}
 

@@ -20,10 +20,10 @@ from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
     Judge,
+    answer_details,
     answer_schema,
-    asked,
+    ask_judge,
     check_judge,
-    kept,
     lent_judge,
 )
 
@@ -88,9 +88,18 @@ class TurnJudge(AsksJudge):
                 "ends": "yes" if ends else "",
             },
         )
-        reply, (sound, reasoning, confidence) = await asked(model, prompt, _read, _KEYS, _SCHEMA)
-        details = kept(
-            reply, model, version, confidence, self.unsure_below, text, before, prompt=prompt
+        reply, (sound, reasoning, confidence) = await ask_judge(
+            model, prompt, _read, _KEYS, _SCHEMA
+        )
+        details = answer_details(
+            reply,
+            model,
+            version,
+            confidence,
+            text,
+            before,
+            unsure_below=self.unsure_below,
+            prompt=prompt,
         )
         details["instrument"] = version
         return Ruled(sound, reasoning, {"confidence": confidence, **details})

@@ -119,8 +119,8 @@ class _Function(Record, frozen=True):
     async def say(self, talk: Talk, faulty: tuple[str, Sequence[Fault]] | None) -> Said | None:
         del faulty
         name = f"the user {named(self.function)}"
-        said = await called(self.trial, self.function, talk, name=name)
-        return None if said is None else Said(spoken_text(said, name))
+        answer = await called(self.trial, self.function, talk, name=name)
+        return None if answer is None else Said(spoken_text(answer, name))
 
 
 State = Callable[[str], Any]

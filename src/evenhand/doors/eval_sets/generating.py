@@ -25,7 +25,7 @@ from evenhand.doors.eval_sets.preparing import Prepared, settled
 from evenhand.engine.door import Settings
 from evenhand.scorers.judge_prompt import judge_prompt, template
 from evenhand.scorers.judge_reply import the_object
-from evenhand.scorers.judging import asked
+from evenhand.scorers.judging import ask_judge
 from evenhand.scorers.metrics.words import words
 from evenhand.scorers.rag.quotes import found_in, plain
 from evenhand.store.catalogue import home_for
@@ -199,7 +199,7 @@ async def _written(
         return pairs[:count], len(items) - len(pairs)
 
     keys = 'with the key "pairs", a list of objects with "quotes", "question" and "answer"'
-    reply, (pairs, dropped) = await asked(model, prompt, read, keys, _SCHEMA)
+    reply, (pairs, dropped) = await ask_judge(model, prompt, read, keys, _SCHEMA)
     return pairs, dropped, {"model": reply.model or model.name, "prompt": version}
 
 

@@ -157,7 +157,11 @@ class _Enriching(Record, frozen=True):
             return None
         facts = await find_facts(trial.model(self.judge, "setup"), question, reference)
         stored = {name: value for name, value in _stored(facts).items() if name in missing}
-        by = {"judge": facts.asked.judge, "prompt": facts.asked.prompt} if facts.asked else {}
+        by = (
+            {"judge": facts.provenance.judge, "prompt": facts.provenance.prompt}
+            if facts.provenance
+            else {}
+        )
         return {**stored, PREPARED_BY: by}
 
 

@@ -37,8 +37,8 @@ def move_in(paths: Sequence[Path], folder: Path, tool: str) -> MovedIn:
     Raises:
         UsageError: A file cannot be read, holds no dataset, or one of the files to write is there already.
     """
-    found = read_runs(paths, tool)
-    if not found.datasets:
+    results = read_runs(paths, tool)
+    if not results.datasets:
         raise UsageError(
             f"{paths[0]} holds no dataset of {tool}'s",
             hint=f"`evenhand import {tool}` makes runs of results.",
@@ -46,7 +46,7 @@ def move_in(paths: Sequence[Path], folder: Path, tool: str) -> MovedIn:
     texts: dict[str, str] = {}
     sets: list[str] = []
     names: set[str] = set()
-    for dataset in found.datasets:
+    for dataset in results.datasets:
         name = unlike(names, slug(dataset.name, "dataset")).replace(" ", "_")
         sets.append(f"evals/{name}_evals.py")
         texts[sets[-1]] = _eval_file(dataset.name, tool, name, dataset.cases)
@@ -57,7 +57,7 @@ def move_in(paths: Sequence[Path], folder: Path, tool: str) -> MovedIn:
     listed = " and ".join(str(folder / one) for one in sets[:3])
     todo = f"call your application in {folder / f'{APPLICATION}.py'}, say in {listed} what you expect of it"
     return MovedIn(
-        files, [folder / one for one in sets], offline=False, notes=tuple(found.notes), todo=todo
+        files, [folder / one for one in sets], offline=False, notes=tuple(results.notes), todo=todo
     )
 
 

@@ -66,14 +66,14 @@ def find(
     Raises:
         UsageError: A file cannot be read, or holds none.
     """
-    found: list[Found] = []
+    values: list[Found] = []
     for path in paths:
-        before = len(found)
+        before = len(values)
         for where, value in values_in(path):
-            found += _inside(value, f"{where} $", path, kind_of, notes, _PAGING | around)
-        if len(found) == before:
+            values += _inside(value, f"{where} $", path, kind_of, notes, _PAGING | around)
+        if len(values) == before:
             raise UsageError(f"{path} holds no {what}", hint=hint)
-    return found
+    return values
 
 
 def _inside(
@@ -169,13 +169,13 @@ def _no_table(path: Path, error: NotDelimited) -> UsageError:
 def _unlike(names: Sequence[str]) -> Iterator[str]:
     """Names of columns, those that are there again as pandas calls them: `score`, `score.1`."""
     used: set[str] = set(names)
-    seen: set[str] = set()
+    known: set[str] = set()
     for name in names:
         own, number = name, 0
-        while (name and own in seen) or (number and own in used):
+        while (name and own in known) or (number and own in used):
             number += 1
             own = f"{name}.{number}"
-        seen.add(own)
+        known.add(own)
         yield own
 
 

@@ -256,7 +256,7 @@ def _problems(run: ImportedRun) -> Iterator[str]:
         yield "it has no trials"
     if not math.isfinite(run.created_at) or run.created_at < 0:
         yield f"created_at is {run.created_at!r}, not seconds since 1970"
-    seen: set[tuple[str, int, int]] = set()
+    known: set[tuple[str, int, int]] = set()
     for index, trial in enumerate(cast("Sequence[object]", run.trials)):
         problem = _misfit_of(trial)
         if problem or not isinstance(trial, ImportedTrial):
@@ -265,12 +265,12 @@ def _problems(run: ImportedRun) -> Iterator[str]:
         place = (trial.case, trial.variant, trial.repeat)
         for problem in _problems_of(trial, len(run.variants)):
             yield f"trial {index + 1} ({trial.case!r}): {problem}"
-        if place in seen:
+        if place in known:
             yield (
                 f"trial {index + 1} ({trial.case!r}): the case has a trial of variant"
                 f" {trial.variant} and repeat {trial.repeat} already"
             )
-        seen.add(place)
+        known.add(place)
 
 
 def _misfit_of(trial: object) -> str:

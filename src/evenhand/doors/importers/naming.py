@@ -42,9 +42,9 @@ def one_line(text: str) -> str:
 
 def unlike(taken: set[str], name: str) -> str:
     """The name, with a number after it where it is taken; it is taken from then on."""
-    number, made = 1, name
-    while made in taken:
+    number, unique = 1, name
+    while unique in taken:
         number += 1
-        made = f"{name} {number}"
-    taken.add(made)
-    return made
+        unique = f"{name} {number}"
+    taken.add(unique)
+    return unique

@@ -63,19 +63,19 @@ def recordings(
     Raises:
         UsageError: What is wrong with a run.
     """
-    made = [Imported(run, path, importer) for path, run in runs]
-    made.sort(key=lambda one: (one.run.created_at, one.run.id))
+    imported = [Imported(run, path, importer) for path, run in runs]
+    imported.sort(key=lambda one: (one.run.created_at, one.run.id))
     sets = list(datasets)
-    return Recordings(made, tuple(notes), sets)
+    return Recordings(imported, tuple(notes), sets)
 
 
 def each_once(cases: Iterable[Case], where: str, notes: Notes) -> list[Case]:
     """The cases without those whose id was there before, which are noted."""
-    kept: dict[str, Case] = {}
+    by_id: dict[str, Case] = {}
     twice = 0
     for case in cases:
-        twice += case.id in kept
-        kept.setdefault(case.id, case)
+        twice += case.id in by_id
+        by_id.setdefault(case.id, case)
     if twice:
         notes.left_out(where, f"rows with the id of an earlier one: {twice:,}")
-    return list(kept.values())
+    return list(by_id.values())

@@ -116,11 +116,11 @@ class QueryBody:
 
     async def __call__(self, trial: Trial) -> object:
         scorer = Triggers(
-            self.wanted,
-            self.meta.description or self.meta.summary,
-            self.meta.triggers,
-            self.meta.not_for,
-            self.others,
+            wanted=self.wanted,
+            description=self.meta.description or self.meta.summary,
+            positive=self.meta.triggers,
+            negative=self.meta.not_for,
+            others=self.others,
         )
         outcome = await trial.now(Expectation(self.query, scorer))
         return outcome.metadata.get("decision")

@@ -198,10 +198,10 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         cast("Provider | None", judges),
     )
     item.stash[TRIAL] = trial
-    item.stash[EXPECT] = made = Expect(trial, _thresholds(request.path.parent))
+    item.stash[EXPECT] = expect = Expect(trial, _thresholds(request.path.parent))
     token = present.set(trial)  # what the application under test asks by itself is this test's
     with own_process(), strays_told(warn=True), trials_carried():
-        yield made
+        yield expect
     present.reset(token)
     del item.stash[TRIAL], item.stash[EXPECT]
     session_run = item.config.stash.get(SESSION_RUN, None)  # none where the session was interrupted

@@ -75,8 +75,8 @@ def lend_keys(config: pytest.Config) -> None:
 
 def _named(config: pytest.Config) -> Path | None:
     """The file; None for none."""
-    given = config.getoption("evenhand_cassette")
-    named = given or config.getini("evenhand_cassette")
+    option = config.getoption("evenhand_cassette")
+    named = option or config.getini("evenhand_cassette")
     if not named:
         return None
-    return (config.invocation_params.dir if given else config.rootpath) / str(named)
+    return (config.invocation_params.dir if option else config.rootpath) / str(named)

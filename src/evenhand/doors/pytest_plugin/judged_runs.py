@@ -52,9 +52,9 @@ def _shortened(lines: list[str]) -> list[str]:
         return []
     head, *rest = lines
     more = len(rest) - MOST
-    shown = rest[:MOST] if more > 0 else rest
+    first = rest[:MOST] if more > 0 else rest
     return [
         f"evenhand:{head.removeprefix(' ')}",
-        *shown,
+        *first,
         *([f"    … and {more:,} lines more: evenhand show"] if more > 0 else []),
     ]

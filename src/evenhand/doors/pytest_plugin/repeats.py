@@ -105,13 +105,13 @@ def _call(
         sentence += f", {errors} without a verdict"
     lines = [f"{sentence}; wanted at least {percent(at_least)}"]
     sections: list[tuple[str, str]] = []
-    seen = 0
+    known = 0
     for i, call in enumerate(calls, 1):
         if call.failed:
             lines += [f"repeat {i}:", *(f"  {line}" for line in call.longreprtext.splitlines())]
         # A report has the sections of all that came before it, too.
-        sections += [(f"{name} · repeat {i}", text) for name, text in call.sections[seen:]]
-        seen = len(call.sections)
+        sections += [(f"{name} · repeat {i}", text) for name, text in call.sections[known:]]
+        known = len(call.sections)
     report = calls[0]
     report.duration = sum(call.duration for call in calls)
     report.stop = calls[-1].stop

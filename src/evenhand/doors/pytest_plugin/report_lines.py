@@ -85,8 +85,8 @@ def closing(settled: Sequence[Mapping[str, Any]]) -> str:
     calls = sum(one["calls"] for one in settled)
     if calls:
         cached = sum(one["cached"] for one in settled)
-        asked = count(calls, "model call")
-        parts.append(f"{asked}, {cached} replayed" if cached else asked)
+        calls_text = count(calls, "model call")
+        parts.append(f"{calls_text}, {cached} replayed" if cached else calls_text)
     runs = list(dict.fromkeys(one["run"] for one in settled))
     here = Path.cwd()
     parts.append(", ".join(f"evenhand show {quote(called(here, Path(run)))}" for run in runs))

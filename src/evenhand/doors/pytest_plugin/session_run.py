@@ -290,7 +290,7 @@ class SessionRun:
         variant = self._variants.get(function) or Variant(0, function, "")
 
         async def body(trial: Trial) -> object:
-            return await made.shown(trial)
+            return await test_trial.shown(trial)
 
         planned = PlannedTrial(
             index=next(self._count),
@@ -302,11 +302,11 @@ class SessionRun:
             judge=judge,
             models=self._models,
         )
-        made = TestTrial(planned, self, self._host, self._loop)
-        made.home = self._home
-        self._home.look(made)
-        made.late = lambda late, problem: self._late.append((late, problem))
-        return made
+        test_trial = TestTrial(planned, self, self._host, self._loop)
+        test_trial.home = self._home
+        self._home.look(test_trial)
+        test_trial.late = lambda late, problem: self._late.append((late, problem))
+        return test_trial
 
     async def ask(
         self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole

@@ -28,11 +28,11 @@ def call_of(request: Any) -> AppCall | None:
     if request.method != "GET" or trial is None or trial.own is None or not trial.own.pending:
         return None
     url = str(request.url)
-    asked = trial.own.pending.get(_plain(url))
-    if asked is None or trial.home is None or trial.home.over:
+    call = trial.own.pending.get(_plain(url))
+    if call is None or trial.home is None or trial.home.over:
         return None
     headers = {name.lower(): value for name, value in request.headers.items()}
-    return cast("AppCall", asked).retrieval(url, headers)
+    return cast("AppCall", call).retrieval(url, headers)
 
 
 def note(own: OwnCalls, call: AppCall, reply: AppReply) -> None:

@@ -164,12 +164,12 @@ class Exchange:
         trial.spending.add(reply, self._role)
         # A prompt without a reply: a model that the run lent is being asked, and is a function that asks in turn.
         inside = trial.prompt_text and trial.reply is None
-        shown = self._role == "subject" and self._call.speaks and not inside
+        is_main = self._role == "subject" and self._call.speaks and not inside
         if not isinstance(reply, AppReply):
             return
         if trial.own is not None:
             note(trial.own, self._call, reply)
-        if shown and not reply.pending:
+        if is_main and not reply.pending:
             trial.prompt_text = self._call.text
             trial.reply = reply
 

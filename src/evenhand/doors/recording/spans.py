@@ -96,7 +96,7 @@ class SpanProcessor(_SpanProcessor):
             return
         arguments, result = step.arguments, step.result
         if step.kind == "model":
-            arguments = self._new(log, parent, step.asked)
+            arguments = self._new(log, parent, step.request)
             result = step.answer.get("content") if step.answer else None
         log.end(
             place,
@@ -152,8 +152,8 @@ def _raw(span: ReadableSpan) -> RawSpan:
     context = span.get_span_context()
     scope = span.instrumentation_scope
     return RawSpan(
-        f"{context.trace_id:032x}" if context else "",
-        f"{context.span_id:016x}" if context else "",
+        trace=f"{context.trace_id:032x}" if context else "",
+        id=f"{context.span_id:016x}" if context else "",
         name=span.name,
         start=span.start_time,
         end=span.end_time,

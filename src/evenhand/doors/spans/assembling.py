@@ -23,7 +23,7 @@ MOST_STEPS = 100_000
 """Spans of one trace that are put together."""
 
 
-class Problems(MutableRecord):
+class Problems(MutableRecord, kw_only=True):
     """What was not as it should be in a trace: how often.
 
     Attributes:
@@ -43,7 +43,7 @@ class Problems(MutableRecord):
     too_many: int = 0
 
 
-class Node(MutableRecord):
+class Node(MutableRecord, kw_only=True):
     """A span among the others of its trace.
 
     Attributes:
@@ -62,7 +62,7 @@ class Node(MutableRecord):
     claimed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AssembledTrace:
     """A trace, put together.
 
@@ -88,16 +88,16 @@ def assembled(spans: Iterable[SpanStep]) -> AssembledTrace:
     """The trace of these spans, in whatever order they came. No steps for no spans."""
     problems = Problems()
     whole = _told_once(spans, problems)
-    nodes = {one.id: Node(one, i) for i, one in enumerate(whole)}
+    nodes = {one.id: Node(span=one, order=i) for i, one in enumerate(whole)}
     _connect(nodes, problems)
     _tell_doubles(nodes, problems)
     ordered = _ordered(nodes.values())
-    made = [node for node in ordered if node.span.kind is not None]
+    recorded = [node for node in ordered if node.span.kind is not None]
     root = _root(nodes.values())
     begun = [one.start for one in whole if one.start is not None]
-    first = min((node.start for node in made if node.start is not None), default=None)
-    steps = _steps(made, first)
-    models = [node.span for node in made if node.span.kind == "model"]
+    first = min((node.start for node in recorded if node.start is not None), default=None)
+    steps = _steps(recorded, first)
+    models = [node.span for node in recorded if node.span.kind == "model"]
     models.sort(key=lambda one: one.end or one.start or 0)
     start = min(begun, default=None)
     return AssembledTrace(
@@ -113,37 +113,37 @@ def assembled(spans: Iterable[SpanStep]) -> AssembledTrace:
 
 def _told_once(spans: Iterable[SpanStep], problems: Problems) -> list[SpanStep]:
     """Each span once, with what was logged for it. If two different spans have the same id, the second is left out."""
-    made: dict[str, SpanStep] = {}
+    by_id: dict[str, SpanStep] = {}
     logged: list[SpanStep] = []
     contents: dict[str, bytes] = {}
     for one in spans:
         if one.logged:
             logged.append(one)
             continue
-        known = made.get(one.id) if one.id else None
+        known = by_id.get(one.id) if one.id else None
         if known is not None:
             if contents.setdefault(one.id, packed(known)) == packed(one):
                 continue
             # It was told when it began, and again at its end.
             if known.end is None and one.end is not None:
-                made[one.id] = one
+                by_id[one.id] = one
                 contents[one.id] = packed(one)
             else:
                 problems.twice += 1
             continue
-        if len(made) == MOST_STEPS:
+        if len(by_id) == MOST_STEPS:
             problems.too_many += 1
             continue
-        made[one.id or f" {len(made)}"] = one
-        one.id = one.id or f" {len(made) - 1}"
+        by_id[one.id or f" {len(by_id)}"] = one
+        one.id = one.id or f" {len(by_id) - 1}"
     for one in sorted(logged, key=lambda event: event.start or 0):
-        span = made.get(one.id)
+        span = by_id.get(one.id)
         if span is None:
             continue
-        if one.asked:
-            span.asked = (span.asked or []) + one.asked
+        if one.request:
+            span.request = (span.request or []) + one.request
         span.answer = span.answer or one.answer
-    return list(made.values())
+    return list(by_id.values())
 
 
 def _connect(nodes: Mapping[str, Node], problems: Problems) -> None:
@@ -250,7 +250,7 @@ def _gist(span: SpanStep) -> tuple[object, ...]:
 def _merge(kept: SpanStep, other: SpanStep, problems: Problems) -> None:
     """Counts a call that was told twice once; what only the other span says is kept."""
     problems.doubled += 1
-    for name in ("asked", "answer", "tokens_in", "tokens_out", "cost_usd"):
+    for name in ("request", "answer", "tokens_in", "tokens_out", "cost_usd"):
         if getattr(kept, name) is None:
             setattr(kept, name, getattr(other, name))
     kept.response = kept.response or other.response
@@ -298,7 +298,7 @@ def _steps(nodes: Sequence[Node], first: float | None) -> tuple[Step, ...]:
     places: dict[int, int] = {}
     before: dict[int | None, list[Said]] = {}
     only = len({node.span.name for node in nodes if node.span.kind == "agent"}) <= 1
-    told = _Told(nodes)
+    calls = _Told(nodes)
     for node in nodes:
         parent = places.get(id(node.above)) if node.above is not None else None
         agent = "" if only else _agent(node)
@@ -309,17 +309,17 @@ def _steps(nodes: Sequence[Node], first: float | None) -> tuple[Step, ...]:
         )
         arguments = node.span.arguments
         if node.span.kind == "model":
-            asked = node.span.asked
+            messages = node.span.request
             arguments = (
                 None
-                if asked is None
-                else asked_anew(before.get(parent, []), asked, node.span.earlier)
+                if messages is None
+                else asked_anew(before.get(parent, []), messages, node.span.earlier)
             )
-            before[parent] = asked or []
+            before[parent] = messages or []
         places[id(node)] = len(steps)
-        steps.append(_step(node, arguments, began, parent, agent, told))
+        steps.append(_step(node, arguments, began, parent, agent, calls))
         if node.span.kind == "model":
-            steps += told.untold(node, began, parent, agent)
+            steps += calls.untold(node, began, parent, agent)
     return tuple(steps)
 
 
@@ -360,12 +360,12 @@ def _agent(node: Node) -> str:
     return ""
 
 
-def asked_anew(before: Sequence[Said], asked: Sequence[Said], earlier: int) -> dict[str, Any]:
+def asked_anew(before: Sequence[Said], request: Sequence[Said], earlier: int) -> dict[str, Any]:
     """What a model was asked, without the messages that the same conversation had before."""
-    goes_on = 0 < len(before) <= len(asked) and asked[: len(before)] == before
+    goes_on = 0 < len(before) <= len(request) and request[: len(before)] == before
     known = len(before) if goes_on else 0
-    said: dict[str, Any] = {"earlier": earlier + known} if earlier + known else {}
-    return {**said, "messages": list(asked[known:])}
+    skipped: dict[str, Any] = {"earlier": earlier + known} if earlier + known else {}
+    return {**skipped, "messages": list(request[known:])}
 
 
 class _Told:
@@ -377,7 +377,7 @@ class _Told:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.ids: dict[int, str] = {}
-        asked = {
+        ids = {
             one.get("id")
             for node in nodes
             if node.span.kind == "model" and node.span.answer
@@ -387,17 +387,15 @@ class _Told:
         self._by_id = {node.span.call: node for node in self._tools if node.span.call}
         self._by_call: dict[bytes, list[Node]] = {}
         for node in reversed(self._tools):
-            if (
-                node.span.call not in asked
-            ):  # by none, or by an id that the answers don't know it by
+            if node.span.call not in ids:  # by none, or by an id that the answers don't know it by
                 key = _key(node.span.name, node.span.arguments)
                 self._by_call.setdefault(key, []).append(node)
                 self._by_call.setdefault(_key(node.span.name), []).append(node)
         self._results: dict[str, Any] = {}
         for node in nodes:
-            for said in node.span.asked or ():
-                if said.get("role") == "tool" and (own := said.get("tool_call_id")):
-                    self._results.setdefault(own, said.get("content"))
+            for message in node.span.request or ():
+                if message.get("role") == "tool" and (own := message.get("tool_call_id")):
+                    self._results.setdefault(own, message.get("content"))
 
     def untold(self, node: Node, began: float | None, parent: int | None, agent: str) -> list[Step]:
         """The calls of an answer that no span tells, as steps."""
@@ -408,9 +406,9 @@ class _Told:
         self, one: Said, node: Node, began: float | None, parent: int | None, agent: str
     ) -> Step | None:
         own, name, arguments = one.get("id") or "", one.get("name") or "", one.get("arguments")
-        told = self._by_id.get(own)
-        if told is not None:
-            _given(told.span, arguments)
+        recorded = self._by_id.get(own)
+        if recorded is not None:
+            _given(recorded.span, arguments)
             return None
         # Some instrumentations write arguments their own way.
         for key in (_key(name, arguments), _key(name)):

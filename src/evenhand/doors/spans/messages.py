@@ -58,20 +58,20 @@ def message(
 ) -> Said:
     """A message."""
     word = role if isinstance(role, str) and role else "assistant"
-    said: Said = {"role": _ROLES.get(word, word)}
+    fields: Said = {"role": _ROLES.get(word, word)}
     if content not in (None, "", []):
-        said["content"] = content
+        fields["content"] = content
     if tool_calls := list(calls):
-        said["tool_calls"] = tool_calls
+        fields["tool_calls"] = tool_calls
     if isinstance(call_id, str) and call_id:
-        said["tool_call_id"] = call_id
-    return said
+        fields["tool_call_id"] = call_id
+    return fields
 
 
 def call(name: object, arguments: object, call_id: object = None) -> Said:
     """A tool's call."""
-    made: Said = {"name": str(name or ""), "arguments": value_of(arguments)}
-    return {"id": call_id, **made} if isinstance(call_id, str) and call_id else made
+    fields: Said = {"name": str(name or ""), "arguments": value_of(arguments)}
+    return {"id": call_id, **fields} if isinstance(call_id, str) and call_id else fields
 
 
 def messages_of(value: object, role: str = "user") -> list[Said]:
@@ -143,7 +143,7 @@ def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
     who = who if known or "role" in fields else role
     calls = [_call(one) for one in _objects(fields.get("tool_calls"))]
     if isinstance(function := fields.get("function_call"), dict):
-        calls.append(_call(cast("Mapping[str, object]", function)))
+        calls.append(_call(function))
     texts: list[object] = []
     content = fields.get("parts", fields.get("content"))
     rows = content if is_array(content) else [content]
@@ -164,12 +164,12 @@ def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
             yield message("tool", _plain(result), (), own)
         else:
             texts.append(_text(part))
-    said = [text for text in texts if text not in (None, "")]
-    if said or calls or not is_array(content):
+    contents = [text for text in texts if text not in (None, "")]
+    if contents or calls or not is_array(content):
         own = fields.get("tool_call_id") or (
             fields.get("id") if who in ("tool", "function") else None
         )
-        yield message(who, _plain(said), calls, own)
+        yield message(who, _plain(contents), calls, own)
 
 
 def _plain(value: object) -> object:

@@ -86,10 +86,10 @@ def _price(model: str, attributes: Mapping[str, Any]) -> Price | None:
         vendor = _VENDORS.get(provider.lower().replace(" ", "_"))
         if vendor is None:
             return None
-        found = (price_of(vendor, name, {}) for name in _names(model))
+        prices = (price_of(vendor, name, {}) for name in _names(model))
     else:
-        found = (price_of("openai", name, {}, at_home=False) for name in _names(model))
-    return next(filter(None, found), None)
+        prices = (price_of("openai", name, {}, at_home=False) for name in _names(model))
+    return next(filter(None, prices), None)
 
 
 def _names(model: str) -> Iterator[str]:
@@ -97,23 +97,23 @@ def _names(model: str) -> Iterator[str]:
     plain = model.replace("@", "-")
     yield plain
     for divider in ("/", ":"):
-        _, found, rest = plain.rpartition(divider)
-        if found and not rest.isdecimal():
+        _, separator, rest = plain.rpartition(divider)
+        if separator and not rest.isdecimal():
             yield rest
     yield _BEFORE_NAME.sub("", plain.rpartition("/")[2])
 
 
 def _is_dearer(attributes: Mapping[str, Any]) -> bool:
     """Whether something else than tokens at list price was asked for."""
-    told: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for key in _SETTINGS:
         settings = value_of(attributes.get(key))
         if isinstance(settings, dict):
-            told.update(settings)  # pyright: ignore[reportUnknownArgumentType] (JSON)
+            merged.update(settings)  # pyright: ignore[reportUnknownArgumentType] (JSON)
     for key, value in attributes.items():
         if _TIER.search(key) and value != "auto":
-            told["service_tier"] = value
-    return bool(told) and bool(surcharges(told).uncovered(stated=False))
+            merged["service_tier"] = value
+    return bool(merged) and bool(surcharges(merged).uncovered(stated=False))
 
 
 def _first(attributes: Mapping[str, Any], names: tuple[str, ...]) -> int | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.spans.dialects import atif, genai, langfuse, openinference, openllmetry
@@ -92,10 +92,10 @@ def _dialect_of(span: RawSpan) -> Dialect | None:
     known = _known.get(names, ...)
     if known is not ...:
         return known
-    found = next((one for one in DIALECTS if one.knows(span)), None)
+    dialect = next((one for one in DIALECTS if one.knows(span)), None)
     if len(_known) < _MOST_KNOWN and len(names) <= _FEW:
-        _known[names] = found
-    return found
+        _known[names] = dialect
+    return dialect
 
 
 _known: dict[tuple[str, ...], Dialect | None] = {}
@@ -116,7 +116,7 @@ def seen_in(span: RawSpan) -> str:
 
 
 def _model(step: SpanStep, span: RawSpan, dialect: Dialect) -> None:
-    step.asked = dialect.asked(span)
+    step.request = dialect.request(span)
     step.answer = dialect.answered(span)
     step.finish = word_of(dialect.first(span, "finish"))
     step.response = dialect.text(span, "response")
@@ -156,7 +156,7 @@ def _call_value(value: object, mime: str) -> Any:
         fields = value
         for key in ("inputs", "outputs", "output", "kwargs"):
             if isinstance(inner := fields.get(key), dict) and set(fields) <= _ENVELOPE:
-                return dict(cast("Mapping[str, object]", inner))
+                return dict(inner)
         if set(fields) == {"output"}:
             return value_of(fields["output"])
         if "input_str" in fields and set(fields) <= _ENVELOPE:
@@ -173,21 +173,21 @@ def _plain(value: object, mime: str, *, last: bool) -> Any:
     """The text of a conversation's first or last message, where the value is messages; else the value."""
     value = _call_value(value, mime)
     rows = value if is_array(value) else []
-    said = conversation_in(value)
-    if not said and rows and all(isinstance(row, dict) and "parts" in row for row in rows):
-        said = messages_of(rows)
-    if said:
-        return answer_in(said) if last else question_in(said)
+    messages = conversation_in(value)
+    if not messages and rows and all(isinstance(row, dict) and "parts" in row for row in rows):
+        messages = messages_of(rows)
+    if messages:
+        return answer_in(messages) if last else question_in(messages)
     return value
 
 
 def _logged(span: RawSpan) -> SpanStep:
-    said, answer = genai.asked(span), genai.answered(span)
+    messages, answer = genai.request(span), genai.answered(span)
     known = any(event.name in genai.EVENTS for event in span.events)
     return SpanStep(
         span.id,
         start=span.start,
-        asked=said,
+        request=messages,
         answer=answer,
         dialect=genai.DIALECT.name if known else "",
         logged=True,

@@ -28,7 +28,7 @@ class SpanEvent(Record, frozen=True):
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-class RawSpan(Record, frozen=True):
+class RawSpan(Record, frozen=True, kw_only=True):
     """One span.
 
     Attributes:

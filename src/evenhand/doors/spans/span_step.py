@@ -23,7 +23,7 @@ class SpanStep(msgspec.Struct, array_like=True):
         kind: What it was; None for a span that is no step: a request, a chain, something logged.
         name: The name of the tool, the agent or the model.
         agent: The agent that did it, where the span itself says.
-        asked: The messages that a model was sent; None where nobody says.
+        request: The messages that a model was sent; None where nobody says.
         answer: The message that it answered; None where nobody says.
         arguments: What a tool or an agent was given.
         result: What came of it.
@@ -49,7 +49,7 @@ class SpanStep(msgspec.Struct, array_like=True):
     kind: StepKind | None = None
     name: str = ""
     agent: str = ""
-    asked: list[dict[str, Any]] | None = None
+    request: list[dict[str, Any]] | None = None
     answer: dict[str, Any] | None = None
     arguments: Any = None
     result: Any = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.spans.messages import Said, is_message, messages_of, value_of
@@ -39,9 +39,9 @@ def conversation_in(value: object) -> list[Said]:
         for key in ("messages", "chat_history"):
             rows = value_of(fields.get(key))
             if is_array(rows) and _are_messages(rows):
-                said = messages_of(rows)
+                messages = messages_of(rows)
                 own = fields.get("input") if key == "chat_history" else None
-                return [*said, *messages_of(own)] if isinstance(own, str) else said
+                return [*messages, *messages_of(own)] if isinstance(own, str) else messages
         return []
     rows = value if is_array(value) else []
     return messages_of(rows) if _are_messages(rows) else []
@@ -109,7 +109,7 @@ def literal(text: object) -> Any:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
-    return cast("object", value) if isinstance(value, (dict, list)) else text
+    return value if isinstance(value, (dict, list)) else text
 
 
 def _is_parameter(value: object) -> bool:
@@ -124,9 +124,7 @@ _PARAMETER_KEYS = frozenset({"description", "title", "enum", "default", "require
 
 def _are_messages(rows: Sequence[object]) -> bool:
     return bool(rows) and all(
-        _are_messages(row)
-        if is_array(row) and not is_message(cast("object", row))
-        else is_message(row)
+        _are_messages(row) if is_array(row) and not is_message(row) else is_message(row)
         for row in rows
     )
 
@@ -134,11 +132,11 @@ def _are_messages(rows: Sequence[object]) -> bool:
 def _message(value: object) -> Mapping[str, object] | None:
     """The fields of a tool's message that was dumped, as JSON, as LangChain's or as Python writes it; None for none."""
     if isinstance(value, str):
-        found = _DUMPED.match(value)
-        if found is None or "tool_call_id=" not in found["rest"]:
+        match = _DUMPED.match(value)
+        if match is None or "tool_call_id=" not in match["rest"]:
             return None
-        rest = dict(re.findall(r"(\w+)='([^']*)'", found["rest"]))
-        return {**rest, "content": ast.literal_eval(found["content"])}
+        rest = dict(re.findall(r"(\w+)='([^']*)'", match["rest"]))
+        return {**rest, "content": ast.literal_eval(match["content"])}
     if not is_object(value):
         return None
     fields = value

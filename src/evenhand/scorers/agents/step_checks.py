@@ -110,6 +110,7 @@ def _success(
     calls = [(i, s) for i, s in tool_calls(steps) if wanted.matches(invocation(s), doubt=True)]
     ended = [(i, s, status_of(s, failed)) for i, s in calls]
     sure = [(i, s) for i, s, end in ended if end == "ok" and _certain(wanted, s)]
+    # A call that nobody knows the end of may have succeeded: it is neither sure nor a failure.
     open_ = [(i, s) for i, s, end in ended if end != "error" and (i, s) not in sure]
     if not sure and open_:
         raise unsaid(question, open_)
@@ -144,18 +145,18 @@ class NeverFails(Question):
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:
         steps = steps_in(output, trial)
-        asked = [
+        ends = [
             (i, s, status_of(s, self.failed if s.kind == "tool" else None))
             for i, s in enumerate(steps)
             if (s.name == self.name and s.kind == "tool" if self.name else True)
         ]
-        bad = [(i, s) for i, s, end in asked if end == "error"]
+        bad = [(i, s) for i, s, end in ends if end == "error"]
         if bad:
             return verdict(False, f"{named_steps(bad)} failed", [i for i, _ in bad], steps, trial)
-        unknown = [(i, s) for i, s, end in asked if end == "unknown" and s.kind == "tool"]
+        unknown = [(i, s) for i, s, end in ends if end == "unknown" and s.kind == "tool"]
         if unknown:
             raise unsaid(self, unknown)
-        return verdict(True, f"none of {len(asked)} steps failed", [], steps, trial)
+        return verdict(True, f"none of {len(ends)} steps failed", [], steps, trial)
 
     def __str__(self) -> str:
         return f"{self.name} never fails" if self.name else "no step fails"
@@ -231,16 +232,17 @@ class NeverRepeats(Question):
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:
         steps = steps_in(output, trial)
-        seen: dict[bytes, tuple[int, Step]] = {}
+        earlier: dict[bytes, tuple[int, Step]] = {}
         again: list[tuple[int, Step]] = []
         for place, step in tool_calls(steps):
             if self.name and step.name != self.name:
                 continue
             key = _key(step)
-            if key in seen:
-                again += [one for one in (seen[key], (place, step)) if one not in again]
+            if key in earlier:
+                again += [one for one in (earlier[key], (place, step)) if one not in again]
+            # A call that failed is not remembered, so that trying it again is no repetition.
             elif status_of(step, self.failed) != "error":
-                seen[key] = place, step
+                earlier[key] = place, step
         if again:
             reason = f"the same call more than once: {named_steps(again)}"
             return verdict(False, reason, [i for i, _ in again], steps, trial)

@@ -141,7 +141,7 @@ def _summed(numbers: Sequence[float | None], steps: Sequence[Step], what: str) -
 def _above(steps: Sequence[Step], place: int) -> Iterator[int]:
     """The places of the steps that one is within, the innermost first."""
     parent = steps[place].parent
-    seen = place
-    while parent is not None and 0 <= parent < seen:  # a parent stands before its children
+    child = place
+    while parent is not None and 0 <= parent < child:  # a parent stands before its children
         yield parent
-        seen, parent = parent, steps[parent].parent
+        child, parent = parent, steps[parent].parent

@@ -77,18 +77,15 @@ def _names(value: object) -> Iterator[str]:
         return
     if not is_mapping(value):
         return
-    fields = value
-    calls, live = fields.get("tool_calls"), fields.get("toolCall")
+    calls, live = value.get("tool_calls"), value.get("toolCall")
     if is_array(calls):
         for call in calls:
             yield from _name(_field(call, "function"))
             yield from _name(call)
-    elif fields.get("type") in ("tool_use", "function_call") and isinstance(
-        fields.get("name"), str
-    ):
-        yield from _name(fields)
-    elif _is_object(fields.get("functionCall")):
-        yield from _name(fields.get("functionCall"))
+    elif value.get("type") in ("tool_use", "function_call") and isinstance(value.get("name"), str):
+        yield from _name(value)
+    elif isinstance(value.get("functionCall"), (Mapping, list)):
+        yield from _name(value.get("functionCall"))
     elif isinstance(live, Mapping):
         listed = _field(live, "functionCalls")
         for call in listed if is_array(listed) else ():
@@ -102,7 +99,7 @@ def _of_item(item: object) -> Iterator[str]:
         return
     for key in ("functionCall", "function"):
         inner = _field(item, key)
-        if _is_object(inner):
+        if isinstance(inner, (Mapping, list)):
             yield from _name(inner)
             return
     yield from _name(item)
@@ -116,10 +113,6 @@ def _name(value: object) -> Iterator[str]:
 
 def _field(value: object, key: str) -> object:
     return value.get(key) if is_mapping(value) else None
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, (Mapping, list))
 
 
 def _listed(names: frozenset[str]) -> str:

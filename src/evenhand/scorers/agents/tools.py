@@ -147,9 +147,9 @@ class CallsTools(Question):
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:
         calls = calls_in(output, trial)
-        wanted = [CallsTool(one) if isinstance(one, str) else one for one in self.wanted]
-        passed = self._met(wanted, calls, doubt=False)
-        if not passed and self._met(wanted, calls, doubt=True):
+        expected = [CallsTool(one) if isinstance(one, str) else one for one in self.wanted]
+        passed = self._met(expected, calls, doubt=False)
+        if not passed and self._met(expected, calls, doubt=True):
             raise _unreadable(self, calls)
         return check(passed, _calls_text(calls), calls=[call.kept() for call in calls])
 

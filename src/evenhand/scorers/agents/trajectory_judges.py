@@ -21,10 +21,10 @@ from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
     Judge,
+    answer_details,
     answer_schema,
-    asked,
+    ask_judge,
     check_judge,
-    kept,
     lent_judge,
 )
 from evenhand.scorers.text import quoted, text_of
@@ -128,27 +128,30 @@ async def _judged(
     model = lent_judge(question.judge, trial)
     steps = steps_in(output, trial)
     own = own_steps(output)
-    said = "" if output is None or own is not None else _clipped(_text(output))
+    text = "" if output is None or own is not None else _clipped(_text(output))
     values = {
         "goal": goal,
         "criteria": criteria,
         "context": question.context,
         "steps": shown_steps(steps),
-        "output": said,
+        "output": text,
     }
     mark = mark_of(*values.values())
     version, prompt = judge_prompt("trajectory", {"mark": mark, **values})
     read: Callable[[str], _Answer] = partial(_read, count=len(steps))
-    reply, (passed, reasoning, step, confidence) = await asked(model, prompt, read, _KEYS, _SCHEMA)
+    reply, (passed, reasoning, step, confidence) = await ask_judge(
+        model, prompt, read, _KEYS, _SCHEMA
+    )
     places = [] if step is None else own_places([step - 1], steps, trial)
     metadata = {
         "passes": passed,
         "reasoning": reasoning,
         "step": step,
         **({"steps": places} if places else {}),
-        **kept(
-            *(reply, model, version, confidence, question.unsure_below),
-            *(values["steps"], said),
+        **answer_details(
+            *(reply, model, version, confidence),
+            *(values["steps"], text),
+            unsure_below=question.unsure_below,
             prompt=prompt,
         ),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from typing import cast, get_args
+from typing import get_args
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
@@ -32,9 +32,9 @@ def steps_in(output: object, trial: Trial | None) -> Sequence[Step]:
     Raises:
         ScoreError: There are none to look at: the run has seen nothing of what the application did.
     """
-    found = own_steps(output)
-    if found is not None:
-        return found
+    own = own_steps(output)
+    if own is not None:
+        return own
     steps = trial.steps if trial is not None else ()
     if not steps:
         raise ScoreError(
@@ -57,9 +57,7 @@ def own_steps(output: object) -> Sequence[Step] | None:
         inner = getattr(output, "steps", None)
         if isinstance(output, Reply) and not inner:
             return None  # of a model that answers at once
-    if not isinstance(inner, (list, tuple)):
-        return None
-    return own_steps(cast("object", inner))
+    return own_steps(inner) if isinstance(inner, (list, tuple)) else None
 
 
 def _step(item: object) -> Step | None:
@@ -68,10 +66,9 @@ def _step(item: object) -> Step | None:
         return item
     if not is_mapping(item):
         return None
-    said = item
-    if said.get("kind") not in _KINDS or not isinstance(said.get("name"), str):
+    if item.get("kind") not in _KINDS or not isinstance(item.get("name"), str):
         return None
-    return Step(**{name: value for name, value in said.items() if name in _FIELDS})
+    return Step(**{name: value for name, value in item.items() if name in _FIELDS})
 
 
 def tool_calls(steps: Sequence[Step]) -> list[tuple[int, Step]]:
@@ -170,10 +167,10 @@ def own_places(named: Sequence[int], steps: Sequence[Step], trial: Trial | None)
     whole = trial.steps if trial is not None and named else ()
     if len(whole) == len(steps) and all(whole[place].name == steps[place].name for place in named):
         return list(named)
-    found: list[int] = []
+    places: list[int] = []
     for place in named:
         at = next((i for i, step in enumerate(whole) if step == steps[place]), None)
         if at is None:
             return []
-        found.append(at)
-    return found
+        places.append(at)
+    return places

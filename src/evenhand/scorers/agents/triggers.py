@@ -15,10 +15,10 @@ from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object
 from evenhand.scorers.judging import (
     UNSURE,
     Judge,
+    answer_details,
     answer_schema,
-    asked,
+    ask_judge,
     judged_text,
-    kept,
     lent_judge,
 )
 
@@ -26,7 +26,7 @@ _KEYS = 'with the keys "reasoning", "matches" (true or false) and "confidence" (
 _SCHEMA = answer_schema(matches={"type": "boolean"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Triggers:
     """A judge who knows only what a skill says of itself uses it for this query, as it should; or leaves it.
 
@@ -63,7 +63,9 @@ class Triggers:
                 "query": query,
             },
         )
-        reply, (matches, reasoning, confidence) = await asked(model, prompt, _read, _KEYS, _SCHEMA)
+        reply, (matches, reasoning, confidence) = await ask_judge(
+            model, prompt, _read, _KEYS, _SCHEMA
+        )
         passed = matches is self.wanted
         named: dict[str, float] = {}
         if matches:
@@ -73,7 +75,7 @@ class Triggers:
         metadata = {
             "decision": "YES" if matches else "NO",
             "reasoning": reasoning,
-            **kept(reply, model, version, confidence, UNSURE, query),
+            **answer_details(reply, model, version, confidence, query, unsure_below=UNSURE),
         }
         return Score(float(passed), passed, reasoning, metadata, named)
 

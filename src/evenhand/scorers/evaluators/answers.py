@@ -49,7 +49,9 @@ def optional_text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-async def asked(trial: Trial, function: Callable[..., Any], name: str, /, **arguments: Any) -> Any:
+async def ask_evaluator(
+    trial: Trial, function: Callable[..., Any], name: str, /, **arguments: Any
+) -> Any:
     """What a method of an evaluator returns: awaited where it is async, off the event loop where it is not."""
 
     def call() -> Any:
@@ -63,7 +65,7 @@ async def asked(trial: Trial, function: Callable[..., Any], name: str, /, **argu
     return await result if inspect.isawaitable(result) else result
 
 
-def made(module: str, kind: str, /, **fields: Any) -> Any:
+def library_object(module: str, kind: str, /, **fields: Any) -> Any:
     """What a library's evaluators take: an object of its class, or one with the same fields where it is not installed.
 
     An evaluator that somebody writes after a library's protocol needs no library.

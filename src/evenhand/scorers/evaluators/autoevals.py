@@ -12,7 +12,7 @@ from evenhand.core.score import Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.evaluators.answers import (
     Answer,
-    asked,
+    ask_evaluator,
     need_methods,
     number_of,
     optional_text,
@@ -46,7 +46,7 @@ class Autoevals(Question):
 
     async def score(self, output: Any, trial: Trial) -> Score:
         answer = Answer.of(output, trial, self.contexts)
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "output": text_of(output),
             "expected": optional_text(answer.expected),
             "input": optional_text(answer.question),
@@ -54,7 +54,7 @@ class Autoevals(Question):
             **self.more,
         }
         method = getattr(self.scorer, "eval_async", None) or self.scorer.eval
-        result = await asked(trial, method, str(self), **given)
+        result = await ask_evaluator(trial, method, str(self), **arguments)
         error = getattr(result, "error", None)
         if error is not None:
             raise ScoreError(f"{self}: {error}")

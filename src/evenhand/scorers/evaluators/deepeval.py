@@ -13,8 +13,8 @@ from evenhand.core.score import Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.evaluators.answers import (
     Answer,
-    asked,
-    made,
+    ask_evaluator,
+    library_object,
     need_methods,
     number_of,
     optional_text,
@@ -50,7 +50,7 @@ class DeepEval(Question):
 
     async def score(self, output: Any, trial: Trial) -> Score:
         answer = Answer.of(output, trial, self.contexts)
-        case = made(
+        case = library_object(
             "deepeval.test_case",
             "LLMTestCase",
             input=optional_text(answer.question) or "",
@@ -65,7 +65,7 @@ class DeepEval(Question):
             metric, "async_mode", True
         )
         measure = metric.a_measure if use_async else metric.measure
-        await asked(trial, measure, str(self), test_case=case)
+        await ask_evaluator(trial, measure, str(self), test_case=case)
         if getattr(metric, "error", None):
             raise ScoreError(f"{self}: {metric.error}")
         if getattr(metric, "skipped", False):

@@ -10,7 +10,7 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.evaluators.answers import Answer, asked, made, need_methods
+from evenhand.scorers.evaluators.answers import Answer, ask_evaluator, library_object, need_methods
 from evenhand.scorers.opposite import Question
 
 _NO_SPANS = "Evenhand records steps, not spans: use CallsTool and the like"
@@ -41,7 +41,7 @@ class PydanticEvals(Question):
 
     async def score(self, output: Any, trial: Trial) -> Score:
         answer = Answer.of(output, trial, None)
-        context = made(
+        context = library_object(
             "pydantic_evals.evaluators",
             "EvaluatorContext",
             name=trial.case.id,
@@ -50,11 +50,13 @@ class PydanticEvals(Question):
             expected_output=answer.expected,
             output=output,
             duration=self.duration,
-            _span_tree=made("pydantic_evals.otel", "SpanTreeRecordingError", message=_NO_SPANS),
+            _span_tree=library_object(
+                "pydantic_evals.otel", "SpanTreeRecordingError", message=_NO_SPANS
+            ),
             attributes={},
             metrics={},
         )
-        result = await asked(trial, self.evaluator.evaluate, str(self), ctx=context)
+        result = await ask_evaluator(trial, self.evaluator.evaluate, str(self), ctx=context)
         return _score_of(result, str(self))
 
     def __str__(self) -> str:
@@ -83,12 +85,12 @@ def _score_of(result: Any, name: str) -> Score:
     passed = all(verdicts.values()) if verdicts else None
     only = next(iter(numbers.values())) if len(numbers) == 1 and not verdicts else None
     value = float(passed) if passed is not None else only
-    told = [f"{key}: {label}" for key, label in labels.items()] if value is None else []
+    notes = [f"{key}: {label}" for key, label in labels.items()] if value is None else []
     failed = [key for key, ok in verdicts.items() if not ok] if len(verdicts) > 1 else []
     return Score(
         value,
         passed,
-        "; ".join([*reasons, *told, *failed]),
+        "; ".join([*reasons, *notes, *failed]),
         {
             **({"labels": labels} if labels else {}),
             **({"verdicts": verdicts} if len(verdicts) > 1 else {}),

@@ -13,8 +13,8 @@ from evenhand.core.score import Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.evaluators.answers import (
     Answer,
-    asked,
-    made,
+    ask_evaluator,
+    library_object,
     need_methods,
     number_of,
     optional_text,
@@ -61,11 +61,13 @@ class Ragas(Question):
         }
         known = {key: value for key, value in fields.items() if value is not None}
         if callable(getattr(self.metric, "single_turn_ascore", None)):
-            sample = made("ragas.dataset_schema", "SingleTurnSample", **known)
-            result = await asked(trial, self.metric.single_turn_ascore, str(self), sample=sample)
+            sample = library_object("ragas.dataset_schema", "SingleTurnSample", **known)
+            result = await ask_evaluator(
+                trial, self.metric.single_turn_ascore, str(self), sample=sample
+            )
         else:
             taken = _taken(self.metric.ascore, known)
-            result = await asked(trial, self.metric.ascore, str(self), **taken)
+            result = await ask_evaluator(trial, self.metric.ascore, str(self), **taken)
         value, reason = getattr(result, "value", result), getattr(result, "reason", None)
         if isinstance(value, str):
             return Score(None, None, f"{value}: {reason}" if reason else value, {"label": value})

@@ -70,15 +70,15 @@ def _aligned(words: Sequence[str], others: Sequence[str]) -> list[tuple[int, int
         left = [(j, form(word)) for j, word in theirs]
         unmatched: list[tuple[int, str]] = []
         for i, word in reversed(mine):
-            wanted = form(word)
-            partner = next((pair for pair in reversed(left) if pair[1] == wanted), None)
+            target = form(word)
+            partner = next((pair for pair in reversed(left) if pair[1] == target), None)
             if partner is None:
                 unmatched.insert(0, (i, word))
             else:
                 left.remove(partner)
                 pairs.append((i, partner[0]))
-        kept = {j for j, _ in left}
-        mine, theirs = unmatched, [(j, word) for j, word in theirs if j in kept]
+        free = {j for j, _ in left}
+        mine, theirs = unmatched, [(j, word) for j, word in theirs if j in free]
     return sorted(pairs)
 
 

@@ -117,8 +117,8 @@ def precision_at(retrieved: Retrieved, relevant: Relevant, k: int) -> float | No
     >>> precision_at(["a", "b", "c"], {"a", "c"}, 2)
     0.5
     """
-    wanted = _relevant(relevant)
-    return _hits(retrieved, wanted, k) / k if wanted else None
+    relevant_ids = _relevant(relevant)
+    return _hits(retrieved, relevant_ids, k) / k if relevant_ids else None
 
 
 def recall_at(retrieved: Retrieved, relevant: Relevant, k: int) -> float | None:
@@ -129,8 +129,8 @@ def recall_at(retrieved: Retrieved, relevant: Relevant, k: int) -> float | None:
     >>> recall_at(["a", "b", "c"], {"a", "c"}, 2)
     0.5
     """
-    wanted = _relevant(relevant)
-    return _hits(retrieved, wanted, k) / len(wanted) if wanted else None
+    relevant_ids = _relevant(relevant)
+    return _hits(retrieved, relevant_ids, k) / len(relevant_ids) if relevant_ids else None
 
 
 def hit_at(retrieved: Retrieved, relevant: Relevant, k: int) -> float | None:
@@ -141,8 +141,8 @@ def hit_at(retrieved: Retrieved, relevant: Relevant, k: int) -> float | None:
     >>> hit_at(["a", "b", "c"], {"c"}, 2)
     0.0
     """
-    wanted = _relevant(relevant)
-    return float(_hits(retrieved, wanted, k) > 0) if wanted else None
+    relevant_ids = _relevant(relevant)
+    return float(_hits(retrieved, relevant_ids, k) > 0) if relevant_ids else None
 
 
 def reciprocal_rank(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float | None:
@@ -153,11 +153,11 @@ def reciprocal_rank(retrieved: Retrieved, relevant: Relevant, k: int | None = No
     >>> reciprocal_rank(["a", "b", "c"], {"b", "c"})
     0.5
     """
-    wanted = _relevant(relevant)
-    if not wanted:
+    relevant_ids = _relevant(relevant)
+    if not relevant_ids:
         return None
     for rank, item in enumerate(_once(retrieved, k), 1):
-        if item in wanted:
+        if item in relevant_ids:
             return 1 / rank
     return 0.0
 
@@ -174,15 +174,15 @@ def average_precision(
     >>> average_precision(["a", "b", "c"], {"a", "c"})
     0.8333333333333333
     """
-    wanted = _relevant(relevant)
-    if not wanted:
+    relevant_ids = _relevant(relevant)
+    if not relevant_ids:
         return None
     hits, total = 0, 0.0
     for rank, item in enumerate(_once(retrieved, k), 1):
-        if item in wanted:
+        if item in relevant_ids:
             hits += 1
             total += hits / rank
-    return total / len(wanted)
+    return total / len(relevant_ids)
 
 
 def ndcg(

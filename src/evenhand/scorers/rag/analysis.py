@@ -52,7 +52,7 @@ class Analysis(Record, frozen=True):
         """
         numbered = sentences(answer)
         if not numbered:
-            return Statements((), refusal=False, asked=None)
+            return Statements((), refusal=False, provenance=None)
         return await self._once(
             ("statements", question, answer),
             lambda model: find_statements(model, question, numbered),
@@ -109,7 +109,12 @@ class Analysis(Record, frozen=True):
         claims = any(group.claims and any(group.passages) for group in groups)
         if not claims and not (question and any(p for group in groups for p in group.passages)):
             empty = tuple(claim for group in groups for claim in group.claims)
-            return Support(empty, (ClaimVerdict("not_found"),) * len(empty), 0, None)
+            return Support(
+                claims=empty,
+                verdicts=(ClaimVerdict("not_found"),) * len(empty),
+                passages=0,
+                provenance=None,
+            )
         return await self._once(
             ("support", question, groups), lambda model: find_support(model, question, groups)
         )
@@ -119,7 +124,8 @@ class Analysis(Record, frozen=True):
     ) -> T:
         chosen = chosen_judge(self.judge, self.trial)
         return await self.trial.once(
-            (*key, _Same(chosen)), lambda: ask(lent_judge(chosen, self.trial))
+            (*key, _Same(chosen)),  # another judge is another question
+            lambda: ask(lent_judge(chosen, self.trial)),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.json_shapes import is_mapping
@@ -47,12 +47,12 @@ class Statements(Record, frozen=True):
     Attributes:
         all: In the order of the answer.
         refusal: Whether the answer declines to answer.
-        asked: Who was asked; None where nobody had to be.
+        provenance: Who was asked; None where nobody had to be.
     """
 
     all: tuple[Statement, ...]
     refusal: bool
-    asked: Provenance | None
+    provenance: Provenance | None
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class Facts(Record, frozen=True):
     claims: tuple[Claim, ...] | None = None
     entities: tuple[Entity, ...] | None = None
     sub_questions: tuple[str, ...] | None = None
-    asked: Provenance | None = None
+    provenance: Provenance | None = None
 
 
 class RankedPassage(Record, frozen=True):
@@ -107,14 +107,14 @@ class ClaimVerdict:
     unverified: bool = False
 
 
-class Support(Record, frozen=True):
+class Support(Record, frozen=True, kw_only=True):
     """How passages stand to claims, claim by claim.
 
     Attributes:
         claims: As asked.
         verdicts: One for each.
         passages: How many passages there were.
-        asked: Who was asked; None where nobody had to be.
+        provenance: Who was asked; None where nobody had to be.
         relevant: For each passage, its sentences that bear on the question, and its number of sentences; empty where
             there was no question.
         judge_share: A number that the judge gave of its own; never used.
@@ -123,7 +123,7 @@ class Support(Record, frozen=True):
     claims: tuple[str, ...]
     verdicts: tuple[ClaimVerdict, ...]
     passages: int
-    asked: Provenance | None
+    provenance: Provenance | None
     relevant: tuple[RelevantSentences, ...] = ()
     judge_share: float | None = None
 
@@ -181,7 +181,7 @@ class Parts(Record, frozen=True):
     """Which parts of a question an answer answers: each part with the verdict and the reasoning."""
 
     parts: tuple[tuple[str, bool, str], ...]
-    asked: Provenance | None
+    provenance: Provenance | None
 
 
 def claims_in(stored: object, key: str = REFERENCE_CLAIMS) -> tuple[Claim, ...]:
@@ -238,7 +238,7 @@ def sub_questions_in(stored: object, key: str = SUB_QUESTIONS) -> tuple[str, ...
 
 def _list(stored: object, key: str) -> Sequence[Any]:
     if isinstance(stored, (list, tuple)):
-        return cast("Sequence[Any]", stored)
+        return stored
     raise _unusable(key, stored, 'a list, ["…", "…"]')
 
 

@@ -92,16 +92,16 @@ class ContextPrecision(AsksJudge):
         precision, average = sum(hits) / k, average_precision(hits, self.relevant)
         how = "support the reference" if by_claims else "bear on the question"
         reason = f"{sum(hits)} of the first {k} passages {how}; average precision {average:.2f}"
-        kept = {
+        metadata = {
             "precision": precision,
             "average_precision": average,
             "useful": sorted(useful),
             "by": "reference" if by_claims else "question",
-            **asked_by(bearing.found_by, bearing.support.asked, definitions=whose),
+            **asked_by(bearing.found_by, bearing.support.provenance, definitions=whose),
         }
         if self.ranked or whose in ("ragas", "deepeval"):
-            return Score(average, None, reason, {"n": k, **kept})
-        return proportion(sum(hits), k, reason, **kept)
+            return Score(average, None, reason, {"n": k, **metadata})
+        return proportion(sum(hits), k, reason, **metadata)
 
     def __str__(self) -> str:
         name = "context_average_precision" if self.ranked else self.metric
@@ -145,19 +145,19 @@ class ContextUtilization(AsksJudge):
         analysis = Analysis(trial, self.judge)
         statements = await analysis.statements(question_of(self.question, trial), answer)
         if not statements.claims:
-            return nothing("the answer claims nothing", **asked_by(statements.asked))
+            return nothing("the answer claims nothing", **asked_by(statements.provenance))
         support = await analysis.support(Group(statements.claims, passages))
         hits = [rank in support.useful for rank in range(1, len(passages) + 1)]
         average = average_precision(hits)
         reason = f"{sum(hits)} of {len(hits)} passages used; average precision {average:.2f}"
-        asked = asked_by(statements.asked, support.asked)
+        details = asked_by(statements.provenance, support.provenance)
         return proportion(
             sum(hits),
             len(hits),
             reason,
             average_precision=average,
             used=sorted(support.useful),
-            **asked,
+            **details,
         )
 
     def __str__(self) -> str:

@@ -73,6 +73,8 @@ async def bearing_of(
     claims, found_by = await known_claims(scorer.reference_claims, question, reference, analysis)
     texts = tuple(claim.text for claim in claims)
     if not texts and only_claims:
-        return Bearing((), reference, Support((), (), 0, None), found_by)
+        return Bearing(
+            (), reference, Support(claims=(), verdicts=(), passages=0, provenance=None), found_by
+        )
     support = await analysis.bearing(question, texts, passages)
     return Bearing(texts, reference, support, found_by)

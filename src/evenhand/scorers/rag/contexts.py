@@ -71,8 +71,10 @@ class ContextRecall(AsksJudge):
         reason += f"; not found: {missing}" if missing else ""
         against = these(support, "contradicted")
         reason += f"; contradicted: {against}" if against else ""
-        asked = asked_by(bearing.found_by, support.asked, definitions=whose)
-        return proportion(yes, n, reason, claims=support.rows(), **checked_total(support), **asked)
+        details = asked_by(bearing.found_by, support.provenance, definitions=whose)
+        return proportion(
+            yes, n, reason, claims=support.rows(), **checked_total(support), **details
+        )
 
     def __str__(self) -> str:
         return self.metric
@@ -128,16 +130,16 @@ class ContextRelevance(AsksJudge):
             return nothing("the contexts have no words in them")
         yes = sum(one.relevant for one in shares)
         each = [one.relevant_letters / one.letters if one.letters else 0.0 for one in shares]
-        kept = {
+        metadata = {
             "passages": [round(share, 4) for share in each],
             "best_passage": max(each),
-            **asked_by(bearing.found_by, bearing.support.asked, definitions=whose),
+            **asked_by(bearing.found_by, bearing.support.provenance, definitions=whose),
         }
         reason = f"{yes} of {n} sentences bear on the question"
         if whose in ("deepeval", "promptfoo"):
-            return proportion(yes, n, reason, **kept)
+            return proportion(yes, n, reason, **metadata)
         text = sum(one.relevant_letters for one in shares) / sum(one.letters for one in shares)
-        return Score(text, None, reason, {"n": n, **kept})
+        return Score(text, None, reason, {"n": n, **metadata})
 
     async def _ragas(self, question: str, passages: tuple[str, ...], trial: Trial) -> Score:
         text = "\n".join(passages)

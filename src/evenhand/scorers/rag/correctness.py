@@ -80,20 +80,22 @@ class Correctness(AsksJudge):
         if not claims and not (whose == "ragas" and reference):
             return nothing("the reference claims nothing" if reference else "there is no reference")
         agreed = await agreement(analysis, question, answer, reference, claims)
-        asked = asked_by(found_by, agreed.statements.asked, agreed.support.asked, definitions=whose)
+        details = asked_by(
+            found_by, agreed.statements.provenance, agreed.support.provenance, definitions=whose
+        )
         precision, recall = agreed.precision, agreed.recall
         rows = agreed.support.rows()
-        kept = {
+        metadata = {
             "recall": recall,
             **({} if precision is None else {"precision": precision}),
             "contradictions": agreed.contradicted,
             "n": len(agreed.verdicts) + len(claims),
             "claims": rows[: len(agreed.verdicts)],
             "reference_claims": rows[len(agreed.verdicts) :],
-            **asked,
+            **details,
         }
         if whose == "ragas":
-            return await self._ragas(answer, reference, agreed, kept, trial)
+            return await self._ragas(answer, reference, agreed, metadata, trial)
         value = f_score(precision or 0.0, recall, self.beta)
         reason = (
             f"recall {recall:.2f}, precision {'–' if precision is None else f'{precision:.2f}'}"
@@ -101,10 +103,10 @@ class Correctness(AsksJudge):
         wrong = these(agreed.of_answer, "contradicted")
         reason += f"; contradicts the reference: {wrong}" if wrong else ""
         vetoed = self.veto and agreed.contradicted > 0
-        return Score(value, False if vetoed else None, reason, kept)
+        return Score(value, False if vetoed else None, reason, metadata)
 
     async def _ragas(
-        self, answer: str, reference: str, agreed: Agreement, kept: dict[str, Any], trial: Trial
+        self, answer: str, reference: str, agreed: Agreement, metadata: dict[str, Any], trial: Trial
     ) -> Score:
         true = agreed.of_answer.count("supported")
         false = len(agreed.verdicts) - true
@@ -115,7 +117,9 @@ class Correctness(AsksJudge):
         name, (one, other) = await embeddings(self.embedder, trial, [answer, reference])
         near = cosine(one, other)
         reason = f"0.75 · F1 {f1:.2f} + 0.25 · cosine {near:.2f}"
-        return Score(0.75 * f1 + 0.25 * near, None, reason, {**kept, "f1": f1, "embedder": name})
+        return Score(
+            0.75 * f1 + 0.25 * near, None, reason, {**metadata, "f1": f1, "embedder": name}
+        )
 
     def __str__(self) -> str:
         return self.metric if self.beta == 1 else f"{self.metric}:F{self.beta:g}"

@@ -63,16 +63,16 @@ class EntityRecall(AsksJudge):
         if not passages:
             return nothing("there are no contexts")
         question, reference = question_of(self.question, trial), reference_of(self.reference, trial)
-        entities, asked = await known_entities(
+        entities, provenance = await known_entities(
             self.entities, question, reference, Analysis(trial, self.judge)
         )
         whose = definitions_for(self.metric, self.definitions)
-        kept = asked_by(asked, definitions=whose)
+        details = asked_by(provenance, definitions=whose)
         if not entities:
             if whose == "ragas" and reference:
-                return Score(0.0, None, "the reference names nothing", kept)
+                return Score(0.0, None, "the reference names nothing", details)
             return nothing(
-                "the reference names nothing" if reference else "there is no reference", **kept
+                "the reference names nothing" if reference else "there is no reference", **details
             )
         if whose == "ragas":
             text = "\n".join(passages)
@@ -83,7 +83,7 @@ class EntityRecall(AsksJudge):
         n = len(entities)
         reason = f"{n - len(missing)} of {n} entities of the reference stand in the contexts"
         reason += f"; not: {', '.join(missing[:5])}" if missing else ""
-        return proportion(n - len(missing), n, reason, missing=missing, **kept)
+        return proportion(n - len(missing), n, reason, missing=missing, **details)
 
     def __str__(self) -> str:
         return self.metric

@@ -87,7 +87,7 @@ class Faithfulness(_OfClaims):
         n = len(support.claims)
         if not n and whose == "deepeval":
             return Score(
-                1.0, None, "it claims nothing", asked_by(statements.asked, definitions=whose)
+                1.0, None, "it claims nothing", asked_by(statements.provenance, definitions=whose)
             )
         if not n:
             return _claims_nothing(statements)
@@ -132,8 +132,10 @@ class Hallucination(_OfClaims):
                 for evidence in verdict.evidence
             }
             reason = f"{len(against)} of {support.passages} passages are contradicted"
-            kept = asked_by(statements.asked, support.asked, definitions=whose)
-            return proportion(len(against), support.passages, reason, claims=support.rows(), **kept)
+            details = asked_by(statements.provenance, support.provenance, definitions=whose)
+            return proportion(
+                len(against), support.passages, reason, claims=support.rows(), **details
+            )
         n = len(support.claims)
         return _scored(n - support.count("supported"), n, statements, support, whose)
 
@@ -145,16 +147,16 @@ def _scored(yes: int, n: int, statements: Statements, support: Support, whose: s
         reason += f", {contradicted} contradicted: {these(support, 'contradicted')}"
     if missing:
         reason += f", {missing} not found: {these(support, 'not_found')}"
-    kept = {
+    metadata = {
         "contradiction_rate": contradicted / n,
         "unsupported_rate": missing / n,
         "claims": support.rows(),
         **checked_total(support),
-        **asked_by(statements.asked, support.asked, definitions=whose),
+        **asked_by(statements.provenance, support.provenance, definitions=whose),
     }
-    return proportion(yes, n, reason, **kept)
+    return proportion(yes, n, reason, **metadata)
 
 
 def _claims_nothing(statements: Statements) -> Score:
     reason = "the answer declines to answer" if statements.refusal else "the answer claims nothing"
-    return nothing(reason, refusal=statements.refusal, **asked_by(statements.asked))
+    return nothing(reason, refusal=statements.refusal, **asked_by(statements.provenance))

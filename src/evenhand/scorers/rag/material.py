@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
@@ -106,7 +106,7 @@ def reference_of(reference: str | None, trial: Trial) -> str:
 def reference_in(expected: object) -> str:
     """What is expected as a text; of several right answers the first."""
     if isinstance(expected, (list, tuple)) and all(isinstance(one, str) for one in expected):
-        return next((one.strip() for one in cast("Sequence[str]", expected) if one.strip()), "")
+        return next((text for one in expected if (text := str(one).strip())), "")
     return text_in(expected)
 
 

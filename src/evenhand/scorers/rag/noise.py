@@ -86,7 +86,7 @@ class NoiseSensitivity(AsksJudge):
             return nothing("the reference claims nothing", **asked_by(found_by))
         agreed = await agreement(analysis, question, answer, reference, claims)
         if not agreed.verdicts:
-            return nothing("the answer claims nothing", **asked_by(agreed.statements.asked))
+            return nothing("the answer claims nothing", **asked_by(agreed.statements.provenance))
         of_answer = await analysis.support(Group(agreed.statements.claims, contexts))
         of_reference = await analysis.bearing(question, tuple(c.text for c in claims), contexts)
         useful = of_reference.useful
@@ -99,13 +99,13 @@ class NoiseSensitivity(AsksJudge):
         n = len(agreed.verdicts)
         reason = f"{len(wrong)} of {n} claims are wrong and come from {self.passages} passages"
         reason += f": {'; '.join(f'“{claim[:120]}”' for claim in wrong[:3])}" if wrong else ""
-        asked = asked_by(
+        details = asked_by(
             found_by,
-            agreed.statements.asked,
-            agreed.support.asked,
+            agreed.statements.provenance,
+            agreed.support.provenance,
             definitions=definitions_for(self.metric, self.definitions),
         )
-        return proportion(len(wrong), n, reason, wrong=wrong, useful=sorted(useful), **asked)
+        return proportion(len(wrong), n, reason, wrong=wrong, useful=sorted(useful), **details)
 
     def __str__(self) -> str:
         return self.metric if self.passages == "relevant" else f"{self.metric}:{self.passages}"

@@ -25,12 +25,12 @@ def nothing(reason: str, **kept: Any) -> Score:
     return Score(None, None, reason, kept)
 
 
-def asked_by(*asked: Provenance | None, definitions: str = OURS) -> dict[str, str]:
+def asked_by(*provenance: Provenance | None, definitions: str = OURS) -> dict[str, str]:
     """Who was asked, the versions of the prompts, and whose definitions were used where they are not ours.
 
     Words in what was judged that speak to the judge are kept as `suspect`: the number stands, and is worth a look.
     """
-    there = [one for one in asked if one is not None]
+    there = [one for one in provenance if one is not None]
     details = {} if definitions == OURS else {"definitions": definitions}
     if there:
         details["judge"] = ", ".join(dict.fromkeys(one.judge for one in there))
@@ -56,5 +56,5 @@ def these(support: Support, stand: str, most: int = 3) -> str:
         for claim, verdict in zip(support.claims, support.verdicts, strict=True)
         if verdict.stand == stand
     ]
-    shown = "; ".join(f"“{claim[:120]}”" for claim in claims[:most])
-    return shown + (f" and {len(claims) - most} more" if len(claims) > most else "")
+    text = "; ".join(f"“{claim[:120]}”" for claim in claims[:most])
+    return text + (f" and {len(claims) - most} more" if len(claims) > most else "")

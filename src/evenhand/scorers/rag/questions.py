@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Model, Prompt
 from evenhand.scorers.judge_prompt import judge_prompt, mark_of, template
 from evenhand.scorers.judge_reply import the_object, yes_or_no
-from evenhand.scorers.judging import asked, suspect_in
+from evenhand.scorers.judging import ask_judge, suspect_in
 from evenhand.scorers.rag.claims import (
     ClaimVerdict,
     Facts,
@@ -37,7 +37,7 @@ from evenhand.scorers.rag.verdict_lists import (
 )
 from evenhand.scorers.rag.verdicts import Group, listed, material, number, verdict_section
 
-_TOPICS = ("on", "off", "unsure")
+_TOPICS: tuple[Topic, ...] = ("on", "off", "unsure")
 _TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 
 
@@ -51,11 +51,10 @@ async def find_statements(model: Model, question: str, numbered: Sequence[str]) 
         JudgeError: The judge did not say it of every sentence, asked twice.
     """
 
-    def read(item: Mapping[str, object]) -> tuple[Statement, ...]:
+    def read(sentence: int, item: Mapping[str, object]) -> tuple[Statement, ...]:
         statements = item.get("statements")
         if not isinstance(statements, (list, tuple)) or not statements:
             raise JudgeError("it has no statements")
-        sentence = cast("int", item["id"])
         return tuple(_statement(one, sentence, question) for one in statements)
 
     topic = {"topic": {"type": "string", "enum": list(_TOPICS)}} if question else {}
@@ -75,21 +74,20 @@ async def find_statements(model: Model, question: str, numbered: Sequence[str]) 
     return Statements(
         tuple(one for i in ids for one in by_sentence[i]),
         refusal=refusal is not None and yes_or_no(refusal),
-        asked=_by(result, "rag/statements", *numbered),
+        provenance=_by(result, "rag/statements", *numbered),
     )
 
 
 def _statement(one: object, sentence: int, question: str) -> Statement:
     if not is_mapping(one):
         raise JudgeError("a statement is not an object")
-    item = one
-    text = said_in(item, "statement")
+    text = said_in(one, "statement")
     if not text:
         raise JudgeError("a statement has no words")
     topic: Topic | None = None
     if question:
-        topic = cast("Topic", one_of(item.get("topic"), _TOPICS, "topic"))
-    return Statement(text, sentence, yes_or_no(item.get("claim")), topic)
+        topic = one_of(one.get("topic"), _TOPICS, "topic")
+    return Statement(text, sentence, yes_or_no(one.get("claim")), topic)
 
 
 async def find_facts(model: Model, question: str, reference: str) -> Facts:
@@ -103,16 +101,16 @@ async def find_facts(model: Model, question: str, reference: str) -> Facts:
         JudgeError: The judge did not say, asked twice.
     """
     version, prompt = judge_prompt("rag/facts", {"question": question, "reference": reference})
-    wanted: dict[str, Mapping[str, Any]] = {}
+    schemas: dict[str, Mapping[str, Any]] = {}
     if reference:
         entity = strict_object(name={"type": "string"}, aliases=_TEXTS)
-        wanted = {"claims": _TEXTS, "entities": {"type": "array", "items": entity}}
+        schemas = {"claims": _TEXTS, "entities": {"type": "array", "items": entity}}
     if question:
-        wanted["sub_questions"] = _TEXTS
+        schemas["sub_questions"] = _TEXTS
 
     def read(text: str) -> tuple[Any, ...]:
-        value = the_object(text, list(wanted))
-        missing = [key for key in wanted if value.get(key) is None]
+        value = the_object(text, list(schemas))
+        missing = [key for key in schemas if value.get(key) is None]
         if missing:
             raise JudgeError(f"its answer has no {', '.join(missing)}")
         try:
@@ -124,9 +122,9 @@ async def find_facts(model: Model, question: str, reference: str) -> Facts:
         except ScoreError as error:
             raise JudgeError(f"its answer cannot be used: {error.message}") from None
 
-    keys = "with the keys " + ", ".join(f'"{key}"' for key in wanted)
-    reply, (claims, entities, parts) = await asked(
-        model, prompt, read, keys, strict_object(**wanted)
+    keys = "with the keys " + ", ".join(f'"{key}"' for key in schemas)
+    reply, (claims, entities, parts) = await ask_judge(
+        model, prompt, read, keys, strict_object(**schemas)
     )
     return Facts(
         claims,
@@ -160,7 +158,7 @@ async def find_support(model: Model, question: str, groups: tuple[Group, ...]) -
 
     def ask(wanted: Mapping[str, Sequence[int]]) -> Prompt:
         left = wanted.get("verdicts", ()), wanted.get("passages", ())
-        shown = (
+        texts = (
             [number(s, first) for s, first in zip(split, firsts, strict=True)]
             if question
             else passages
@@ -174,7 +172,7 @@ async def find_support(model: Model, question: str, groups: tuple[Group, ...]) -
                 "question": question,
                 "claims": "yes" if left[0] else "",
                 "sentences": "yes" if left[1] else "",
-                "material": material(groups, shown, left[0], mark),
+                "material": material(groups, texts, left[0], mark),
                 "request": " ".join(wishes),
             },
         )[1]
@@ -183,21 +181,25 @@ async def find_support(model: Model, question: str, groups: tuple[Group, ...]) -
     verdicts = result.verdicts.get("verdicts", {})
     total = result.more.get("score", result.more.get("total"))
     return Support(
-        claims,
-        tuple(verdicts.get(i, ClaimVerdict("not_found")) for i in range(1, len(claims) + 1)),
-        len(passages),
-        _by(result, "rag/support", *passages),
-        _relevant(split, firsts, result.verdicts.get("passages", {})),
-        float(total) if isinstance(total, (int, float)) and not isinstance(total, bool) else None,
+        claims=claims,
+        verdicts=tuple(
+            verdicts.get(i, ClaimVerdict("not_found")) for i in range(1, len(claims) + 1)
+        ),
+        passages=len(passages),
+        provenance=_by(result, "rag/support", *passages),
+        relevant=_relevant(split, firsts, result.verdicts.get("passages", {})),
+        judge_share=float(total)
+        if isinstance(total, (int, float)) and not isinstance(total, bool)
+        else None,
     )
 
 
 def _sentence_section(split: Sequence[Sequence[str]], firsts: Sequence[int]) -> Section:
-    def read(item: Mapping[str, object]) -> frozenset[int]:
+    def read(number: int, item: Mapping[str, object]) -> frozenset[int]:
         listed = item.get("sentences")
         if not isinstance(listed, (list, tuple)):
             raise JudgeError("it has no list of sentences")
-        rank = cast("int", item["id"]) - 1
+        rank = number - 1
         own = range(firsts[rank], firsts[rank] + len(split[rank]))
         named = _flat_numbers(listed)
         if any(n not in own for n in named):
@@ -246,7 +248,7 @@ async def find_answered(model: Model, question: str, parts: tuple[str, ...], ans
         JudgeError: The judge gave no verdict on some of them, asked twice.
     """
 
-    def read(item: Mapping[str, object]) -> _Part:
+    def read(_: int, item: Mapping[str, object]) -> _Part:
         return _Part(yes_or_no(item.get("answered")), said_in(item))
 
     items = {"reasoning": {"type": "string"}, "answered": {"type": "boolean"}}

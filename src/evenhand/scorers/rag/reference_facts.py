@@ -32,7 +32,7 @@ async def known_claims(
     if not reference:
         return (), None
     facts = await analysis.facts(question, reference)
-    return facts.claims or (), facts.asked
+    return facts.claims or (), facts.provenance
 
 
 async def known_entities(
@@ -45,7 +45,7 @@ async def known_entities(
     if not reference:
         return (), None
     facts = await analysis.facts(question, reference)
-    return facts.entities or (), facts.asked
+    return facts.entities or (), facts.provenance
 
 
 def _fixed(own: object, key: str, trial: Trial) -> object:

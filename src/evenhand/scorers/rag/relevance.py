@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any, ClassVar
 
+from evenhand.core.errors import JudgeError
 from evenhand.core.expect import Trial
+from evenhand.core.message import Model, Prompt
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
+from evenhand.scorers.judge_prompt import judge_prompt, template
+from evenhand.scorers.judge_reply import yes_or_no
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.claims import SUB_QUESTIONS, sub_questions_in
+from evenhand.scorers.rag.claims import SUB_QUESTIONS, Provenance, sub_questions_in
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.judge_ratings import RELEVANCE, rated
 from evenhand.scorers.rag.material import (
@@ -22,8 +27,8 @@ from evenhand.scorers.rag.material import (
     stored,
 )
 from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
-from evenhand.scorers.rag.question_guesses import guessed_relevance
-from evenhand.scorers.rag.similarity import Embedder
+from evenhand.scorers.rag.similarity import Embedder, cosine, embeddings
+from evenhand.scorers.rag.verdict_lists import Section, itemised, said_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ class AnswerRelevance(AsksJudge):
         analysis = Analysis(trial, self.judge)
         whose = definitions_for(self.metric, self.definitions)
         if whose in ("ragas", "promptfoo"):
-            return await guessed_relevance(analysis, self.embedder, question, answer, whose)
+            return await _guessed_relevance(analysis, self.embedder, question, answer, whose)
         if whose == "eval-ruby":
             return await rated(RELEVANCE, answer, question, analysis, whose)
         statements = await analysis.statements(question, answer)
@@ -78,12 +83,12 @@ class AnswerRelevance(AsksJudge):
         reason = f"{on} of {n} statements are about the question"
         if statements.refusal:
             reason += "; the answer declines to answer"
-        kept = {
+        metadata = {
             "refusal": statements.refusal,
             "statements": [{"statement": one.text, "topic": one.topic} for one in statements.all],
-            **asked_by(statements.asked, definitions=whose),
+            **asked_by(statements.provenance, definitions=whose),
         }
-        return proportion(yes, n, reason, **kept)
+        return proportion(yes, n, reason, **metadata)
 
     def __str__(self) -> str:
         return self.metric
@@ -130,12 +135,12 @@ class Completeness(AsksJudge):
         stored_parts = (
             stored(trial, SUB_QUESTIONS) if self.sub_questions is None else self.sub_questions
         )
-        asked = None
+        provenance = None
         if stored_parts is not None:
             parts = sub_questions_in(stored_parts)
         elif question:
             facts = await analysis.facts(question, reference_of(self.reference, trial))
-            parts, asked = facts.sub_questions or (), facts.asked
+            parts, provenance = facts.sub_questions or (), facts.provenance
         else:
             return nothing("there is no question")
         if not parts:
@@ -151,8 +156,53 @@ class Completeness(AsksJudge):
             len(parts),
             reason,
             parts=rows,
-            **asked_by(asked, answered.asked),
+            **asked_by(provenance, answered.provenance),
         )
 
     def __str__(self) -> str:
         return self.metric
+
+
+_IDS = (1, 2, 3)
+_ITEMS = {"question": {"type": "string"}, "noncommittal": {"type": "boolean"}}
+_GUESSES = "rag/questions"
+
+
+async def _guessed_relevance(
+    analysis: Analysis, embedder: Embedder | None, question: str, answer: str, whose: str
+) -> Score:
+    """The mean cosine of the question and three questions that a judge guesses from the answer.
+
+    With ragas' definition 0 where the answer evades all three; promptfoo's does not look.
+    """
+    guesses, provenance = await analysis.texts(
+        "guesses", answer, lambda model: _guessed(model, answer)
+    )
+    texts = [guess for guess, _ in guesses]
+    name, (target, *others) = await embeddings(embedder, analysis.trial, [question, *texts])
+    evaded = all(noncommittal for _, noncommittal in guesses)
+    value = 0.0 if evaded and whose == "ragas" else fmean(cosine(target, one) for one in others)
+    metadata = {
+        "questions": texts,
+        "noncommittal": evaded,
+        "embedder": name,
+        "dimension": len(target),
+        **asked_by(provenance, definitions=whose),
+    }
+    return Score(value, None, f"mean cosine {value:.3f} to: {'; '.join(texts)}", metadata)
+
+
+async def _guessed(model: Model, answer: str) -> tuple[tuple[tuple[str, bool], ...], Provenance]:
+    def read(_: int, item: Mapping[str, object]) -> tuple[str, bool]:
+        text = said_in(item, "question")
+        if not text:
+            raise JudgeError("it has no question")
+        return text, yes_or_no(item.get("noncommittal"))
+
+    def ask(wanted: Mapping[str, Sequence[int]]) -> Prompt:
+        del wanted  # all are asked for again: each is to differ from the others
+        return judge_prompt(_GUESSES, {"answer": answer})[1]
+
+    result = await itemised(model, [Section("questions", "question", _IDS, read, _ITEMS)], ask)
+    guesses = result.verdicts["questions"]
+    return tuple(guesses[i] for i in _IDS), Provenance(result.model, template(_GUESSES)[0])

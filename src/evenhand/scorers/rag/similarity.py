@@ -7,7 +7,7 @@ import math
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
@@ -78,8 +78,8 @@ class SemanticSimilarity(Question):
         name, (one, other) = await embeddings(self.embedder, trial, [answer, reference])
         whose = definitions_for(self.metric, self.definitions)
         similarity = cosine(one, other)
-        kept = {"embedder": name, "dimension": len(one), **asked_by(definitions=whose)}
-        return Score(similarity, None, f"cosine {similarity:.3f}", kept)
+        metadata = {"embedder": name, "dimension": len(one), **asked_by(definitions=whose)}
+        return Score(similarity, None, f"cosine {similarity:.3f}", metadata)
 
     def __str__(self) -> str:
         return self.metric
@@ -98,7 +98,7 @@ async def embeddings(
         raise UsageError("no model is named to make embeddings", hint=_NAME_ONE)
     source: Any = trial.provider(embedder) if isinstance(embedder, str) else embedder
     if not hasattr(source, "embed") and hasattr(source, "request"):
-        source = trial.model(cast("Provider", source), "judge")
+        source = trial.model(source, "judge")
     name = next(
         (str(n) for n in (getattr(source, k, None) for k in ("id", "name", "model")) if n),
         type(source).__name__,
@@ -135,5 +135,6 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     >>> round(cosine([1, 0], [1, 1]), 4)
     0.7071
     """
+    # Rounding can take a cosine past 1, which no bound allows for.
     lengths = math.hypot(*one) * math.hypot(*other)
     return max(-1.0, min(1.0, math.fsum(a * b for a, b in zip(one, other, strict=True)) / lengths))

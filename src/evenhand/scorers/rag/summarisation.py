@@ -79,17 +79,17 @@ class Summarisation(AsksJudge):
         covered = await self._coverage(summary, source, trial)
         if whose == "evenhand" or covered.value is None:
             return covered
-        kept = {**covered.metadata, "coverage": covered.value, "definitions": whose}
+        metadata = {**covered.metadata, "coverage": covered.value, "definitions": whose}
         if whose == "ragas":
             concise = 1 - min(letters(summary), length) / length
             reason = f"(coverage {covered.value:.2f} + conciseness {concise:.2f}) / 2"
-            return Score((covered.value + concise) / 2, None, reason, kept)
+            return Score((covered.value + concise) / 2, None, reason, metadata)
         kept_to = await faithful.score(summary, trial)
         if kept_to.value is None:
             return kept_to
         reason = f"the lower of faithfulness {kept_to.value:.2f} and coverage {covered.value:.2f}"
-        kept["faithfulness"] = kept_to.value
-        return Score(min(kept_to.value, covered.value), None, reason, kept)
+        metadata["faithfulness"] = kept_to.value
+        return Score(min(kept_to.value, covered.value), None, reason, metadata)
 
     async def _coverage(self, summary: str, source: tuple[str, ...], trial: Trial) -> Score:
         analysis = Analysis(trial, self.judge)
@@ -107,10 +107,10 @@ class Summarisation(AsksJudge):
         reason = f"{yes} of {n} key claims kept"
         missing = these(support, "not_found")
         reason += f"; not: {missing}" if missing else ""
-        kept = {"claims": support.rows(), **asked_by(found_by, support.asked)}
+        metadata = {"claims": support.rows(), **asked_by(found_by, support.provenance)}
         if len({claim.weight for claim in claims}) == 1:
-            return proportion(yes, n, reason, **kept)
-        return Score(got / total, None, reason, {"n": n, **kept})
+            return proportion(yes, n, reason, **metadata)
+        return Score(got / total, None, reason, {"n": n, **metadata})
 
     def __str__(self) -> str:
         return f"{self.metric}:{self.of}"

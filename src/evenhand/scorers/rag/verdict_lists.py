@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import field
 
@@ -18,8 +18,9 @@ from evenhand.core.errors import JudgeError
 from evenhand.core.message import Model, Prompt, Reply
 from evenhand.core.record import MutableRecord, Record
 from evenhand.scorers.judge_reply import the_object, value_shown
-from evenhand.scorers.judging import asked
+from evenhand.scorers.judging import ask_judge
 
+Word = TypeVar("Word", bound=str)
 _NUMBER = re.compile(r"\D{0,12}(\d{1,9})\D{0,3}")
 
 
@@ -30,14 +31,14 @@ class Section(Record, frozen=True):
         key: Its key in the judge's answer.
         what: What it is about, in a word.
         ids: What must be there.
-        read: Reads one item, or raises a JudgeError.
+        read: Reads one item, given its id, or raises a JudgeError.
         items: The JSON Schema of one item, without its id.
     """
 
     key: str
     what: str
     ids: tuple[int, ...]
-    read: Callable[[Mapping[str, object]], Any]
+    read: Callable[[int, Mapping[str, object]], Any]
     items: Mapping[str, Any]
 
 
@@ -77,26 +78,26 @@ async def itemised(
     Raises:
         JudgeError: Some are missing although they were asked for twice.
     """
-    wanted = {section.key: section.ids for section in sections}
+    open_ids = {section.key: section.ids for section in sections}
     result = Itemised({section.key: {} for section in sections})
     for attempt in (1, 2):
-        left = [s for s in sections if wanted[s.key]]
-        reply, (value, whys) = await _asked(model, left, wanted, ask, beside or {})
+        left = [s for s in sections if open_ids[s.key]]
+        reply, (value, whys) = await _asked(model, left, open_ids, ask, beside or {})
         result.model = result.model or reply.model or model.name
         for section in left:
             result.verdicts[section.key] |= value[section.key]
         if attempt == 1:
             result.more = value["more"]
         result.calls = attempt
-        wanted = {
+        open_ids = {
             s.key: tuple(i for i in s.ids if i not in result.verdicts[s.key]) for s in sections
         }
-        if not any(wanted.values()):
+        if not any(open_ids.values()):
             return result
     missing = "; ".join(
-        f"{section.what} {', '.join(map(str, wanted[section.key][:10]))}"
+        f"{section.what} {', '.join(map(str, open_ids[section.key][:10]))}"
         for section in sections
-        if wanted[section.key]
+        if open_ids[section.key]
     )
     why = next(iter(whys), "")
     raise JudgeError(
@@ -128,7 +129,7 @@ async def _asked(
     listed = " and ".join(
         f'"{s.key}", a list with one object for each {s.what}, its number as "id"' for s in sections
     )
-    return await asked(
+    return await ask_judge(
         model, ask(wanted), read, f"with the keys {listed}", _schema(sections, beside)
     )
 
@@ -143,7 +144,7 @@ def _items(section: Section, ids: Sequence[int], listed: object, whys: list[str]
             strange = True
             continue
         try:
-            verdict = section.read({**item, "id": number})
+            verdict = section.read(number, item)
         except JudgeError as error:
             whys.append(f"{section.what} {number}: {error.message}")
             doubtful.add(number)
@@ -153,6 +154,7 @@ def _items(section: Section, ids: Sequence[int], listed: object, whys: list[str]
             doubtful.add(number)
         verdicts[number] = verdict
     verdicts = {i: verdict for i, verdict in verdicts.items() if i not in doubtful}
+    # The judge has numbered otherwise, so even the numbers that fit may be of other items.
     if strange and any(i not in verdicts and i not in doubtful for i in ids):
         whys.append(f"its numbers are not those of the {section.what}s")
         return {}
@@ -168,7 +170,7 @@ def _flat(value: object, depth: int = 0) -> Iterator[Mapping[str, object]]:
             for key, item in value.items():
                 if isinstance(item, Mapping):
                     yield {"id": key, **item}
-    elif isinstance(value, (list, tuple)) and depth < 8:
+    elif isinstance(value, (list, tuple)) and depth < 8:  # a hostile reply may nest without end
         for item in value:
             yield from _flat(item, depth + 1)
 
@@ -183,16 +185,17 @@ def _number(value: object) -> int | None:
     return int(match[1]) if match else None
 
 
-def one_of(value: object, words: Sequence[str], what: str) -> str:
+def one_of(value: object, words: Sequence[Word], what: str) -> Word:
     """The word that this says, among these.
 
     Raises:
         JudgeError: It says none of them.
     """
     word = str(value).strip().lower().replace(" ", "_").replace("-", "_")
-    if word not in words:
-        raise JudgeError(f"its {what} is {value_shown(value)}, not one of: {', '.join(words)}")
-    return word
+    for known in words:
+        if word == known:
+            return known
+    raise JudgeError(f"its {what} is {value_shown(value)}, not one of: {', '.join(words)}")
 
 
 def said_in(item: Mapping[str, object], key: str = "reasoning") -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from evenhand.core.errors import JudgeError
 from evenhand.core.json_shapes import is_mapping
@@ -92,14 +91,14 @@ def verdict_section(groups: Sequence[Group]) -> Section:
         claim += len(group.claims)
         passage += len(group.passages)
 
-    def read(item: Mapping[str, object]) -> ClaimVerdict:
-        stand = cast("Stand", one_of(item.get("verdict"), _STANDS, "verdict"))
+    def read(number: int, item: Mapping[str, object]) -> ClaimVerdict:
+        stand = one_of(item.get("verdict"), _STANDS, "verdict")
         reasoning = said_in(item)
         if not reasoning:
             raise JudgeError("it has no reasoning")
         if stand == "not_found":
             return ClaimVerdict(stand, (), reasoning)
-        own = against[cast("int", item["id"])]
+        own = against[number]
         evidence = _looked_up(item.get("evidence"), own, plain_passages)
         if not evidence:
             return ClaimVerdict("not_found", (), reasoning, unverified=True)
@@ -114,8 +113,7 @@ def _looked_up(evidence: object, own: range, passages: Sequence[str]) -> tuple[R
     for one in evidence if isinstance(evidence, (list, tuple)) else [evidence]:
         if not is_mapping(one):
             continue
-        item = one
-        quote, named = said_in(item, "quote"), item.get("passage")
+        quote, named = said_in(one, "quote"), one.get("passage")
         ranks = sorted(own, key=lambda rank: str(rank + 1) != str(named))
         rank = next((rank for rank in ranks if found_in(quote, passages[rank])), None)
         if rank is not None:

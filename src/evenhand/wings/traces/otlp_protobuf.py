@@ -201,7 +201,9 @@ def logged(
     )
     name = name or str(attributes.get("event.name") or "")
     event = SpanEvent(name, {**attributes, **more})
-    return RawSpan(trace, own, start=at, events=(event,), service=service, scope=scope, logged=True)
+    return RawSpan(
+        trace=trace, id=own, start=at, events=(event,), service=service, scope=scope, logged=True
+    )
 
 
 def _attributes(data: bytes, places: list[tuple[int, int]]) -> dict[str, Any]:

@@ -45,19 +45,19 @@ def settled() -> Settle:
         **more: Any,
     ) -> Outcome:
         name, negated = split(type_)
-        make = prepared(Assertion(name, negated, value, **more))
+        make = prepared(Assertion(type=name, negated=negated, value=value, **more))
 
         async def body(trial: Any) -> object:
             trial.expect(
                 make(
                     Cell(
-                        output,
-                        "the prompt",
-                        variables or {},
-                        {},
-                        "echo",
-                        "echo",
-                        reply,
+                        output=output,
+                        prompt="the prompt",
+                        variables=variables or {},
+                        test={},
+                        provider_id="echo",
+                        provider_label="echo",
+                        reply=reply,
                         provider_config=provider_config or {},
                     )
                 )

@@ -30,21 +30,21 @@ DONE = [Step("tool", "refund", {"id": 7}, status="ok", cost_usd=0.2)]
 )
 def test_what_is_no_value_of_theirs(type_: str, keys: dict[str, Any], said: str):
     """It is said before anything runs."""
-    wrong = kind_of(f"steps:{type_}").check(Assertion(f"steps:{type_}", **keys))
+    wrong = kind_of(f"steps:{type_}").check(Assertion(type=f"steps:{type_}", **keys))
     assert said in str(wrong)
 
 
 def test_values_with_tags_and_files_are_looked_at_later():
     """What they come to is not known before."""
     for kind in KINDS:
-        assert kind.check(Assertion(kind.name, value="{{ tool }}", threshold=1.0)) == ()
+        assert kind.check(Assertion(type=kind.name, value="{{ tool }}", threshold=1.0)) == ()
 
 
 def test_a_measure_is_1_or_0():
     """As the other bounds have it, so that a test's score stays between them."""
     kind = kind_of("steps:cost")
     for most, value in ((0.5, 1.0), (0.1, 0.0)):
-        assertion = Assertion("steps:cost", threshold=most)
+        assertion = Assertion(type="steps:cost", threshold=most)
         scorer: Any = kind.make(assertion, None, None)
         score = scorer.score(DONE, None)
         assert (score.value, score.passed, score.metadata["measured"]) == (value, bool(value), 0.2)

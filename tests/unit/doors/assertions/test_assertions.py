@@ -49,7 +49,13 @@ async def result_of(
 
     async def body(trial):
         cell = Cell(
-            output, "the prompt", variables, {"vars": variables}, "echo", "Echo", metadata={"m": 1}
+            output=output,
+            prompt="the prompt",
+            variables=variables,
+            test={"vars": variables},
+            provider_id="echo",
+            provider_label="Echo",
+            metadata={"m": 1},
         )
         for assertion in assertions:
             trial.expect(prepared(assertion)(cell))
@@ -72,7 +78,9 @@ async def one(type_: str, value=None, *, output="You have 30 days.", variables=N
     """The outcome of a single assertion, its type as a config writes it."""
     base, negated = split(type_)
     result = await result_of(
-        Assertion(base, negated, value, **more), output=output, variables=variables
+        Assertion(type=base, negated=negated, value=value, **more),
+        output=output,
+        variables=variables,
     )
     return result.outcomes[0]
 
@@ -174,7 +182,7 @@ async def test_a_grader_file_sees_what_promptfoo_shows_it(tmp_path):
         "    return {'pass': good, 'score': 4.67, 'reason': 'r', 'named_scores': {'tone': 5}}\n"
     )
     variables = {"l": [1]}
-    assertion = Assertion("python", value="file://g.py", base=tmp_path)
+    assertion = Assertion(type="python", value="file://g.py", base=tmp_path)
     result = await result_of(assertion, assertion, output={"a": [1]}, variables=variables)
     assert [o.outcome for o in result.outcomes] == ["pass", "pass"], result.reason
     assert result.score == 4.67
@@ -193,17 +201,42 @@ def test_a_reply_is_shown_to_graders_as_promptfoo_shows_it():
         logprobs=(-0.1,),
         origin="cache",
     )
-    context = Cell("out", "p", {}, {}, "id", "label", reply).context({})
+    context = Cell(
+        output="out",
+        prompt="p",
+        variables={},
+        test={},
+        provider_id="id",
+        provider_label="label",
+        reply=reply,
+    ).context({})
     assert context["logProbs"] == [-0.1]
     assert context["providerResponse"] == {
         "output": "out", "raw": "raw", "cost": 0.1, "cached": True, "latencyMs": 500.0, "finishReason": "stop",
         "tokenUsage": {"prompt": 3, "completion": 2, "total": 5}, "metadata": {}}  # fmt: skip
-    unknown = Cell("out", "p", {}, {}, "id", "label", Reply("raw")).context({})
+    unknown = Cell(
+        output="out",
+        prompt="p",
+        variables={},
+        test={},
+        provider_id="id",
+        provider_label="label",
+        reply=Reply("raw"),
+    ).context({})
     assert unknown["logProbs"] is None
     assert unknown["providerResponse"]["latencyMs"] is None
     assert unknown["providerResponse"]["tokenUsage"]["total"] is None
     guarded = Reply("raw", metadata={"tokens": 3, "guardrails": {"flagged": True}})
-    context = Cell("out", "p", {"v": 1}, {"vars": {}}, "id", "label", guarded, {"m": 1}).context({})
+    context = Cell(
+        output="out",
+        prompt="p",
+        variables={"v": 1},
+        test={"vars": {}},
+        provider_id="id",
+        provider_label="label",
+        reply=guarded,
+        metadata={"m": 1},
+    ).context({})
     assert context["metadata"]["tokens"] == 3
     assert context["providerResponse"]["guardrails"] == {"flagged": True}
     assert context["test"] == {"vars": {"v": 1}, "metadata": {"m": 1}}
@@ -341,37 +374,37 @@ async def test_a_schema_is_an_object_or_text(given):
 @pytest.mark.parametrize(
     ("assertion", "what"),
     [
-        (Assertion("contains"), "'contains' has no value"),
-        (Assertion("contains", negated=True, value=""), "'not-contains' has no value"),
-        (Assertion("equals"), "'equals' has no value"),
-        (Assertion("latency"), "'latency' has no threshold"),
-        (Assertion("cost", negated=True), "'not-cost' has no threshold"),
-        (Assertion("llm-rubric", value="x"), "has no model to judge"),
-        (Assertion("regex", value="("), "is not a regular expression"),
-        (Assertion("regex", negated=True, value="(?i)a"), "is not a regular expression"),
-        (Assertion("contains-any", value='"a'), "a quote is not closed"),
-        (Assertion("contains", value="{% if %}"), "template"),
-        (Assertion("contains-all", value=["a", "{{ b |"]), None),
-        (Assertion("contains", value="x", metric="{{ 1 + }}"), "template"),
-        (Assertion("is-json", value={"typ": "object"}), "'typ'"),
-        (Assertion("is-json", value="a: [b"), "neither JSON nor YAML"),
-        (Assertion("contains-json", value=[1]), "not an object"),
-        (Assertion("python", value="output =="), "is not Python"),
-        (Assertion("python", value="len(output) > {{n}} &&"), "is not Python"),
-        (Assertion("python", value="{% if a %}True{% endif %}"), "blocks"),
-        (Assertion("python", value="x = 1\nx == 1"), "never returns"),
-        (Assertion("python", value="file://none.py"), "none.py does not exist"),
-        (Assertion("contains", value="x", transform="output.trim()"), None),
-        (Assertion("contains", value="x", transform="output +"), "is not JavaScript"),
-        (Assertion("contains", value="x", transform="file://none.py"), "does not exist"),
-        (Assertion("python", value="len(output) > {{n}}"), None),
-        (Assertion("equals", value=""), None),
-        (Assertion("is-json", value="type: {{t}}"), None),
-        (Assertion("is-json", value=""), None),
-        (Assertion("contains-json", value={}), None),
-        (Assertion("python", value=True), None),
-        (Assertion("is-json"), None),
-        (Assertion("contains", value="{{x}}"), None),
+        (Assertion(type="contains"), "'contains' has no value"),
+        (Assertion(type="contains", negated=True, value=""), "'not-contains' has no value"),
+        (Assertion(type="equals"), "'equals' has no value"),
+        (Assertion(type="latency"), "'latency' has no threshold"),
+        (Assertion(type="cost", negated=True), "'not-cost' has no threshold"),
+        (Assertion(type="llm-rubric", value="x"), "has no model to judge"),
+        (Assertion(type="regex", value="("), "is not a regular expression"),
+        (Assertion(type="regex", negated=True, value="(?i)a"), "is not a regular expression"),
+        (Assertion(type="contains-any", value='"a'), "a quote is not closed"),
+        (Assertion(type="contains", value="{% if %}"), "template"),
+        (Assertion(type="contains-all", value=["a", "{{ b |"]), None),
+        (Assertion(type="contains", value="x", metric="{{ 1 + }}"), "template"),
+        (Assertion(type="is-json", value={"typ": "object"}), "'typ'"),
+        (Assertion(type="is-json", value="a: [b"), "neither JSON nor YAML"),
+        (Assertion(type="contains-json", value=[1]), "not an object"),
+        (Assertion(type="python", value="output =="), "is not Python"),
+        (Assertion(type="python", value="len(output) > {{n}} &&"), "is not Python"),
+        (Assertion(type="python", value="{% if a %}True{% endif %}"), "blocks"),
+        (Assertion(type="python", value="x = 1\nx == 1"), "never returns"),
+        (Assertion(type="python", value="file://none.py"), "none.py does not exist"),
+        (Assertion(type="contains", value="x", transform="output.trim()"), None),
+        (Assertion(type="contains", value="x", transform="output +"), "is not JavaScript"),
+        (Assertion(type="contains", value="x", transform="file://none.py"), "does not exist"),
+        (Assertion(type="python", value="len(output) > {{n}}"), None),
+        (Assertion(type="equals", value=""), None),
+        (Assertion(type="is-json", value="type: {{t}}"), None),
+        (Assertion(type="is-json", value=""), None),
+        (Assertion(type="contains-json", value={}), None),
+        (Assertion(type="python", value=True), None),
+        (Assertion(type="is-json"), None),
+        (Assertion(type="contains", value="{{x}}"), None),
     ],
 )
 def test_what_is_wrong_is_found_before_anything_runs(assertion, what, tmp_path):
@@ -510,4 +543,4 @@ async def test_what_problems_would_have_found_is_an_error_all_the_same():
     assert (await one("llm-rubric", "r")).outcome == "error"
     assert "no threshold" in (await one("latency")).reason
     with pytest.raises(EvenhandError, match="not known"):
-        prepared(Assertion("contians", value="x"))
+        prepared(Assertion(type="contians", value="x"))

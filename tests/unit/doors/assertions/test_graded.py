@@ -217,6 +217,6 @@ async def test_a_set_counts_as_one(
     settled: Any, values: tuple[str | None, ...], threshold: float | None, outcome: str, score: Any
 ):
     """All of them, or their mean; one in error leaves it open unless the others have decided."""
-    makes = tuple(prepared(Assertion("contains", value=value)) for value in values)
+    makes = tuple(prepared(Assertion(type="contains", value=value)) for value in values)
     found = await settled("assert-set", makes=makes, threshold=threshold)
     assert (found.outcome, found.score) == (outcome, score)

@@ -17,8 +17,15 @@ from evenhand.engine.code import CodeHost
 
 async def scored(value: str, base: Path = Path(), **more: Any) -> Score:
     """What the assertion says of "hello"."""
-    assertion = Assertion("javascript", value=value, base=base, **more)
-    cell = Cell("hello", "prompt", {"x": "y", "n": 3, "it": "'; 0 //"}, {}, "echo", "echo")
+    assertion = Assertion(type="javascript", value=value, base=base, **more)
+    cell = Cell(
+        output="hello",
+        prompt="prompt",
+        variables={"x": "y", "n": 3, "it": "'; 0 //"},
+        test={},
+        provider_id="echo",
+        provider_label="echo",
+    )
     with CodeHost().open() as host:
         found: Any = kind_of("javascript").make(assertion, cell, value).score("hello", host)  # type: ignore[arg-type]
         return await found
@@ -116,5 +123,5 @@ async def test_files_decide_as_code_does(tmp_path: Path):
 )
 def test_what_is_wrong_is_seen_before_anything_runs(value, wrong):
     """As far as it can be seen without running it."""
-    found = problems(Assertion("javascript", value=value))
+    found = problems(Assertion(type="javascript", value=value))
     assert (not found) if wrong is None else any(wrong in what for what, _ in found)

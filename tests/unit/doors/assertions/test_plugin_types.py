@@ -142,5 +142,5 @@ def test_a_value_that_a_package_cannot_take_is_an_error_of_the_assertion(
     kind = kind_from(added(monkeypatch, Picky))
     make: Callable[..., Any] = kind.make
     with pytest.raises(ScoreError, match="cannot be made of the value 'many': ValueError"):
-        make(Assertion("mine"), None, "many")
-    assert str(make(Assertion("mine"), None, "7")) == "Picky"
+        make(Assertion(type="mine"), None, "many")
+    assert str(make(Assertion(type="mine"), None, "7")) == "Picky"

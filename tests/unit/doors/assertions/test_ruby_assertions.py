@@ -57,9 +57,16 @@ async def scored(
     value: str, base: Path, type_: str = "ruby", limit: float = 30, **more: Any
 ) -> Score:
     """What the assertion says of "hello"."""
-    assertion = Assertion(type_, value=value, base=base, **more)
+    assertion = Assertion(type=type_, value=value, base=base, **more)
     assert not problems(assertion)
-    cell = Cell("hello", "prompt", {"x": "ell"}, {}, "echo", "echo")
+    cell = Cell(
+        output="hello",
+        prompt="prompt",
+        variables={"x": "ell"},
+        test={},
+        provider_id="echo",
+        provider_label="echo",
+    )
     with CodeHost(limit_s=limit).open() as host:
         found: Any = kind_of(type_).make(assertion, cell, value).score("hello", host)  # type: ignore[arg-type]
         return await found
@@ -154,9 +161,16 @@ async def test_what_a_ruby_grader_leaves_running_ends_and_its_verdict_counts(bas
 async def test_ruby_computes_the_value_of_another_assertion(base: Path) -> None:
     """`value: file://value.rb` of a type that is not code."""
     (base / "value.rb").write_text("def get_assert(output, context) = context['vars']['x']\n")
-    assertion = Assertion("contains", value="file://value.rb", base=base)
+    assertion = Assertion(type="contains", value="file://value.rb", base=base)
     assert not problems(assertion)
-    cell = Cell("hello", "prompt", {"x": "ell"}, {}, "echo", "echo")
+    cell = Cell(
+        output="hello",
+        prompt="prompt",
+        variables={"x": "ell"},
+        test={},
+        provider_id="echo",
+        provider_label="echo",
+    )
     with CodeHost().open() as host:
         found = await Computed(assertion, cell).score("hello", host)  # type: ignore[arg-type]
     assert found.passed
@@ -174,7 +188,7 @@ def test_what_is_wrong_with_ruby_is_seen_before_anything_runs(tmp_path: Path) ->
 
     def said(value: str, type_: str = "ruby") -> list[str]:
         config = {"rubyExecutable": "no-such-ruby"}
-        assertion = Assertion(type_, value=value, base=tmp_path, config=config)
+        assertion = Assertion(type=type_, value=value, base=tmp_path, config=config)
         return [" ".join(told[:2]) for told in problems(assertion)]
 
     (missing,) = said("file://gone.rb")
@@ -185,6 +199,13 @@ def test_what_is_wrong_with_ruby_is_seen_before_anything_runs(tmp_path: Path) ->
         assert "PROMPTFOO_RUBY" in without
     (tags,) = said("output == '{{x}}'")
     assert "context['vars']" in tags
-    cell = Cell("hello", "prompt", {"x": "1"}, {}, "echo", "echo")
+    cell = Cell(
+        output="hello",
+        prompt="prompt",
+        variables={"x": "1"},
+        test={},
+        provider_id="echo",
+        provider_label="echo",
+    )
     with pytest.raises(EvenhandError, match="tags are not filled into Ruby"):
-        kind_of("ruby").make(Assertion("ruby", value="{{x}}"), cell, "{{x}}")
+        kind_of("ruby").make(Assertion(type="ruby", value="{{x}}"), cell, "{{x}}")

@@ -51,6 +51,6 @@ async def test_a_block_of_code_is_enough_for_contains(settled: Any):
 )
 def test_what_cannot_be_asked_is_said_before_anything_runs(value: object, what: str, hint: str):
     """With the word that was probably meant."""
-    ((said, way),) = problems(Assertion("is-sql", value=value))
+    ((said, way),) = problems(Assertion(type="is-sql", value=value))
     assert what in said
     assert hint in way

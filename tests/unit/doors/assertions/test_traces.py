@@ -99,30 +99,32 @@ async def test_without_a_trace_there_is_no_verdict(settled: Any):
 )
 def test_a_span_that_failed_says_so_somewhere(attributes: Mapping[str, Any]):
     """In its status, its attributes or its message."""
-    assert Span("x", attributes=attributes).failed
-    assert Span("x", status=500).failed
-    assert Span("x", message="request timeout").failed
-    assert not Span("x", status=1, attributes={"error": "false", "http.status_code": 200}).failed
+    assert Span(name="x", attributes=attributes).failed
+    assert Span(name="x", status=500).failed
+    assert Span(name="x", message="request timeout").failed
+    assert not Span(
+        name="x", status=1, attributes={"error": "false", "http.status_code": 200}
+    ).failed
 
 
 @pytest.mark.parametrize(
     ("given", "step"),
     [
-        (Span("x", attributes={"gen_ai.tool.name": "search"}), "tool:search"),
-        (Span("x", attributes={"my.tool.name": "zed"}), "tool:zed"),
-        (Span("x", attributes={"my.tool": '{"a": 1}'}), "span:x"),
-        (Span("mcp files/read"), "tool:read"),
-        (Span("exec git status"), "command:git status"),
+        (Span(name="x", attributes={"gen_ai.tool.name": "search"}), "tool:search"),
+        (Span(name="x", attributes={"my.tool.name": "zed"}), "tool:zed"),
+        (Span(name="x", attributes={"my.tool": '{"a": 1}'}), "span:x"),
+        (Span(name="mcp files/read"), "tool:read"),
+        (Span(name="exec git status"), "command:git status"),
         (
-            Span("x", attributes={"tool.name": "shell", "args": '{"cmd": ["a", "b"]}'}),
+            Span(name="x", attributes={"tool.name": "shell", "args": '{"cmd": ["a", "b"]}'}),
             "command:a b",
         ),
-        (Span("x", attributes={"codex.command": "npm test"}), "command:npm test"),
-        (Span('search "cats"'), "search:cats"),
-        (Span("lookup", attributes={"query": "dogs"}), "search:dogs"),
-        (Span("x", attributes={"query": "dogs"}), "span:x"),
-        (Span("Reasoning 1"), "reasoning:Reasoning 1"),
-        (Span("agent response"), "message:agent response"),
+        (Span(name="x", attributes={"codex.command": "npm test"}), "command:npm test"),
+        (Span(name='search "cats"'), "search:cats"),
+        (Span(name="lookup", attributes={"query": "dogs"}), "search:dogs"),
+        (Span(name="x", attributes={"query": "dogs"}), "span:x"),
+        (Span(name="Reasoning 1"), "reasoning:Reasoning 1"),
+        (Span(name="agent response"), "message:agent response"),
     ],
 )
 def test_what_a_step_was_is_told_by_its_span(given: Span, step: str):
@@ -133,7 +135,9 @@ def test_what_a_step_was_is_told_by_its_span(given: Span, step: str):
 
 def test_steps_come_in_the_order_of_time():
     """Whatever the order in which they were told; arguments that are not told are not null."""
-    trace = Trace([Span("b", 2), Span("a", 1, attributes={"tool": "t", "args": "null"})])
+    trace = Trace(
+        [Span(name="b", start=2), Span(name="a", start=1, attributes={"tool": "t", "args": "null"})]
+    )
     first, second = steps_of(trace)
     assert (first.name, first.arguments) == ("t", None)
     assert second.arguments is Nothing
@@ -215,7 +219,7 @@ async def test_a_judge_is_shown_the_steps(settled: Any):
 
 def test_a_long_way_is_told_shortly():
     """The same step one after another once, and the middle of many left out."""
-    many = [Span("again")] * 5 + [Span(f"s{n}", n + 1.0) for n in range(40)]
+    many = [Span(name="again")] * 5 + [Span(name=f"s{n}", start=n + 1.0) for n in range(40)]
     said = json.loads(summary(Trace(many)))
     assert said["step_count"] == 45
     assert said["steps"][0]["times"] == 5
@@ -225,7 +229,7 @@ def test_a_long_way_is_told_shortly():
 
 def test_what_cannot_be_asked_is_said_before_anything_runs():
     """A value needs no trace to be wrong."""
-    assert problems(Assertion("trace-span-count", value={"min": 1}))
-    assert problems(Assertion("trajectory:step-count", value={"type": "tool"}))
-    assert problems(Assertion("skill-used", value={"min": 1}))
-    assert not problems(Assertion("trajectory:tool-used", value="{{tool}}"))
+    assert problems(Assertion(type="trace-span-count", value={"min": 1}))
+    assert problems(Assertion(type="trajectory:step-count", value={"type": "tool"}))
+    assert problems(Assertion(type="skill-used", value={"min": 1}))
+    assert not problems(Assertion(type="trajectory:tool-used", value="{{tool}}"))

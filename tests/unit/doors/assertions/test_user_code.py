@@ -28,7 +28,14 @@ def test_a_file_of_any_language_may_stand_under_either_type(
     type_: str, value: str, scorer: type, tmp_path: Path
 ):
     """Tags in its name are filled in first."""
-    assertion = Assertion(type_, value=value, base=tmp_path)
-    cell = Cell("out", "prompt", {"name": "grader"}, {}, "echo", "echo")
+    assertion = Assertion(type=type_, value=value, base=tmp_path)
+    cell = Cell(
+        output="out",
+        prompt="prompt",
+        variables={"name": "grader"},
+        test={},
+        provider_id="echo",
+        provider_label="echo",
+    )
     made = kind_of(type_).make(assertion, cell, value)
     assert type(made) is scorer

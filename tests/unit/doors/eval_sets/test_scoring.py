@@ -280,7 +280,11 @@ def test_names_parse_back(name: str):
     """What a report says can be asked for."""
     found = metric(name)
     assert found.name == name
-    _, scorer = found.ask(evenhand.scorers.metric.AnsweredQuestion("q", "a", ["c"], "e"))
+    _, scorer = found.ask(
+        evenhand.scorers.metric.AnsweredQuestion(
+            question="q", answer="a", context=["c"], expected="e"
+        )
+    )
     assert str(scorer) == name
 
 

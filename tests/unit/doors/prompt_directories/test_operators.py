@@ -36,7 +36,17 @@ async def asked(shelf, item: dict[str, Any], output: str, reply: Reply | None = 
     place = Place(shelf.library.root)
     (make,) = found.read(item, lambda *_: place, None)
     assert found.findings.problems == []
-    expectation = make(Cell(output, "", {}, {}, "echo", "echo", reply or Reply(output)))
+    expectation = make(
+        Cell(
+            output=output,
+            prompt="",
+            variables={},
+            test={},
+            provider_id="echo",
+            provider_label="echo",
+            reply=reply or Reply(output),
+        )
+    )
     score = expectation.scorer.score(expectation.value, Here(reply))
     return score if not hasattr(score, "__await__") else await score
 
@@ -171,7 +181,17 @@ async def test_tokens_are_those_of_who_answered(shelf, tiktoken):
     found = reader(shelf, counts_tokens=True)
     place = Place(shelf.library.root)
     (make,) = found.read({"max_tokens": 2}, lambda *_: place, None)
-    expectation = make(Cell("abc", "", {}, {}, "openai:gpt-here", "here", Reply("abc")))
+    expectation = make(
+        Cell(
+            output="abc",
+            prompt="",
+            variables={},
+            test={},
+            provider_id="openai:gpt-here",
+            provider_label="here",
+            reply=Reply("abc"),
+        )
+    )
     score = expectation.scorer.score("abc", Here(None))
     assert (score.passed, score.metadata["counted_by"]) == (False, "tiktoken letters")
 
@@ -184,4 +204,19 @@ async def test_max_tokens_counts_words_where_the_file_does_not_say(shelf):
     found.read({"min_tokens": 2}, lambda *_: place, None)
     (hint,) = found.findings.hints  # once, however many there are in a file
     assert "counts words" in str(hint)
-    assert str(make(Cell("", "", {}, {}, "", "", Reply(""))).scorer) == "≤ 2 words (max_tokens)"
+    assert (
+        str(
+            make(
+                Cell(
+                    output="",
+                    prompt="",
+                    variables={},
+                    test={},
+                    provider_id="",
+                    provider_label="",
+                    reply=Reply(""),
+                )
+            ).scorer
+        )
+        == "≤ 2 words (max_tokens)"
+    )

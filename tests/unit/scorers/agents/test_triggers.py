@@ -46,7 +46,9 @@ async def test_a_decision_tells_of_precision_and_recall_only_where_it_can(
     wanted, matches, passed, named
 ):
     """A query that was left alone says nothing of precision, one that should be left nothing of recall."""
-    score = await Triggers(wanted, "greets", judge=Judge(decision(matches))).score("hello", Here())
+    score = await Triggers(
+        wanted=wanted, description="greets", judge=Judge(decision(matches))
+    ).score("hello", Here())
     assert (score.passed, score.named) == (passed, named)
     assert score.metadata["decision"] == ("YES" if matches else "NO")
 
@@ -54,9 +56,14 @@ async def test_a_decision_tells_of_precision_and_recall_only_where_it_can(
 async def test_the_judge_sees_what_the_skill_says_of_itself():
     """Description, what people say, what it is not for, other skills, and the query between marks."""
     judge = Judge(decision(True))
-    await Triggers(True, "greets", ["hello"], ["bye"], ["leave: says bye"], judge).score(
-        "hi", Here()
-    )
+    await Triggers(
+        wanted=True,
+        description="greets",
+        positive=["hello"],
+        negative=["bye"],
+        others=["leave: says bye"],
+        judge=judge,
+    ).score("hi", Here())
     text = judge.asked[0].text
     for part in ("greets", "- hello", "- bye", "- leave: says bye", "\nhi\n</message"):
         assert part in text
@@ -67,5 +74,5 @@ async def test_no_decision_is_an_error(said):
     """Asked for once more, and then an error, whichever way it should have gone."""
     judge = Judge(said)
     with pytest.raises(JudgeError, match="asked twice"):
-        await Triggers(False, "greets", judge=judge).score("hello", Here())
+        await Triggers(wanted=False, description="greets", judge=judge).score("hello", Here())
     assert len(judge.asked) == 2

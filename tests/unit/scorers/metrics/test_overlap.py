@@ -8,8 +8,7 @@ import random
 import pytest
 
 from evenhand.scorers.metrics.meteor import meteor
-from evenhand.scorers.metrics.overlap import bleu, edit_distance, gleu, rouge_n
-from evenhand.scorers.metrics.treebank import treebank_words
+from evenhand.scorers.metrics.overlap import bleu, edit_distance, gleu, rouge_n, treebank_words
 
 SEED = 20261121
 

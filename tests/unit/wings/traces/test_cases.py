@@ -27,10 +27,14 @@ def kept(folder: Path, *rows: tuple[str, str]) -> Path:
         about = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
         if said:
             about["gen_ai.input.messages"] = f'[{{"role": "user", "content": "{said}"}}]'
-        traces.add(RawSpan(trace, "a", name="chat", start=at, end=at + 5, attributes=about))
+        traces.add(
+            RawSpan(trace=trace, id="a", name="chat", start=at, end=at + 5, attributes=about)
+        )
         if tool:
             calls = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool}
-            traces.add(RawSpan(trace, "b", name=tool, start=at + 6, end=at + 9, attributes=calls))
+            traces.add(
+                RawSpan(trace=trace, id="b", name=tool, start=at + 6, end=at + 9, attributes=calls)
+            )
     run = TracedRun(traces)
     return waited_for(keep_run(folder, run.meta, run.trials()))
 
@@ -104,8 +108,8 @@ def test_input_output_and_error_are_redacted_unless_that_is_not_wanted(
     }
     traces.add(
         RawSpan(
-            "1" * 32,
-            "a",
+            trace="1" * 32,
+            id="a",
             start=START,
             end=START + 5,
             status="error",
@@ -133,7 +137,9 @@ def test_cases_of_one_name_are_numbered(tmp_path: Path):
             "gen_ai.input.messages": f'[{{"role": "user", "content": "{i}"}}]',
             CASE: "same",
         }
-        traces.add(RawSpan(f"{i + 1:032x}", "a", start=START + i, end=START + 9, attributes=about))
+        traces.add(
+            RawSpan(trace=f"{i + 1:032x}", id="a", start=START + i, end=START + 9, attributes=about)
+        )
     run = TracedRun(traces)
     assert (run.meta.case_count, run.meta.repeats) == (1, 3)
     made = drawn(waited_for(keep_run(tmp_path, run.meta, run.trials())))

@@ -157,7 +157,17 @@ def of(
 ) -> AssembledTrace:
     """A trace of spans: id, parent, name, seconds of its beginning and its end, attributes."""
     spans = [
-        RawSpan("t", id_, parent, name, int(a * S), int(b * S), "ok", attributes=what, scope=scope)
+        RawSpan(
+            trace="t",
+            id=id_,
+            parent=parent,
+            name=name,
+            start=int(a * S),
+            end=int(b * S),
+            status="ok",
+            attributes=what,
+            scope=scope,
+        )
         for id_, parent, name, a, b, what in rows
     ]
     return assembled([read_span(span) for span in spans])
@@ -289,12 +299,27 @@ def model(scope: str, a: float, b: float, said: str = SAID, **more: Any) -> RawS
     }
     id_, parent = f"{scope}{a}{b}", more.get("parent", "root")
     return RawSpan(
-        "t", id_, parent, "llm", int(a * S), int(b * S), "ok", attributes=attributes, scope=scope
+        trace="t",
+        id=id_,
+        parent=parent,
+        name="llm",
+        start=int(a * S),
+        end=int(b * S),
+        status="ok",
+        attributes=attributes,
+        scope=scope,
     )
 
 
 ROOT = RawSpan(
-    "t", "root", "", "agent", 0, 9 * S, "ok", attributes={"openinference.span.kind": "AGENT"}
+    trace="t",
+    id="root",
+    parent="",
+    name="agent",
+    start=0,
+    end=9 * S,
+    status="ok",
+    attributes={"openinference.span.kind": "AGENT"},
 )
 
 

@@ -91,23 +91,23 @@ def of_course(moment: Moment) -> Iterator[Fault]:
 
 def is_parting(text: str) -> bool:
     """Whether a text only thanks and says goodbye."""
-    said = words(text)
-    return bool(said) and all(word in _PARTING for word in said)
+    own_words = words(text)
+    return bool(own_words) and all(word in _PARTING for word in own_words)
 
 
 def _too_early(text: str, so_far: SoFar, *, silent: bool) -> str:
     """Why a conversation cannot end here; empty where it can."""
     if not so_far.agent_turns:
         return "the agent has not said anything yet"
-    said = words(text)
+    own_words = words(text)
     last = text.strip().splitlines()[-1] if text.strip() else ""
     if last.rstrip(" *_\"'”").endswith("?") and not _CLOSES.search(plain(last)):
         return f"it asked {clipped(last)} and did not wait"
-    answers = not silent and not all(w in _PARTING or w in _GIVES_UP for w in said)
+    answers = not silent and not all(w in _PARTING or w in _GIVES_UP for w in own_words)
     if answers:
         return ""
-    asked = _pending(so_far.agent_last)
-    return f"the agent had asked {clipped(asked)}" if asked else ""
+    question = _pending(so_far.agent_last)
+    return f"the agent had asked {clipped(question)}" if question else ""
 
 
 def _pending(text: str) -> str:
@@ -131,20 +131,22 @@ def _marked(text: str) -> set[str]:
 
 def _repeated(text: str, so_far: SoFar) -> bool:
     """Whether the user said this before: the same words, unless they only agree, or nearly the same ones lately."""
-    said = " ".join(words(text))
-    size = len(said.split())
+    sentence = " ".join(words(text))
+    size = len(sentence.split())
     short = size < 4 or (
-        bool(_ASSENT.search(said)) and size <= _SHORT and not re.search(r"\d|\bmy\b|\bi\b", said)
+        bool(_ASSENT.search(sentence))
+        and size <= _SHORT
+        and not re.search(r"\d|\bmy\b|\bi\b", sentence)
     )
-    before = so_far.times[said]
+    before = so_far.times[sentence]
     if before:
-        return before >= 3 or not short or (before >= 2 and so_far.own[-1] == said)
-    if short or len(said) > _COMPARED:
+        return before >= 3 or not short or (before >= 2 and so_far.own[-1] == sentence)
+    if short or len(sentence) > _COMPARED:
         return False
     latest = islice(reversed(so_far.own), _LOOKED_BACK)
     return any(
-        min(len(one), len(said)) >= 0.8 * max(len(one), len(said))
-        and _marked(one) == _marked(said)
-        and SequenceMatcher(None, one, said, autojunk=False).ratio() >= _ALIKE
+        min(len(one), len(sentence)) >= 0.8 * max(len(one), len(sentence))
+        and _marked(one) == _marked(sentence)
+        and SequenceMatcher(None, one, sentence, autojunk=False).ratio() >= _ALIKE
         for one in latest
     )

@@ -173,37 +173,37 @@ def _stem(word: str) -> str:
 
 def _counted(text: str, noun: str, fact: str) -> str:
     """A number of the noun's things that is not the fact's: `four passengers`."""
-    wanted = {
+    nouns = {
         _stem(word)
         for word in noun.split()
         if word not in ("number", "of", "count", "total", "how", "many")
     }
     for match in _COUNTED.finditer(text):
-        if _stem(match[3]) in wanted and str(_NUMBERS.get(match[1], match[1])) != fact:
+        if _stem(match[3]) in nouns and str(_NUMBERS.get(match[1], match[1])) != fact:
             return match[0]
     return ""
 
 
 def _named(text: str, noun: str, fact: str, so_far: SoFar) -> str:
     """A value that is said to be the noun's, and is of the fact's form, but another: `my order is 1043`."""
-    wanted, shape = plain(fact), _shape(fact)
+    expected, shape = plain(fact), _shape(fact)
     spaced = r"[\s_-]+".join(map(re.escape, noun.split()))
-    size = len(wanted.split())
-    if not spaced or wanted in text:
+    size = len(expected.split())
+    if not spaced or expected in text:
         return ""
     value = r"([^\s,;!?]+" + r"(?: [^\s,;!?]+)" * (size - 1) + ")"
-    found = re.search(
+    match = re.search(
         rf"\b{spaced}(?: (?:number|id|code|address))?(?: is|'s|:| was| =| would be| number)+ (?:actually |just "
         rf"|called |now )?{value}",
         text,
     )
-    if found is None:
+    if match is None:
         return ""
-    said = found[1].strip(_TAIL)
-    same_form = _shape(said) == shape and said not in _VAGUE
+    statement = match[1].strip(_TAIL)
+    same_form = _shape(statement) == shape and statement not in _VAGUE
     return (
-        found[0].strip(_TAIL)
-        if same_form and said != wanted and not _of_agent(said, so_far)
+        match[0].strip(_TAIL)
+        if same_form and statement != expected and not _of_agent(statement, so_far)
         else ""
     )
 

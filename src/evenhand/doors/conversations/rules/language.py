@@ -113,8 +113,10 @@ def language_of(text: str) -> str:
                 if script == "CJK" and (scripts["HIRAGANA"] or scripts["KATAKANA"])
                 else _SCRIPTS[script]
             )
-    said = words(text)
-    hits = Counter({name: sum(word in common for word in said) for name, common in _COMMON.items()})
+    own_words = words(text)
+    hits = Counter(
+        {name: sum(word in common for word in own_words) for name, common in _COMMON.items()}
+    )
     (best, most), (_, second) = hits.most_common(2)
     return best if most >= _LEAST and most > 1.3 * second else ""
 
@@ -128,24 +130,24 @@ def expected_language(so_far: SoFar) -> str:
 
 def of_language(moment: Moment) -> Iterator[Fault]:
     """The mistake of one who changes the language."""
-    wanted = expected_language(moment.so_far)
-    if not wanted:
+    expected = expected_language(moment.so_far)
+    if not expected:
         return
     spoken = language_of(moment.text)
     if (
         spoken
-        and spoken != wanted
-        and not _speaks(moment.text, wanted)
+        and spoken != expected
+        and not _speaks(moment.text, expected)
         and plain(moment.text) != plain(moment.so_far.agent_last)
     ):
-        yield Fault("wrong-language", f"{spoken}, not {wanted}: {clipped(moment.text)}")
+        yield Fault("wrong-language", f"{spoken}, not {expected}: {clipped(moment.text)}")
 
 
 def _speaks(text: str, language: str) -> bool:
     """Whether a text has words of a language, too: a greeting in another one does no harm."""
-    said, common = words(text[:_LOOKED_AT]), _COMMON.get(language, frozenset[str]())
+    own_words, common = words(text[:_LOOKED_AT]), _COMMON.get(language, frozenset[str]())
     others = frozenset[str]().union(*(its for name, its in _COMMON.items() if name != language))
-    return sum(word in common and word not in others for word in said) >= _LEAST - 1
+    return sum(word in common and word not in others for word in own_words) >= _LEAST - 1
 
 
 def names_languages(goal: str) -> bool:

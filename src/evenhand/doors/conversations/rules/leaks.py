@@ -84,14 +84,14 @@ def of_leaks(moment: Moment) -> Iterator[Fault]:
 
 def _recited(text: str, goal: str) -> str:
     """Words of the goal that the text repeats as they are addressed to the one who plays; empty for none."""
-    said = words(text)
+    own_words = words(text)
     addressed, long = _runs(goal)
-    for at in range(len(said) - _RUN + 1):
-        run = tuple(said[at : at + _RUN])
+    for at in range(len(own_words) - _RUN + 1):
+        run = tuple(own_words[at : at + _RUN])
         if run in addressed:
             return " ".join(run)
-    for at in range(len(said) - _LONG_RUN + 1):
-        run = tuple(said[at : at + _LONG_RUN])
+    for at in range(len(own_words) - _LONG_RUN + 1):
+        run = tuple(own_words[at : at + _LONG_RUN])
         if run in long:
             return " ".join(run)
     return ""
@@ -100,20 +100,20 @@ def _recited(text: str, goal: str) -> str:
 @lru_cache(maxsize=256)
 def _runs(goal: str) -> tuple[frozenset[tuple[str, ...]], frozenset[tuple[str, ...]]]:
     """The runs of words of a goal: short ones that speak to the one who plays, and long ones."""
-    told = words(goal)
-    short = (tuple(told[i : i + _RUN]) for i in range(len(told) - _RUN + 1))
-    long = (tuple(told[i : i + _LONG_RUN]) for i in range(len(told) - _LONG_RUN + 1))
+    goal_words = words(goal)
+    short = (tuple(goal_words[i : i + _RUN]) for i in range(len(goal_words) - _RUN + 1))
+    long = (tuple(goal_words[i : i + _LONG_RUN]) for i in range(len(goal_words) - _LONG_RUN + 1))
     return frozenset(run for run in short if not _YOU.isdisjoint(run)), frozenset(long)
 
 
 def _says(text: str, phrase: str) -> bool:
     """Whether a text says a phrase: word for word, or nearly all of what carries its meaning in one sentence."""
-    wanted = words(phrase)
-    if not wanted:
+    phrase_words = words(phrase)
+    if not phrase_words:
         return False
-    if _follows(words(text), wanted):
+    if _follows(words(text), phrase_words):
         return True
-    content = {word for word in wanted if word not in _SMALL}
+    content = {word for word in phrase_words if word not in _SMALL}
     if len(content) < 3:
         return False
     for sentence in re.split(r"[.!?\n]+", text):

@@ -36,12 +36,12 @@ def _as_written(piece: str) -> list[str]:
             for at, month in enumerate(_MONTHS, 1)
             if month in (piece, piece[:3]) or month[:3] == piece
         ]
-        found = [
+        forms = [
             form
             for at in numbers
             for form in (str(at), f"{at:02}", _MONTHS[at - 1], _MONTHS[at - 1][:3])
         ]
-        return found + ([piece[:-2]] if re.fullmatch(r"\d{1,2}(?:st|n[d]|rd|th)", piece) else [])
+        return forms + ([piece[:-2]] if re.fullmatch(r"\d{1,2}(?:st|n[d]|rd|th)", piece) else [])
     return []
 
 
@@ -55,7 +55,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(plain(text))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class SoFar:
     """What was said before a turn, as far as rules want to know. It is added to, so that a long talk stays cheap.
 

@@ -9,7 +9,7 @@ from evenhand.doors.spans.span import RawSpan
 PREFIX = "atif."
 
 
-def asked(span: RawSpan) -> list[Said] | None:
+def request(span: RawSpan) -> list[Said] | None:
     """The messages that a model was sent: those before its step."""
     return span.attributes.get(f"{PREFIX}asked")
 
@@ -35,7 +35,7 @@ DIALECT = Dialect(
         "earlier": (f"{PREFIX}earlier",),
         "call": (f"{PREFIX}tool_call_id",),
     },
-    asked=asked,
+    request=request,
     answered=answered,
     about={"session": f"{PREFIX}session_id", "version": f"{PREFIX}version"},
 )

@@ -18,7 +18,7 @@ Structure = Mapping[str, StepKind | None]
 Attributes = Mapping[str, Any]
 
 
-class Dialect(Record, frozen=True):
+class Dialect(Record, frozen=True, kw_only=True):
     """One convention, in one version.
 
     Attributes:
@@ -30,7 +30,7 @@ class Dialect(Record, frozen=True):
         kind_otherwise: What a span is that does not say; None for no step.
         names: The attributes with a tool's or an agent's name, best first, for each kind; else the span's name.
         fields: Our field → the attributes that hold it, best first.
-        asked: The messages that a model was sent.
+        request: The messages that a model was sent.
         answered: The message that it answered.
         about: Name in a trial's metadata → the attribute that holds it.
     """
@@ -42,7 +42,7 @@ class Dialect(Record, frozen=True):
     kinds: Structure
     fields: Mapping[str, Sequence[str]]
     names: Mapping[StepKind, Sequence[str]]
-    asked: Callable[[RawSpan], list[Said] | None]
+    request: Callable[[RawSpan], list[Said] | None]
     answered: Callable[[RawSpan], Said | None]
     kind_otherwise: Callable[[RawSpan], StepKind | None] = lambda _: None
     about: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -44,23 +44,23 @@ KINDS: Mapping[str, StepKind | None] = {
 }
 
 
-def asked(span: RawSpan) -> list[Said] | None:
+def request(span: RawSpan) -> list[Said] | None:
     """The messages that a model was sent."""
     attributes = span.attributes
-    said: list[Said] = []
+    messages: list[Said] = []
     if instructions := attributes.get("gen_ai.system_instructions"):
         parts = value_of(instructions)
-        said += messages_of(
+        messages += messages_of(
             {"role": "system", "parts": parts if isinstance(parts, list) else [parts]}
         )
     if (written := attributes.get(_INPUT)) is not None:
-        return said + messages_of(written)
+        return messages + messages_of(written)
     for name, fields in _events(span):
         if name in _EVENTS:
-            said += messages_of({"role": _EVENTS[name], **_body(fields)}, _EVENTS[name])
+            messages += messages_of({"role": _EVENTS[name], **_body(fields)}, _EVENTS[name])
         elif name in _ASKED and (written := fields.get(_ASKED[name])) is not None:
-            said += messages_of(written)
-    return said or None
+            messages += messages_of(written)
+    return messages or None
 
 
 def answered(span: RawSpan) -> Said | None:
@@ -117,8 +117,8 @@ def ending(span: RawSpan) -> Any:
     """What an agent came to, where only its whole conversation is told: the last message."""
     for key in _ALL:
         if (written := span.attributes.get(key)) is not None:
-            said = messages_of(written)
-            return said[-1].get("content") if said else None
+            messages = messages_of(written)
+            return messages[-1].get("content") if messages else None
     return None
 
 
@@ -152,7 +152,7 @@ DIALECT = Dialect(
         "error": ("error.type",),
         "response": ("gen_ai.response.id",),
     },
-    asked=asked,
+    request=request,
     answered=answered,
     about={"conversation": "gen_ai.conversation.id"},
 )

@@ -9,15 +9,15 @@ from evenhand.doors.spans.span import RawSpan
 PREFIX = "langfuse.observation."
 
 
-def asked(span: RawSpan) -> list[Said] | None:
+def request(span: RawSpan) -> list[Said] | None:
     """The messages that a model was sent."""
     return messages_of(span.attributes.get(f"{PREFIX}input")) or None
 
 
 def answered(span: RawSpan) -> Said | None:
     """The message that a model answered."""
-    said = messages_of(span.attributes.get(f"{PREFIX}output"), "assistant")
-    return said[0] if said else None
+    messages = messages_of(span.attributes.get(f"{PREFIX}output"), "assistant")
+    return messages[0] if messages else None
 
 
 DIALECT = Dialect(
@@ -49,7 +49,7 @@ DIALECT = Dialect(
         "error": (f"{PREFIX}status_message",),
         "level": (f"{PREFIX}level",),
     },
-    asked=asked,
+    request=request,
     answered=answered,
     about={
         "session": "session.id",

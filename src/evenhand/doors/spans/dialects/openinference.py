@@ -10,7 +10,7 @@ from evenhand.doors.spans.messages import Said, call, indexed, message, messages
 from evenhand.doors.spans.span import RawSpan
 
 
-def asked(span: RawSpan) -> list[Said] | None:
+def request(span: RawSpan) -> list[Said] | None:
     """The messages that a model was sent."""
     rows = indexed(span.attributes, "llm.input_messages")
     if rows:
@@ -29,8 +29,8 @@ def answered(span: RawSpan) -> Said | None:
     choices = indexed(span.attributes, "llm.choices")
     if choices:
         return message("assistant", choices[0].get("completion.text"))
-    said = messages_of(span.attributes.get("output.value"), "assistant")
-    return said[0] if said else None
+    messages = messages_of(span.attributes.get("output.value"), "assistant")
+    return messages[0] if messages else None
 
 
 def _message(row: Mapping[str, Any]) -> Said:
@@ -105,7 +105,7 @@ DIALECT = Dialect(
         "finish": ("llm.finish_reason",),
         "error": ("error.type",),
     },
-    asked=asked,
+    request=request,
     answered=answered,
     about={"session": "session.id", "user": "user.id", "tags": "tag.tags"},
 )

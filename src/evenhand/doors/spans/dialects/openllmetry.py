@@ -13,10 +13,10 @@ from evenhand.doors.spans.messages import Said, call, indexed, message, value_of
 from evenhand.doors.spans.span import RawSpan
 
 
-def asked(span: RawSpan) -> list[Said] | None:
+def request(span: RawSpan) -> list[Said] | None:
     """The messages that a model was sent."""
     rows = indexed(span.attributes, "gen_ai.prompt") or indexed(span.attributes, "llm.prompts")
-    return [_message(row, "user") for row in rows] or genai.asked(span)
+    return [_message(row, "user") for row in rows] or genai.request(span)
 
 
 def answered(span: RawSpan) -> Said | None:
@@ -102,7 +102,7 @@ DIALECT = Dialect(
         "error": ("error.type",),
         "response": ("gen_ai.response.id",),
     },
-    asked=asked,
+    request=request,
     answered=answered,
     about={"session": "traceloop.association.properties.session_id"},
 )

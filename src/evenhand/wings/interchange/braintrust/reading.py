@@ -164,7 +164,10 @@ def _scores(root: Part) -> list[ForeignScore]:
     """A score of null is what Braintrust writes where a scorer gave none."""
     scores = root.part("scores")
     written = scores.value if scores else {}
-    return [ForeignScore(name, one, f"{root.where}.scores.{name}") for name, one in written.items()]
+    return [
+        ForeignScore(name=name, value=one, where=f"{root.where}.scores.{name}")
+        for name, one in written.items()
+    ]
 
 
 def _trial(

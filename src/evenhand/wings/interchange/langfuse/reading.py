@@ -153,10 +153,10 @@ def _score(score: Part) -> ForeignScore:
         text = score.value.get("stringValue")
         value = text if text is not None or is_number(value) else value
     return ForeignScore(
-        score.text("name") or "score",
-        value,
-        score.where,
-        score.text("comment"),
+        name=score.text("name") or "score",
+        value=value,
+        where=score.where,
+        reason=score.text("comment"),
         metadata=score.without(*_SCORE),
     )
 

@@ -234,7 +234,7 @@ def _scores(row: Part, feedback: Sequence[Part]) -> list[ForeignScore]:
     for key in stats.value if stats else ():
         one = stats.part(key) if stats else None
         if one and key not in last:
-            last[key] = ForeignScore(key, one.value.get("avg"), one.where)
+            last[key] = ForeignScore(name=key, value=one.value.get("avg"), where=one.where)
     return list(last.values())
 
 
@@ -242,9 +242,9 @@ def _score(feedback: Part) -> ForeignScore:
     score, value = feedback.value.get("score"), feedback.value.get("value")
     own = ("id", "key", "score", "value", "comment", "run_id")
     return ForeignScore(
-        feedback.text("key") or "feedback",
-        value if score is None else score,
-        feedback.where,
-        feedback.text("comment"),
+        name=feedback.text("key") or "feedback",
+        value=value if score is None else score,
+        where=feedback.where,
+        reason=feedback.text("comment"),
         metadata={**feedback.without(*own), **({"value": value} if value is not None else {})},
     )

@@ -303,7 +303,7 @@ def _scores(sample: Part) -> Iterator[ForeignScore]:
             sample.notes.left_out(where, text)
         else:
             right = value == 1 if name in _VERDICTS and is_number(value) else None
-            yield ForeignScore(called, value, where, passed=right)
+            yield ForeignScore(name=called, value=value, where=where, passed=right)
 
 
 def _output(sample: Part) -> object:

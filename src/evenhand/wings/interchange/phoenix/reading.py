@@ -193,10 +193,10 @@ def _score(annotation: Part) -> ForeignScore:
     if value is None:
         value = label if score is None else score
     return ForeignScore(
-        annotation.text("name") or "annotation",
-        value,
-        annotation.where,
-        annotation.text("explanation"),
+        name=annotation.text("name") or "annotation",
+        value=value,
+        where=annotation.where,
+        reason=annotation.text("explanation"),
         error=annotation.said("error"),
         metadata={**more, **({"label": label} if label is not None else {})},
     )

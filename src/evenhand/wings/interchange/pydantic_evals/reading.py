@@ -137,7 +137,15 @@ def _scores(case: Part) -> Iterator[ForeignScore]:
             if one is not None:
                 more = one.without("name", "value", "reason")
                 value = one.value.get("value")
-                yield ForeignScore(name, value, one.where, one.text("reason"), metadata=more)
+                yield ForeignScore(
+                    name=name,
+                    value=value,
+                    where=one.where,
+                    reason=one.text("reason"),
+                    metadata=more,
+                )
     for one in case.parts("evaluator_failures"):
         why = one.said("error_message") or "the evaluator failed"
-        yield ForeignScore(one.text("name") or "evaluator", None, one.where, error=why)
+        yield ForeignScore(
+            name=one.text("name") or "evaluator", value=None, where=one.where, error=why
+        )

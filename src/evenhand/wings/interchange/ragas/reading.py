@@ -201,4 +201,6 @@ def _score(row: Part, name: str) -> ForeignScore:
     value = _number(row.value.get(name))
     missing = value is None or value != value  # noqa: PLR0124 (NaN is not itself)
     error = "Ragas recorded no number: the metric failed on this sample" if missing else ""
-    return ForeignScore(name, None if missing else value, f"{row.where}.{name}", error=error)
+    return ForeignScore(
+        name=name, value=None if missing else value, where=f"{row.where}.{name}", error=error
+    )
