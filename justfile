@@ -53,7 +53,7 @@ floors:
 
 # The tests that mirror src/
 unit:
-    pytest -n auto tests/unit
+    pytest -n logical tests/unit
 
 # Every other test: property, contract, oracle, docs, end to end, faults; a file's tests in one process
 lanes:

@@ -119,7 +119,7 @@ def command(folder: Path, *words: str) -> None:
         "EVENHAND_JUDGE": "openai:chat:judge",
     }
     subprocess.run(
-        [sys.executable, "-m", "evenhand", *words],
+        [sys.executable, "-c", "from evenhand.cli import main; main()", *words],
         check=False,
         capture_output=True,
         cwd=folder,

@@ -46,7 +46,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 def evenhand(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Our command line, in a folder."""
     return subprocess.run(
-        [sys.executable, "-m", "evenhand", *words],
+        [sys.executable, "-c", "from evenhand.cli import main; main()", *words],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -82,11 +82,13 @@ def test_what_is_newest_on_the_index_changes_nothing_of_the_set_up(
 ) -> None:
     """With extras that only newer releases have, and with releases that this Python can't have."""
     address, pins = index
-    subprocess.run([sys.executable, "-m", "venv", ".venv"], cwd=tmp_path, check=True, timeout=120)
+    venv = [sys.executable, "-m", "venv", "--without-pip", ".venv"]
+    subprocess.run(venv, cwd=tmp_path, check=True, timeout=120)
     bin_ = tmp_path / ".venv/bin"
     (tmp_path / "pip.txt").write_text(f"pip=={version} --hash=sha256:{PIPS[version]}\n")
-    upgrade = ("install", "-q", "--no-deps", "--require-hashes", "-r", "pip.txt")
-    subprocess.run([bin_ / "pip", *upgrade], cwd=tmp_path, check=True, timeout=120)
+    ours = (sys.executable, "-m", "pip", "--python", bin_ / "python")
+    pinned = ("install", "-q", "--no-deps", "--require-hashes", "-r", "pip.txt")
+    subprocess.run([*ours, *pinned], cwd=tmp_path, check=True, timeout=120)
     (tmp_path / "requirements").mkdir()
     (tmp_path / "requirements/dev.txt").write_text(pins)
     alone = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}

@@ -106,10 +106,10 @@ def test_one_module_knows_what_a_terminal_takes():
     assert places == ["core/wording/ink.py"]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_every_module_says_what_it_is_for(path: Path):
+def test_every_module_says_what_it_is_for():
     """The docstring of a module is the first thing that a reader meets."""
-    assert ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    silent = [p for p in MODULES if not ast.get_docstring(ast.parse(p.read_text("utf-8")))]
+    assert [str(p.relative_to(PACKAGE)) for p in silent] == []
 
 
 @pytest.mark.parametrize("code", ["import evenhand", "from evenhand.cli import main; main(['-V'])"])
