@@ -1,0 +1,139 @@
+"""What the pages on formats, their JSON Schemas and the viewer's types take from the records of documents.
+
+`python packaging/docs_site/formats.py` writes the tables anew: each stands between `<!-- keys: module:Class -->` and
+`<!-- end -->`, below its heading. The text and the example of a page are written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct, UnsetType
+
+ROOT = Path(__file__).resolve().parents[2]
+FORMATS = ROOT / "docs" / "formats"
+_BLOCK = re.compile(
+    r"^## (.+)\n((?:(?!^## |<!-- keys).*\n)*)<!-- keys: (.+) -->\n(?s:.*?)<!-- end -->",
+    re.MULTILINE,
+)
+_HEAD = "| key | type | unit | null | meaning |\n| --- | --- | --- | --- | --- |"
+_WORDS = {
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "true or false",
+    dict: "object",
+    Any: "any",
+    object: "any",
+}
+
+Places = Mapping[type[Struct], tuple[str, str]]
+"""By class the page and the heading of its table."""
+
+
+def record(place: str) -> type[Struct]:
+    """The class that `module:Class` names."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def pages() -> list[Path]:
+    """The pages on formats that have tables of records."""
+    return [
+        page for page in sorted(FORMATS.glob("*-1.md")) if _BLOCK.search(page.read_text("utf-8"))
+    ]
+
+
+def places() -> Places:
+    """Where the table of each class stands."""
+    return {
+        record(name): (page.name, heading)
+        for page in pages()
+        for heading, _, name in _BLOCK.findall(page.read_text("utf-8"))
+    }
+
+
+def keys(kind: type[Struct]) -> Iterator[tuple[str, Any, Meta]]:
+    """The keys of a class: the name, the type without null and absence, and what is said of it."""
+    for field in msgspec.structs.fields(kind):
+        shape, meta = field.type, Meta()
+        if typing.get_origin(shape) is Annotated:
+            shape, meta = typing.get_args(shape)
+        if typing.get_origin(shape) in (typing.Union, types.UnionType):
+            parts = [one for one in typing.get_args(shape) if one not in (type(None), UnsetType)]
+            shape = typing.Union[tuple(parts)]  # noqa: UP007 (made of a list)
+        yield field.encode_name, shape, meta
+
+
+def words(shape: Any, page: str, where: Places) -> str:
+    """A type as the tables have it."""
+    origin, args = typing.get_origin(shape), typing.get_args(shape)
+    if origin is Annotated:
+        return words(args[0], page, where)
+    if isinstance(shape, type) and issubclass(shape, Struct):
+        other, heading = where[shape]
+        anchor = heading.lower().replace(" ", "-")
+        return f"[{heading}]({'' if other == page else other}#{anchor})"
+    if origin in (list, tuple, Sequence):
+        return f"list of {words(args[0], page, where)}"
+    if origin is Literal:
+        return words(type(args[0]), page, where)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(words(one, page, where) for one in args)
+    return _WORDS[dict if origin is not None else shape]
+
+
+def table(kind: type[Struct], page: str, where: Places) -> str:
+    """The table of a class."""
+    rows = [_HEAD]
+    for name, shape, meta in keys(kind):
+        about = meta.extra or {}
+        type_ = about.get("type") or words(shape, page, where)
+        means = meta.description or ""
+        rows.append(
+            f"| `{name}` | {type_} | {about.get('unit', '')} | {about.get('null', 'never')} | {means} |".replace(
+                "|  |", "| |"
+            ).replace("|  |", "| |")
+        )
+    return "\n".join(rows)
+
+
+def with_tables(page: Path, where: Places) -> str:
+    """A page with each of its tables made anew."""
+    return _BLOCK.sub(
+        lambda match: (
+            f"## {match[1]}\n{match[2]}<!-- keys: {match[3]} -->\n\n"
+            f"{table(record(match[3]), page.name, where)}\n\n<!-- end -->"
+        ),
+        page.read_text("utf-8"),
+    )
+
+
+def schema(page: Path) -> dict[str, Any]:
+    """The JSON Schema of a page's document: of the class of its first table."""
+    first, *_ = _BLOCK.findall(page.read_text("utf-8"))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **msgspec.json.schema(record(first[2])),
+    }
+
+
+def write_schemas(folder: Path) -> None:
+    """Writes the schema of each format beside its page."""
+    for page in pages():
+        text = json.dumps(schema(page), indent=1, ensure_ascii=False)
+        (folder / f"{page.stem}.schema.json").write_text(f"{text}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    where = places()
+    for page in pages():
+        page.write_text(with_tables(page, where), "utf-8")
