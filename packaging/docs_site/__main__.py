@@ -81,7 +81,7 @@ def build(site: Path) -> Path:
 
 
 def write_pages(sources: Path) -> None:
-    """Writes what the generator reads: the pages, the pictures, and what is made from the code: the reference and JSON Schemas."""
+    """Writes what the generator reads: pages, pictures, and what is made from the code (reference, JSON Schemas)."""
     shutil.copytree(ROOT / "docs", sources, ignore=shutil.ignore_patterns("*.md"))
     pages = {
         page: page.relative_to(ROOT / "docs") for page in sorted((ROOT / "docs").rglob("*.md"))

@@ -35,8 +35,8 @@ _WORDS = {
     object: "any",
 }
 
-Places = Mapping[type[Struct], tuple[str, str]]
-"""By class the page and the heading of its table."""
+Places = Mapping[type[Struct], Mapping[str, str]]
+"""By class the pages that have its table, and the heading there."""
 
 
 def record(place: str) -> type[Struct]:
@@ -54,11 +54,11 @@ def pages() -> list[Path]:
 
 def places() -> Places:
     """Where the table of each class stands."""
-    return {
-        record(name): (page.name, heading)
-        for page in pages()
-        for heading, _, name in _BLOCK.findall(page.read_text("utf-8"))
-    }
+    tables: dict[type[Struct], dict[str, str]] = {}
+    for page in pages():
+        for heading, _, name in _BLOCK.findall(page.read_text("utf-8")):
+            tables.setdefault(record(name), {})[page.name] = heading
+    return tables
 
 
 def keys(kind: type[Struct]) -> Iterator[tuple[str, Any, Meta]]:
@@ -79,7 +79,8 @@ def words(shape: Any, page: str, where: Places) -> str:
     if origin is Annotated:
         return words(args[0], page, where)
     if isinstance(shape, type) and issubclass(shape, Struct):
-        other, heading = where[shape]
+        other = page if page in where[shape] else next(iter(where[shape]))
+        heading = where[shape][other]
         anchor = heading.lower().replace(" ", "-")
         return f"[{heading}]({'' if other == page else other}#{anchor})"
     if origin in (list, tuple, Sequence):

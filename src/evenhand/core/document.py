@@ -1,7 +1,7 @@
 """Documents: what is written as JSON for programs, `evenhand.gate/1` and its like.
 
 How this works: each object of a format is one record. Its fields are the keys in the order in which they are
-written, and `key` says of each what its page says: the unit, when it is null, and what it means. The tables of
+written, and `Key` says of each what its page says: the unit, when it is null, and what it means. The tables of
 `docs/formats` and the JSON Schemas are made from the records by `packaging/docs_site/formats.py`. Annotations are
 evaluated only there, and where a document is read back: writing one costs no more for them.
 """
@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 _S = TypeVar("_S", bound=Struct)
 
 
-def key(
+def Key(  # noqa: N802 (it stands in annotations, as a type does)
     means: str = "",
     unit: str = "",
     *,
@@ -25,7 +25,7 @@ def key(
 ) -> Meta:
     """The row of a key in the table of its page: it stands in the annotation of a field.
 
-    `cost_usd: Annotated[float | None, key("what was spent", "US dollars", null="a price is not known")]`
+    `cost_usd: Annotated[float | None, Key("what was spent", "US dollars", null="a price is not known")]`
 
     Args:
         means: What it is, as the page's table has it.

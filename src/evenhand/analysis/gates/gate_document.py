@@ -10,7 +10,7 @@ import msgspec
 from msgspec import field
 
 from evenhand.analysis.gates.gate_results import GateVerdict
-from evenhand.core.document import key
+from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
 from evenhand.core.record import Record
@@ -24,19 +24,19 @@ LARGEST = 20_000_000
 class GateChange(Record, frozen=True, kw_only=True):
     """A case that came out otherwise."""
 
-    case: Annotated[str, key("its id")]
-    name: Annotated[str, key("its description, or its id")]
-    verdict: Annotated[Literal["better", "worse"], key("`worse` or `better`")]
+    case: Annotated[str, Key("its id")]
+    name: Annotated[str, Key("its description, or its id")]
+    verdict: Annotated[Literal["better", "worse"], Key("`worse` or `better`")]
     baseline: Annotated[
         float | None,
-        key("its mean over repeats in the baseline", "the metric's", null="errors leave it open"),
+        Key("its mean over repeats in the baseline", "the metric's", null="errors leave it open"),
     ] = None
     now: Annotated[
-        float | None, key("the same in the run", "the metric's", null="errors leave it open")
+        float | None, Key("the same in the run", "the metric's", null="errors leave it open")
     ] = None
     trial: Annotated[
         int | None,
-        key("the place in the run of its first trial that did not pass", null="it is not known"),
+        Key("the place in the run of its first trial that did not pass", null="it is not known"),
     ] = None
 
 
@@ -44,23 +44,23 @@ class GateRow(Record, frozen=True, kw_only=True):
     """A metric of a variant."""
 
     metric: str
-    variant: Annotated[str, key("its name in the run")]
-    verdict: Annotated[GateVerdict, key("as above")]
+    variant: Annotated[str, Key("its name in the run")]
+    verdict: Annotated[GateVerdict, Key("as above")]
     difference: Annotated[
         dict[str, float | None],
-        key(
+        Key(
             "`value` (null if errors leave it open, or there is no case), and the ends of its 95 % "
             "interval, `low` and `high` (null if there are none)",
             "the metric's",
         ),
     ] = field(default_factory=dict[str, float | None])
-    cases: Annotated[int, key("that were compared", "cases")] = 0
+    cases: Annotated[int, Key("that were compared", "cases")] = 0
     because: Annotated[
-        str | None, key("what the verdict rests on", null="a difference was shown")
+        str | None, Key("what the verdict rests on", null="a difference was shown")
     ] = None
     more_cases: Annotated[
         int | None,
-        key(
+        Key(
             "about how many more cases would decide it, if they come out as these did",
             "cases",
             null="it is decided, or more cases are no advice",
@@ -68,21 +68,21 @@ class GateRow(Record, frozen=True, kw_only=True):
     ] = None
     text: Annotated[
         str,
-        key("the difference with its interval, in words; empty if no difference was looked for"),
+        Key("the difference with its interval, in words; empty if no difference was looked for"),
     ] = ""
     where: Annotated[
         str | None,
-        key("the file and line of the eval, `path:line`", null="it is not known"),
+        Key("the file and line of the eval, `path:line`", null="it is not known"),
     ] = None
     kind: Annotated[
-        Literal["rate", "score"], key("`rate`: a share, shown in points; or `score`")
+        Literal["rate", "score"], Key("`rate`: a share, shown in points; or `score`")
     ] = "score"
-    better: Annotated[int, key("that came out better", "cases")] = 0
-    worse: Annotated[int, key("that came out worse", "cases")] = 0
-    same: Annotated[int, key("that came out the same", "cases")] = 0
+    better: Annotated[int, Key("that came out better", "cases")] = 0
+    worse: Annotated[int, Key("that came out worse", "cases")] = 0
+    same: Annotated[int, Key("that came out the same", "cases")] = 0
     changed: Annotated[
         Sequence[GateChange],
-        key("the first 100 cases that came out otherwise, the worst first"),
+        Key("the first 100 cases that came out otherwise, the worst first"),
     ] = ()
 
 
@@ -90,51 +90,51 @@ class GateStopping(Record, frozen=True, kw_only=True):
     """What became of a gate that was to stop as soon as it is decided."""
 
     stopped: Annotated[
-        bool, key("as above. If so, the intervals allow for looking after each case")
+        bool, Key("as above. If so, the intervals allow for looking after each case")
     ]
-    cases: Annotated[int, key("that were looked at, one after the other", "cases")]
-    of: Annotated[int, key("that there are", "cases")]
-    seed: Annotated[int, key("of their order")] = 0
+    cases: Annotated[int, Key("that were looked at, one after the other", "cases")]
+    of: Annotated[int, Key("that there are", "cases")]
+    seed: Annotated[int, Key("of their order")] = 0
     open: Annotated[
-        Sequence[str], key("metrics that only all cases can decide: their scale isn't known")
+        Sequence[str], Key("metrics that only all cases can decide: their scale isn't known")
     ] = ()
 
 
 class GateDocument(Record, frozen=True, kw_only=True):
     """A gate."""
 
-    schema: Annotated[str, key("`evenhand.gate/1`")] = SCHEMA
+    schema: Annotated[str, Key("`evenhand.gate/1`")] = SCHEMA
     verdict: Annotated[
         GateVerdict,
-        key("the gravest of all results: `worse`, `nothing`, `undecided`, `not worse` or `better`"),
+        Key("the gravest of all results: `worse`, `nothing`, `undecided`, `not worse` or `better`"),
     ]
-    results: Annotated[list[GateRow], key("one for each metric and variant")]
-    asked: Annotated[int, key("that were run", "trials")] = 0
-    taken: Annotated[int, key("whose result was taken from the baseline", "trials")] = 0
-    of: Annotated[int, key("that there are", "trials")] = 0
+    results: Annotated[list[GateRow], Key("one for each metric and variant")]
+    asked: Annotated[int, Key("that were run", "trials")] = 0
+    taken: Annotated[int, Key("whose result was taken from the baseline", "trials")] = 0
+    of: Annotated[int, Key("that there are", "trials")] = 0
     cost_usd: Annotated[
-        float | None, key("what was spent", "US dollars", null="a price is not known")
+        float | None, Key("what was spent", "US dollars", null="a price is not known")
     ] = None
-    stopped: Annotated[bool, key("whether it was stopped because it was decided")] = False
+    stopped: Annotated[bool, Key("whether it was stopped because it was decided")] = False
     stopping: Annotated[
-        GateStopping | None, key("how far it went", null="without `--stop-when-decided`")
+        GateStopping | None, Key("how far it went", null="without `--stop-when-decided`")
     ] = None
-    margin: Annotated[float, key("how much worse is accepted", "the metric's")]
+    margin: Annotated[float, Key("how much worse is accepted", "the metric's")]
     because: Annotated[
         str | None,
-        key("why nothing could be compared", null="there was something to compare"),
+        Key("why nothing could be compared", null="there was something to compare"),
     ] = None
     notes: Annotated[
         Sequence[str],
-        key("why trials were not taken, what was left out, and what else has changed"),
+        Key("why trials were not taken, what was left out, and what else has changed"),
     ] = ()
-    title: Annotated[str, key("of what was run; empty if nothing was")] = ""
-    run: Annotated[str | None, key("the run's id", null="nothing was run")] = None
+    title: Annotated[str, Key("of what was run; empty if nothing was")] = ""
+    run: Annotated[str | None, Key("the run's id", null="nothing was run")] = None
     baseline: Annotated[
         str | None,
-        key("the baseline's file, as seen from where the gate ran", null="it is not known"),
+        Key("the baseline's file, as seen from where the gate ran", null="it is not known"),
     ] = None
-    status: Annotated[RunStatus, key("how the run ended, as in [`evenhand.run/1`](run-1.md)")] = (
+    status: Annotated[RunStatus, Key("how the run ended, as in [`evenhand.run/1`](run-1.md)")] = (
         "finished"
     )
 
