@@ -21,10 +21,9 @@ from msgspec import Meta, Struct, UnsetType
 ROOT = Path(__file__).resolve().parents[2]
 FORMATS = ROOT / "docs" / "formats"
 _BLOCK = re.compile(
-    r"^## (.+)\n((?:(?!^## |<!-- keys).*\n)*)<!-- keys: (.+) -->\n(?s:.*?)<!-- end -->",
+    r"^## (.+)\n((?:(?!^## |<!-- keys).*\n)*<!-- keys: (.+) -->\n\n\| key .+\n\| --- .+\n)(?s:.*?)<!-- end -->",
     re.MULTILINE,
 )
-_HEAD = "| key | type | unit | null | meaning |\n| --- | --- | --- | --- | --- |"
 _WORDS = {
     str: "text",
     int: "integer",
@@ -63,6 +62,9 @@ def places() -> Places:
 
 def keys(kind: type[Struct]) -> Iterator[tuple[str, Any, Meta]]:
     """The keys of a class: the name, the type without null and absence, and what is said of it."""
+    config = kind.__struct_config__
+    if config.tag is not None:
+        yield str(config.tag_field), str, Meta(description=f"`{config.tag}`")
     for field in msgspec.structs.fields(kind):
         shape, meta = field.type, Meta()
         if typing.get_origin(shape) is Annotated:
@@ -93,17 +95,19 @@ def words(shape: Any, page: str, where: Places) -> str:
 
 
 def table(kind: type[Struct], page: str, where: Places) -> str:
-    """The table of a class."""
-    rows = [_HEAD]
+    """The rows of the table of a class."""
+    rows: list[str] = []
     for name, shape, meta in keys(kind):
         about = meta.extra or {}
         type_ = about.get("type") or words(shape, page, where)
-        means = meta.description or ""
-        rows.append(
-            f"| `{name}` | {type_} | {about.get('unit', '')} | {about.get('null', 'never')} | {means} |".replace(
-                "|  |", "| |"
-            ).replace("|  |", "| |")
+        cells = (
+            f"`{name}`",
+            type_,
+            about.get("unit"),
+            about.get("null", "never"),
+            meta.description,
         )
+        rows.append("".join(f"| {cell} " if cell else "| " for cell in cells) + "|")
     return "\n".join(rows)
 
 
@@ -111,19 +115,22 @@ def with_tables(page: Path, where: Places) -> str:
     """A page with each of its tables made anew."""
     return _BLOCK.sub(
         lambda match: (
-            f"## {match[1]}\n{match[2]}<!-- keys: {match[3]} -->\n\n"
-            f"{table(record(match[3]), page.name, where)}\n\n<!-- end -->"
+            f"## {match[1]}\n{match[2]}{table(record(match[3]), page.name, where)}\n\n<!-- end -->"
         ),
         page.read_text("utf-8"),
     )
 
 
 def schema(page: Path) -> dict[str, Any]:
-    """The JSON Schema of a page's document: of the class of its first table."""
-    first, *_ = _BLOCK.findall(page.read_text("utf-8"))
+    """The JSON Schema of a page's document, or of each line of its file: of its classes that are in no other."""
+    classes = [record(name) for _, _, name in _BLOCK.findall(page.read_text("utf-8"))]
+    (refs, parts) = msgspec.json.schema_components(classes, ref_template="#/$defs/{name}")
+    inside = str(list(parts.values()))
+    tops = [ref for ref in refs if repr(ref["$ref"]) not in inside]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **msgspec.json.schema(record(first[2])),
+        **(tops[0] if len(tops) == 1 else {"anyOf": tops}),
+        "$defs": parts,
     }
 
 
