@@ -8,6 +8,7 @@ evaluated only there, and where a document is read back: writing one costs no mo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -36,9 +37,14 @@ def Key(  # noqa: N802 (it stands in annotations, as a type does)
     return Meta(description=means or None, extra={"unit": unit, "null": null, "type": type})
 
 
-def as_object(record: Struct) -> dict[str, Any]:
-    """A record of a document as a JSON-ready dict. Keys that are `UNSET` are left out."""
-    return msgspec.to_builtins(record)
+def as_object(record: Struct, late: Callable[[Any], object] | None = None) -> dict[str, Any]:
+    """A record of a document as a JSON-ready dict. Keys that are `UNSET` are left out.
+
+    Args:
+        record: It.
+        late: Makes what stands for a value, as a `map` for a list, into it.
+    """
+    return msgspec.to_builtins(record, enc_hook=late)
 
 
 def filled(kind: type[_S], source: object, **keys: Any) -> _S:
