@@ -134,9 +134,17 @@ def schema(page: Path) -> dict[str, Any]:
     }
 
 
+def whole_pages() -> list[Path]:
+    """The pages of which every table is made from a record."""
+    texts = {page: page.read_text("utf-8") for page in pages()}
+    return [
+        page for page, text in texts.items() if text.count("\n| key |") == len(_BLOCK.findall(text))
+    ]
+
+
 def write_schemas(folder: Path) -> None:
-    """Writes the schema of each format beside its page."""
-    for page in pages():
+    """Writes the schema of each format beside its page, where records say all of it."""
+    for page in whole_pages():
         text = json.dumps(schema(page), indent=1, ensure_ascii=False)
         (folder / f"{page.stem}.schema.json").write_text(f"{text}\n", "utf-8")
 
