@@ -608,38 +608,6 @@ def test_the_example_of_each_format_is_as_its_table_says(page: str):
     assert list(wrong) == []
 
 
-def _packaging() -> Any:
-    path = FORMATS.parents[1] / "packaging" / "docs_site" / "formats.py"
-    spec = importlib.util.spec_from_file_location("docs_site_formats", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_tables_of_the_pages_are_those_of_the_records():
-    """Made anew, each page is as it is: `just formats` writes them."""
-    formats = _packaging()
-    where = formats.places()
-    for page in formats.pages():
-        assert formats.with_tables(page, where) == page.read_text("utf-8"), page.name
-
-
-def test_each_schema_describes_every_key_that_the_page_has(tmp_path: Path):
-    """Also of the objects inside: what validates against it has the shape of the tables."""
-    formats = _packaging()
-    formats.write_schemas(tmp_path)
-    schema = json.loads((tmp_path / "gate-1.schema.json").read_text("utf-8"))
-    change = schema["$defs"]["GateChange"]["properties"]["now"]
-    assert change["description"] == "the same in the run"
-    assert change["anyOf"] == [{"type": "number"}, {"type": "null"}]
-    for page in formats.whole_pages():
-        schema = json.loads((tmp_path / f"{page.stem}.schema.json").read_text("utf-8"))
-        keys = {key for part in schema["$defs"].values() for key in part["properties"]}
-        assert {key for rows in shapes(page.name).values() for key in rows} <= keys
-
-
 def test_the_tables_of_the_run_file_are_those_of_the_schema():
     """Made anew, the page is as it is: `python tests/docs/run_file_tables.py` writes it."""
     path = Path(__file__).with_name("run_file_tables.py")
