@@ -176,7 +176,9 @@ def document_head(run: RunFile) -> dict[str, Any]:
         ],
         **({"metrics": summary_rows(run)} if described(run) else {}),
         "judged": judged_rows(run),
-        "canaries": None if (canaries := canaries_of(run)) is None else canaries.rows(),
+        "canaries": None
+        if (canaries := canaries_of(run)) is None
+        else [as_object(one) for one in canaries.rows()],
         "slices": slice_rows(run),
         "classification": classification_rows(run),
         "triggers": [_trigger_row(run, result) for result in trigger_rates(run, where.triggers)],
