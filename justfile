@@ -72,6 +72,10 @@ page:
 docs:
     python packaging/docs_site
 
+# Make the tables of docs/formats anew, from the records of documents
+formats:
+    python packaging/docs_site/formats.py
+
 # Take the pictures of the viewer that the docs show; wants Chromium
 pictures:
     python bench/pictures.py

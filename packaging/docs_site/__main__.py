@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 try:
     import config
     import contents
+    import formats
     import markdown
     import python_api
 
@@ -80,7 +81,7 @@ def build(site: Path) -> Path:
 
 
 def write_pages(sources: Path) -> None:
-    """Writes what the generator reads: the pages, the pictures, and the reference that is made from the code."""
+    """Writes what the generator reads: pages, pictures, and what is made from the code (reference, JSON Schemas)."""
     shutil.copytree(ROOT / "docs", sources, ignore=shutil.ignore_patterns("*.md"))
     pages = {
         page: page.relative_to(ROOT / "docs") for page in sorted((ROOT / "docs").rglob("*.md"))
@@ -90,6 +91,7 @@ def write_pages(sources: Path) -> None:
         target = sources / place
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(markdown.for_site(page, place, pages), "utf-8")
+    formats.write_schemas(sources / "formats")
     for name, text in python_api.pages().items():
         (sources / "reference").mkdir(exist_ok=True)
         (sources / "reference" / f"{name}.md").write_text(text, "utf-8")

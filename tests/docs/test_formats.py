@@ -39,6 +39,8 @@ from evenhand.analysis.trust.selective import selective_verdicts
 from evenhand.cli.batch_status import status_document
 from evenhand.cli.merge_report import merge_document
 from evenhand.cli.regrade import print_json
+from evenhand.core.definition import Definition
+from evenhand.core.document import as_object
 from evenhand.core.encoding import encode
 from evenhand.core.errors import Problem
 from evenhand.core.expect import Trial
@@ -231,7 +233,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
         runs = (labelled, batch, stopped, ranked, compared)
         documents = [document_of(one, calls=one is labelled) for one in runs]
         documents[0]["trials"].append(
-            trial_row(trials[0], labelled.meta.variants, list(labelled.labels()))
+            as_object(trial_row(trials[0], labelled.meta.variants, list(labelled.labels())))
         )
         agree("run-1.md", documents)
 
@@ -429,6 +431,9 @@ async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make): 
     )  # fmt: skip
     one = result(
         0, case="x", outcomes=(judged,), named_scores={"kindness": 0.8}, description="a case"
+    )
+    one = replace(
+        one, content={"vars": "d"}, definitions=(Definition("Rubric", {"text": "d"}, exact=True),)
     )
     run = await make_run(
         [replace(one, cost_usd=0.1, scale=(0, 1)), result(1, case="y", ok=None)],

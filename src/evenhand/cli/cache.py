@@ -5,19 +5,47 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from msgspec import UNSET, UnsetType
 
 from evenhand.cli.exits import PASSED, USAGE
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import say_json, tell
+from evenhand.core.document import Key, as_object
 from evenhand.core.ranges import ROWS
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.store.cache import Cache, CacheStats
 
 SCHEMA = "evenhand.cache/1"
+
+
+class CacheReply(Record, frozen=True, kw_only=True):
+    """What `evenhand.cache/1` says of a reply."""
+
+    key: Annotated[str, Key("the hash of the request")]
+    draw: Annotated[str, Key("which answer to the same request it is")]
+    bytes: Annotated[int, Key("how large the reply is", "bytes")]
+    created_at: Annotated[float, Key("when it came", "seconds since 1970")]
+    request: Annotated[str, Key("the request that it answers, without secrets")]
+
+
+class CacheDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.cache/1`."""
+
+    schema: Annotated[str, Key("`evenhand.cache/1`")]
+    path: Annotated[str, Key("the file")]
+    replies: Annotated[int, Key("how many it holds", "replies")]
+    bytes: Annotated[int, Key("how large it is", "bytes")]
+    oldest_at: Annotated[
+        float | None, Key("when its oldest reply came", "seconds since 1970", null="it is empty")
+    ]
+    listed: Annotated[
+        list[CacheReply] | UnsetType, Key("of `explain` only: replies, the newest first")
+    ] = UNSET
 
 
 class _Source(click.Path):
@@ -103,17 +131,17 @@ def explain(store: Cache, key: str, first: int, as_json: bool) -> int:
     from evenhand.core.secrets import shown
     from evenhand.core.wording.words import safe
 
-    rows: list[dict[str, object]] = []
+    rows: list[CacheReply] = []
     for entry in islice(store.entries(key), first):
         request = shown(entry.identity.decode("utf-8", "replace"))
         rows.append(
-            {
-                "key": entry.key,
-                "draw": entry.draw,
-                "bytes": entry.size,
-                "created_at": entry.created_at,
-                "request": request,
-            }
+            CacheReply(
+                key=entry.key,
+                draw=entry.draw,
+                bytes=entry.size,
+                created_at=entry.created_at,
+                request=request,
+            )
         )
         if not as_json:
             click.echo(
@@ -121,7 +149,7 @@ def explain(store: Cache, key: str, first: int, as_json: bool) -> int:
             )
             click.echo(f"    {safe(request)}")
     if as_json:
-        say_json({**_document(store.stats()), "listed": rows})
+        say_json(_document(store.stats(), rows))
     store.close()
     if not rows:
         tell(f"no key begins with {key}" if key else "the cache is empty")
@@ -136,15 +164,20 @@ def clear(store: Cache) -> None:
     click.echo(f"{count} replies forgotten")
 
 
-def _document(statistics: CacheStats) -> dict[str, object]:
-    """The cache's statistics as a document of the schema `evenhand.cache/1`."""
-    return {
-        "schema": SCHEMA,
-        "path": str(statistics.path),
-        "replies": statistics.entries,
-        "bytes": statistics.bytes,
-        "oldest_at": statistics.oldest_at,
-    }
+def _document(
+    statistics: CacheStats, listed: list[CacheReply] | UnsetType = UNSET
+) -> dict[str, Any]:
+    """The cache's statistics as a document of the schema `evenhand.cache/1`, with the replies that `explain` lists."""
+    return as_object(
+        CacheDocument(
+            schema=SCHEMA,
+            path=str(statistics.path),
+            replies=statistics.entries,
+            bytes=statistics.bytes,
+            oldest_at=statistics.oldest_at,
+            listed=listed,
+        )
+    )
 
 
 def _date(seconds: float) -> str:

@@ -10,11 +10,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from evenhand.cli.plugin_listing import checked
 from evenhand.core.built_parts import is_built, missing
+from evenhand.core.document import Key, as_object
 from evenhand.core.errors import ConfigError
 from evenhand.core.record import Record
 from evenhand.languages.documents.findings import shown_path
@@ -58,18 +59,26 @@ ADDRESSES = ("ANTHROPIC_BASE_URL", "OPENAI_API_BASE_URL", "OPENAI_BASE_URL")
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 
 
+class DoctorDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.doctor/1`."""
+
+    schema: Annotated[str, Key("`evenhand.doctor/1`")]
+    findings: Annotated[
+        list[Finding], Key("all that was looked at, in the order in which it is printed")
+    ]
+
+
 class Finding(Record, frozen=True):
-    """One thing that was looked at.
+    """One thing that was looked at."""
 
-    Attributes:
-        state: `ok`; `warn`, which may be as you want it; `bad`, which will stop a run.
-        what: What was found.
-        hint: What to do about it.
-    """
-
-    state: State
-    what: str
-    hint: str = ""
+    state: Annotated[
+        State,
+        Key(
+            "`ok`; `warn`, which may be as you want it; or `bad`, which stops a run (the exit code is 2 then)"
+        ),
+    ]
+    what: Annotated[str, Key("what was found; never a key")]
+    hint: Annotated[str, Key("what to do about it; empty for nothing")] = ""
 
     def __str__(self) -> str:
         return f"{self.state:<5} {self.what}" + (f"\n      {self.hint}" if self.hint else "")
@@ -98,10 +107,12 @@ def doctor(home: Path, env: Mapping[str, str], folder: Path | None = None) -> li
 
 def document(findings: Sequence[Finding]) -> dict[str, Any]:
     """What `evenhand doctor --json` prints: `evenhand.doctor/1`."""
-    return {
-        "schema": SCHEMA,
-        "findings": [{"state": one.state, "what": one.what, "hint": one.hint} for one in findings],
-    }
+    return as_object(
+        DoctorDocument(
+            schema=SCHEMA,
+            findings=list(findings),
+        )
+    )
 
 
 def _python() -> Iterator[Finding]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
+from evenhand.core.document import Key, as_object
+from evenhand.core.record import Record
 from evenhand.core.run import VerdictWord
 from evenhand.core.shard import Sharded
 from evenhand.core.wording.words import count, safe
@@ -15,6 +17,49 @@ SHOWN = 10
 """So many ranges of missing trials are shown; the document has all."""
 
 
+class MergeRange(Record, frozen=True, kw_only=True):
+    """What `evenhand.merge/1` says of a range."""
+
+    first: Annotated[int, Key("", "place in the plan, from 0")]
+    last: Annotated[int, Key("itself missing, too", "place in the plan, from 0")]
+
+
+class MergeRun(Record, frozen=True, kw_only=True):
+    """What `evenhand.merge/1` says of a run."""
+
+    run: Annotated[str, Key("its id")]
+    file: Annotated[str, Key("its file")]
+    shard: Annotated[str | None, Key("as it was started: `1/3`", null="not a shard")]
+    status: Annotated[str, Key("how it ended; see [`evenhand.run/1`](run-1.md)")]
+    planned: Annotated[int, Key("how many it has to settle", "trials")]
+    settled: Annotated[int, Key("how many it has settled", "trials")]
+    taken: Annotated[int, Key("how many of them are in the merged run", "trials")]
+    doubled: Annotated[int, Key("how many of them were dropped", "trials")]
+
+
+class MergeDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.merge/1`."""
+
+    schema: Annotated[str, Key("`evenhand.merge/1`")]
+    run: Annotated[str, Key("the id of the merged run; the same runs give the same id")]
+    file: Annotated[str, Key("its file")]
+    status: Annotated[str, Key("`finished`, or `interrupted` if trials are missing")]
+    verdict: Annotated[
+        str, Key("`passed`, `failed` or `undecided`; a missing trial may go either way")
+    ]
+    planned: Annotated[int, Key("how many the whole plan has", "trials")]
+    settled: Annotated[int, Key("how many the merged run has", "trials")]
+    doubled: Annotated[int, Key("how many were dropped, as another run has them too", "trials")]
+    missing: Annotated[list[MergeRange], Key("what no run has; empty if nothing is missing")]
+    missing_shards: Annotated[
+        list[str],
+        Key(
+            "the shards that were not given; empty if none, or if the runs are not shards of one number"
+        ),
+    ]
+    runs: Annotated[list[MergeRun], Key("in the order in which they were given")]
+
+
 def merge_document(merged: Merged, verdict: VerdictWord) -> dict[str, Any]:
     """A merge, in the keys of the document.
 
@@ -23,32 +68,34 @@ def merge_document(merged: Merged, verdict: VerdictWord) -> dict[str, Any]:
         verdict: What the merged run came to.
     """
     meta = merged.meta
-    return {
-        "schema": SCHEMA,
-        "run": meta.id,
-        "file": str(merged.path),
-        "status": meta.status,
-        "verdict": verdict,
-        "planned": meta.planned,
-        "settled": sum(source.taken for source in merged.sources),
-        "doubled": sum(source.doubled for source in merged.sources),
-        "missing": [{"first": first, "last": last} for first, last in merged.missing],
-        "missing_shards": list(merged.missing_shards),
-        "runs": [_source_row(source) for source in merged.sources],
-    }
+    return as_object(
+        MergeDocument(
+            schema=SCHEMA,
+            run=meta.id,
+            file=str(merged.path),
+            status=meta.status,
+            verdict=verdict,
+            planned=meta.planned,
+            settled=sum(source.taken for source in merged.sources),
+            doubled=sum(source.doubled for source in merged.sources),
+            missing=[MergeRange(first=first, last=last) for first, last in merged.missing],
+            missing_shards=list(merged.missing_shards),
+            runs=[_source_row(source) for source in merged.sources],
+        )
+    )
 
 
-def _source_row(source: MergedFrom) -> dict[str, Any]:
-    return {
-        "run": source.meta.id,
-        "file": str(source.path),
-        "shard": _shard(source) or None,
-        "status": source.meta.status,
-        "planned": source.meta.planned,
-        "settled": source.settled,
-        "taken": source.taken,
-        "doubled": source.doubled,
-    }
+def _source_row(source: MergedFrom) -> MergeRun:
+    return MergeRun(
+        run=source.meta.id,
+        file=str(source.path),
+        shard=_shard(source) or None,
+        status=source.meta.status,
+        planned=source.meta.planned,
+        settled=source.settled,
+        taken=source.taken,
+        doubled=source.doubled,
+    )
 
 
 def _shard(source: MergedFrom) -> str:

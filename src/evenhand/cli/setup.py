@@ -259,7 +259,12 @@ def scorers(as_json: bool) -> int:
     list_added(SCORERS, "Added by installed packages, as metrics of score() and score_batch():")
     click.echo("\nIn a config, as the type of an assertion:\n")
     types = list(kinds())
-    _list([Entry(kind.name, "", kind.group, kind.about, kind.takes) for kind in types])
+    _list(
+        [
+            Entry(name=kind.name, home="", kind=kind.group, description=kind.about, value=kind.takes)
+            for kind in types
+        ]
+    )
     unmoved = ", ".join(kind.name for kind in types if kind.negation == "ignored")
     list_added(ASSERTIONS, "Added by installed packages, as the type of an assertion:")
     click.echo("\nnot- asks the opposite: not-contains, not-regex, …")

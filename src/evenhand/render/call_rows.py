@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from evenhand.core.encoding import decode
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.core.wording.ink import Ink
 from evenhand.render.outcome import wrapped
+from evenhand.render.trial_document import RunCall
 from evenhand.store.runfile import RunFile
 
 LINES = 200
 
 
-def call_rows(run: RunFile, trial: TrialResult) -> list[dict[str, Any]]:
+def call_rows(run: RunFile, trial: TrialResult) -> list[RunCall]:
     """A trial's calls in the order in which they were begun, in the keys of the document.
 
     `origin` is null for a call that is in flight, or in doubt: nobody knows what became of it.
@@ -44,20 +44,20 @@ def as_json(data: bytes) -> object:
         return data.decode("utf-8", "replace")
 
 
-def _row(call: CallRecord) -> dict[str, Any]:
+def _row(call: CallRecord) -> RunCall:
     start, end = call.start, call.end
-    return {
-        "role": start.role,
-        "provider": start.provider,
-        "model": end.model if end else "",
-        "request": as_json(start.identity),
-        "reply": as_json(end.body) if end and end.body else None,
-        "origin": end.origin if end else None,
-        "latency_s": end.latency_s if end else None,
-        "tokens_in": end.tokens_in if end else None,
-        "tokens_out": end.tokens_out if end else None,
-        "cost_usd": end.cost_usd if end else None,
-        "attempts": end.attempts if end else 0,
-        "error": end.error if end else "",
-        "message": end.message if end else "",
-    }
+    return RunCall(
+        role=start.role,
+        provider=start.provider,
+        model=end.model if end else "",
+        request=as_json(start.identity),
+        reply=as_json(end.body) if end and end.body else None,
+        origin=end.origin if end else None,
+        latency_s=end.latency_s if end else None,
+        tokens_in=end.tokens_in if end else None,
+        tokens_out=end.tokens_out if end else None,
+        cost_usd=end.cost_usd if end else None,
+        attempts=end.attempts if end else 0,
+        error=end.error if end else "",
+        message=end.message if end else "",
+    )

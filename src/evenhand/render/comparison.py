@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from evenhand.analysis.comparison.comparison_results import (
     CaseChange,
@@ -23,6 +26,7 @@ from evenhand.analysis.comparison.variants import (
     too_few,
 )
 from evenhand.analysis.summaries.column_names import SHORT
+from evenhand.core.document import as_object
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.wording.ink import UNBOUND
 from evenhand.core.wording.json_text import json_text
@@ -36,6 +40,12 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
+from evenhand.render.comparison_document import (
+    CompareChange,
+    CompareDocument,
+    CompareLeftOut,
+    CompareResult,
+)
 from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import OpenNumber
 
@@ -44,6 +54,8 @@ CHANGES = 5
 NAMED = 5
 NAME = 44
 COLORS = {"better": "#1a7f37", "worse": "#cf222e", "undecided": "#9a6700"}
+
+_T = TypeVar("_T")
 
 
 def lines(comparison: ComparedRuns, width: int = UNBOUND) -> list[str]:
@@ -313,16 +325,7 @@ def _list(names: Sequence[str]) -> str:
 
 def document(comparison: ComparedRuns) -> dict[str, Any]:
     """The comparison as a JSON-ready dict; see `Comparison.document`."""
-    return cast("dict[str, Any]", _held(_document(comparison)))
-
-
-def _held(value: object) -> object:
-    """The value with lists in place of what is made as it is read."""
-    if is_object(value):
-        return {key: _held(each) for key, each in value.items()}
-    if isinstance(value, list | map):
-        return [_held(each) for each in cast("Iterable[object]", value)]
-    return value
+    return as_object(_document(comparison), late=list)
 
 
 def json_parts(comparison: ComparedRuns) -> Iterator[str]:
@@ -331,7 +334,9 @@ def json_parts(comparison: ComparedRuns) -> Iterator[str]:
 
 
 def _parts(value: object) -> Iterator[str]:
-    if is_object(value):
+    if isinstance(value, Struct):
+        yield from _parts(asdict(value))
+    elif is_object(value):
         mark = "{"
         for key, each in value.items():
             yield f"{mark}{json_text(key)}:"
@@ -342,68 +347,78 @@ def _parts(value: object) -> Iterator[str]:
         mark = "["
         for each in cast("Iterable[object]", value):
             yield mark
-            yield from _parts(each) if is_array(value) else (json_text(each),)
+            yield from (
+                _parts(each)
+                if is_array(value)
+                else (json_text(as_object(each) if isinstance(each, Struct) else each),)
+            )
             mark = ","
         yield "]" if mark == "," else "[]"
     else:
         yield json_text(value)
 
 
-def _document(comparison: ComparedRuns) -> dict[str, Any]:
+def _document(comparison: ComparedRuns) -> CompareDocument:
     """The document; what may be as many as the cases is a `map`, of values that are made as it is read."""
-    return {
-        "schema": SCHEMA,
-        "first": comparison.first,
-        "second": comparison.second,
-        "verdict": comparison.verdict,
-        "margin": comparison.margin,
-        "cluster": comparison.cluster or None,
-        "results": [_row(result, comparison) for result in comparison.results],
-        "judged": [each.document() for each in comparison.judged],
-        "notes": list(comparison.notes),
-    }
+    return CompareDocument(
+        schema=SCHEMA,
+        first=comparison.first,
+        second=comparison.second,
+        verdict=comparison.verdict,
+        margin=comparison.margin,
+        cluster=comparison.cluster or None,
+        results=[_row(result, comparison) for result in comparison.results],
+        judged=[each.row() for each in comparison.judged],
+        notes=list(comparison.notes),
+    )
 
 
-def _row(result: Compared, comparison: ComparedRuns) -> dict[str, Any]:
-    return {
-        "metric": result.metric,
-        "columns": list(result.columns),
-        "verdict": result.verdict,
-        "because": because(result, comparison).strip(" ()") or None,
-        "kind": "rate" if result.data.rates else "score",
-        "better": "lower" if result.lower else "higher",
-        "n": result.n,
-        "clusters": len(result.data.clusters),
+def _row(result: Compared, comparison: ComparedRuns) -> CompareResult:
+    return CompareResult(
+        metric=result.metric,
+        columns=list(result.columns),
+        verdict=result.verdict,
+        because=because(result, comparison).strip(" ()") or None,
+        kind="rate" if result.data.rates else "score",
+        better="lower" if result.lower else "higher",
+        n=result.n,
+        clusters=len(result.data.clusters),
         **ends("first", result.first_range),
         **ends("second", result.second_range),
         **ends("difference", result.difference_range),
-        "low": _finite(result.low),
-        "high": _finite(result.high),
-        "scaled": not result.data.unscaled,
-        "higher": result.data.directions[0],
-        "lower": result.data.directions[1],
-        "p": result.p,
-        "p_alone": result.p_alone,
-        "smallest": result.smallest,
-        "changed": map(_change_row, result.changed),
-        "same": result.alike,
-        "unsettled": map(str, result.unsettled),
-        "left_out": {
-            "only_first": map(str, result.only_first),
-            "only_second": map(str, result.only_second),
-            "errors": map(str, result.errors),
-            "not_applicable": map(str, result.other),
-            "unlike": {why: map(str, cases) for why, cases in result.unlike.items()},
-        },
-        "withheld": result.withheld or None,
-        "trials_in_error": result.trials_in_error,
-        "open": result.open,
-        "judges": None if result.judges is None else [list(side) for side in result.judges],
-    }
+        low=_finite(result.low),
+        high=_finite(result.high),
+        scaled=not result.data.unscaled,
+        higher=result.data.directions[0],
+        lower=result.data.directions[1],
+        p=result.p,
+        p_alone=result.p_alone,
+        smallest=result.smallest,
+        changed=_late(_change_row, result.changed),
+        same=result.alike,
+        unsettled=_late(str, result.unsettled),
+        left_out=CompareLeftOut(
+            only_first=_late(str, result.only_first),
+            only_second=_late(str, result.only_second),
+            errors=_late(str, result.errors),
+            not_applicable=_late(str, result.other),
+            unlike={why: _late(str, cases) for why, cases in result.unlike.items()},
+        ),
+        withheld=result.withheld or None,
+        trials_in_error=result.trials_in_error,
+        open=result.open,
+        judges=None if result.judges is None else [list(side) for side in result.judges],
+    )
 
 
-def _change_row(change: CaseChange) -> dict[str, Any]:
-    return {"case": change.case, "name": change.name, **change.document()}
+def _change_row(change: CaseChange) -> CompareChange:
+    numbers: dict[str, Any] = change.document()
+    return CompareChange(case=change.case, name=change.name, **numbers)
+
+
+def _late(make: Callable[[Any], _T], values: Iterable[Any]) -> list[_T]:
+    """Values that are made as they are read, one after the other: there may be as many as the run has cases."""
+    return cast("list[_T]", map(make, values))
 
 
 def _finite(value: float) -> float | None:

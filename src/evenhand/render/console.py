@@ -201,9 +201,10 @@ def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
 
     labels = standing(every_label(run))
     for trial in find_cells(run, Grid(run), ref):
-        row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
-        row["steps"] = step_rows(run, trial)
-        yield json_text({**row, "calls": call_rows(run, trial)} if calls else row)
+        parts: dict[str, Any] = {"steps": step_rows(run, trial)}
+        if calls:
+            parts["calls"] = call_rows(run, trial)
+        yield json_text(trial_row(trial, run.meta.variants, labels.get(trial.index, ()), **parts))
 
 
 def listed_json(runs: Iterable[ListedRun]) -> Iterator[str]:

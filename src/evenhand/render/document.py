@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
+from msgspec import UNSET
+
 from evenhand.analysis.summaries.classification import classification_rows
 from evenhand.analysis.summaries.marks import marked
 from evenhand.analysis.summaries.metrics import described, summary_rows
@@ -30,6 +32,7 @@ from evenhand.analysis.trust.canaries import canaries_of
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.analysis.trust.requirements import requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
+from evenhand.core.document import as_object
 from evenhand.core.run import Totals, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -40,6 +43,7 @@ from evenhand.render.findings import low_confidence
 from evenhand.render.run_warnings import warnings
 from evenhand.render.standings import standing_rows
 from evenhand.render.step_rows import bounded_steps
+from evenhand.render.trial_document import RunError, RunOutcome, RunTrial, RunVariant
 from evenhand.store.labels.label import Label, by_name
 from evenhand.store.runfile import RunFile
 
@@ -49,8 +53,8 @@ SCHEMA = "evenhand.run/1"
 def document(run: RunFile) -> dict[str, Any]:
     """The whole document, in memory; `write_document` writes it as it goes."""
     stepped, variants = run.stepped(), run.meta.variants
-    rows = [trial_row(one, variants) | bounded_steps(run, one, stepped) for one in run.trials()]
-    return {**document_head(run), "trials": rows}
+    rows = [trial_row(one, variants, **bounded_steps(run, one, stepped)) for one in run.trials()]
+    return {**document_head(run), "trials": [as_object(row) for row in rows]}
 
 
 def write_document(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
@@ -62,9 +66,10 @@ def write_document(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
     count = 0
     stepped = run.stepped()
     for trial in run.trials():
-        row = trial_row(trial, run.meta.variants) | bounded_steps(run, trial, stepped)
+        parts = bounded_steps(run, trial, stepped)
         if calls:
-            row["calls"] = call_rows(run, trial)
+            parts["calls"] = call_rows(run, trial)
+        row = trial_row(trial, run.meta.variants, **parts)
         line(("," if count else "") + "\n" + json_text(row))
         count += 1
     line("\n]}\n")
@@ -72,58 +77,58 @@ def write_document(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
 
 
 def trial_row(
-    trial: TrialResult, variants: Sequence[Variant], labels: Sequence[Label] = ()
-) -> dict[str, Any]:
+    trial: TrialResult, variants: Sequence[Variant], labels: Sequence[Label] = (), **parts: Any
+) -> RunTrial:
     """One trial, in the keys of the document.
 
     Args:
         trial: It.
         variants: The run's columns.
         labels: What people say of it; where there is any, the newest of each field and metric is in `labels`.
+        parts: Its `steps`, `more_steps` and `calls`, as far as they are asked for.
     """
-    variant = variants[trial.variant]
-    error = trial.error
-    return {
-        "case": trial.case,
-        "variant": {"prompt": variant.prompt, "model": variant.model},
-        "repeat": trial.repeat,
-        "outcome": trial.outcome,
-        "score": trial.score,
-        "output": trial.output,
-        "error": None
-        if error is None
-        else {"slug": error.slug, "message": error.message, "where": error.where},
-        "latency_s": trial.latency_s,
-        "cost_usd": trial.cost_usd,
-        "named_scores": trial.named_scores,
-        "outcomes": [outcome_row(outcome) for outcome in trial.outcomes],
-        "description": trial.description,
-        "prompt": trial.prompt,
-        "vars": trial.vars,
-        "metadata": trial.metadata,
-        "tokens_in": trial.tokens_in,
-        "tokens_out": trial.tokens_out,
-        "index": trial.index,
-        **({} if trial.input is None else {"input": trial.input}),
-        **({} if trial.expected is None else {"expected": trial.expected}),
-        **({"labels": by_name(labels)} if labels else {}),
-    }
+    error, variant = trial.error, variants[trial.variant]
+    return RunTrial(
+        case=trial.case,
+        variant=RunVariant(prompt=variant.prompt, model=variant.model),
+        repeat=trial.repeat,
+        outcome=trial.outcome,
+        score=trial.score,
+        output=trial.output,
+        error=error and RunError(slug=error.slug, message=error.message, where=error.where),
+        latency_s=trial.latency_s,
+        cost_usd=trial.cost_usd,
+        named_scores=trial.named_scores,
+        outcomes=[outcome_row(outcome) for outcome in trial.outcomes],
+        description=trial.description,
+        prompt=trial.prompt,
+        vars=trial.vars,
+        metadata=trial.metadata,
+        tokens_in=trial.tokens_in,
+        tokens_out=trial.tokens_out,
+        index=trial.index,
+        input=UNSET if trial.input is None else trial.input,
+        expected=UNSET if trial.expected is None else trial.expected,
+        labels=by_name(labels) if labels else UNSET,
+        **parts,
+    )
 
 
-def outcome_row(outcome: Outcome) -> dict[str, Any]:
+def outcome_row(outcome: Outcome) -> RunOutcome:
     """One settled expectation, in the keys of the document."""
-    return {
-        "name": outcome.name,
-        "outcome": outcome.outcome,
-        "score": outcome.score,
-        "reason": outcome.reason,
-        "metadata": outcome.metadata,
-        "at_least": outcome.at_least,
-        "at_most": outcome.at_most,
-        "weight": outcome.weight,
-        "metric": outcome.metric,
-        "error": outcome.error,
-    }
+    # Written out: `filled` takes four times as long, and there are as many outcomes as trials, or more.
+    return RunOutcome(
+        name=outcome.name,
+        outcome=outcome.outcome,
+        score=outcome.score,
+        reason=outcome.reason,
+        metadata=outcome.metadata,
+        at_least=outcome.at_least,
+        at_most=outcome.at_most,
+        weight=outcome.weight,
+        metric=outcome.metric,
+        error=outcome.error,
+    )
 
 
 def totals_row(totals: Totals) -> dict[str, Any]:
@@ -171,7 +176,9 @@ def document_head(run: RunFile) -> dict[str, Any]:
         ],
         **({"metrics": summary_rows(run)} if described(run) else {}),
         "judged": judged_rows(run),
-        "canaries": None if (canaries := canaries_of(run)) is None else canaries.rows(),
+        "canaries": None
+        if (canaries := canaries_of(run)) is None
+        else [as_object(one) for one in canaries.rows()],
         "slices": slice_rows(run),
         "classification": classification_rows(run),
         "triggers": [_trigger_row(run, result) for result in trigger_rates(run, where.triggers)],

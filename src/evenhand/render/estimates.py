@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from evenhand.analysis.estimates.earlier_run import Precedent
 from evenhand.analysis.estimates.half_price import (
@@ -13,9 +13,93 @@ from evenhand.analysis.estimates.half_price import (
     batch_shares,
     foreseen_waves,
 )
+from evenhand.core.document import Key, as_object
 from evenhand.core.plan import CallEstimate, Plan
+from evenhand.core.record import Record
 from evenhand.core.wording.words import count, money, safe, seconds, short_id
 from evenhand.render.heading import heading
+
+
+class CheckVariant(Record, frozen=True, kw_only=True):
+    """What `evenhand.check/1` says of a variant."""
+
+    prompt: Annotated[str, Key("the prompt's label")]
+    model: Annotated[str, Key("the model's label")]
+
+
+class CheckCalls(Record, frozen=True, kw_only=True):
+    """What `evenhand.check/1` says of the calls."""
+
+    provider: Annotated[str, Key("as asked for")]
+    role: Annotated[str, Key("`subject`, `judge`, `setup` or `simulator`")]
+    calls: Annotated[int, Key("", "calls")]
+    tokens_in: Annotated[int | None, Key("in all of them", "tokens", null="not known")]
+    cost_bound_usd: Annotated[
+        float | None,
+        Key(
+            "they cannot cost more",
+            "US dollars",
+            null="no price is known, or it goes by an earlier run",
+        ),
+    ]
+    cost_expected_usd: Annotated[
+        float | None,
+        Key(
+            "an estimate, not a bound; the cache may make it less",
+            "US dollars",
+            null="no price is known, or it does not go by an earlier run",
+        ),
+    ]
+    batch_cost_usd: Annotated[
+        float | None,
+        Key(
+            "the same cost [with `--batch`](../batches.md)",
+            "US dollars",
+            null="it is asked live, or the price is not known",
+        ),
+    ]
+
+
+class CheckHint(Record, frozen=True, kw_only=True):
+    """What `evenhand.check/1` says of a hint."""
+
+    file: Annotated[str, Key("may be empty")]
+    line: Annotated[int, Key("from 1; 0 where there is none")]
+    column: Annotated[int, Key("from 1; 0 where there is none")]
+    what: str
+    hint: Annotated[str, Key("what to do; may be empty")]
+
+
+class CheckDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.check/1`."""
+
+    schema: Annotated[str, Key("`evenhand.check/1`")]
+    title: Annotated[str, Key("of the plan")]
+    source: Annotated[str, Key("the config, file or folder; empty for a plan made in code")]
+    fingerprint: Annotated[str, Key("of the plan")]
+    trials: Annotated[int, Key("", "trials")]
+    cases: Annotated[int, Key("", "cases")]
+    repeats: Annotated[int, Key("trials of each case for each variant")]
+    variants: Annotated[list[CheckVariant], Key("the variants")]
+    calls: Annotated[
+        list[CheckCalls], Key("one for each model and role; empty where nobody knows before a run")
+    ]
+    batch_waves: Annotated[
+        int | None,
+        Key(
+            "about how many it takes with `--batch`",
+            "waves",
+            null="nothing goes in a batch, or it is not known",
+        ),
+    ]
+    going_by: Annotated[
+        str | None,
+        Key(
+            "the id of the earlier run that they are estimated from",
+            null="the calls are counted from the plan, or not known",
+        ),
+    ]
+    hints: Annotated[list[CheckHint], Key("what was tolerated")]
 
 
 def estimate_lines(
@@ -106,31 +190,34 @@ def estimate_row(
     if precedent is not None and not estimates:
         estimates = precedent.estimates
     shares = batch_shares(plan, estimates if by_run else ())
-    return {
-        "schema": "evenhand.check/1",
-        "title": plan.title,
-        "source": plan.source,
-        "fingerprint": plan.fingerprint,
-        "trials": plan.size,
-        "cases": plan.case_count,
-        "repeats": plan.repeats,
-        "variants": [{"prompt": v.prompt, "model": v.model} for v in plan.variants],
-        "calls": [
-            {
-                "provider": e.provider,
-                "role": e.role,
-                "calls": e.calls,
-                "tokens_in": e.tokens_in or None,
-                "cost_bound_usd": None if by_run else e.cost_usd,
-                "cost_expected_usd": e.cost_usd if by_run else None,
-                "batch_cost_usd": batch_cost(e, shares),
-            }
-            for e in estimates
-        ],
-        "batch_waves": foreseen_waves(plan, () if by_run else estimates, precedent, shares) or None,
-        "going_by": precedent.run if by_run and precedent is not None else None,
-        "hints": [
-            {"file": h.file, "line": h.line, "column": h.column, "what": h.what, "hint": h.hint}
-            for h in plan.hints
-        ],
-    }
+    return as_object(
+        CheckDocument(
+            schema="evenhand.check/1",
+            title=plan.title,
+            source=plan.source,
+            fingerprint=plan.fingerprint,
+            trials=plan.size,
+            cases=plan.case_count,
+            repeats=plan.repeats,
+            variants=[CheckVariant(prompt=v.prompt, model=v.model) for v in plan.variants],
+            calls=[
+                CheckCalls(
+                    provider=e.provider,
+                    role=e.role,
+                    calls=e.calls,
+                    tokens_in=e.tokens_in or None,
+                    cost_bound_usd=None if by_run else e.cost_usd,
+                    cost_expected_usd=e.cost_usd if by_run else None,
+                    batch_cost_usd=batch_cost(e, shares),
+                )
+                for e in estimates
+            ],
+            batch_waves=foreseen_waves(plan, () if by_run else estimates, precedent, shares)
+            or None,
+            going_by=precedent.run if by_run and precedent is not None else None,
+            hints=[
+                CheckHint(file=h.file, line=h.line, column=h.column, what=h.what, hint=h.hint)
+                for h in plan.hints
+            ],
+        )
+    )

@@ -95,10 +95,10 @@ def _jsonl(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
     line, labels = writer(out), standing(every_label(run))
     count, stepped = 0, run.stepped()
     for trial in run.trials():
-        row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
-        row |= bounded_steps(run, trial, stepped)
+        parts = bounded_steps(run, trial, stepped)
         if calls:
-            row["calls"] = call_rows(run, trial)
+            parts["calls"] = call_rows(run, trial)
+        row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()), **parts)
         line(json_text(row) + "\n")
         count += 1
     return count

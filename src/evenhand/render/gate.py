@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
+from msgspec.structs import replace
+
 from evenhand.analysis.comparison.variants import could_turn
-from evenhand.analysis.gates.gate_document import SCHEMA
+from evenhand.analysis.gates.gate_document import (
+    SCHEMA,
+    GateChange,
+    GateDocument,
+    GateRow,
+    GateStopping,
+)
 from evenhand.analysis.gates.gate_results import Gate, GateResult, GateVerdict, Stopping
 from evenhand.analysis.summaries.column_names import SHORT
+from evenhand.core.document import as_object, filled
 from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import columns, count, folded, money, safe
 from evenhand.render.comparison import (
@@ -184,70 +192,68 @@ def _asked(gate: Gate) -> str:
 
 def document(gate: Gate) -> dict[str, Any]:
     """The gate as a JSON-ready dict, `evenhand.gate/1`: what `evenhand gate --json` prints."""
-    return {
-        "schema": SCHEMA,
-        "verdict": gate.verdict,
-        "results": [_row(result) for result in gate.results],
-        "asked": gate.asked,
-        "taken": gate.taken,
-        "of": gate.of,
-        "cost_usd": gate.cost_usd,
-        "stopped": gate.stopping is not None and gate.stopping.stopped,
-        "stopping": gate.stopping and asdict(gate.stopping),
-        "margin": gate.margin,
-        "because": gate.because or None,
-        "notes": list(gate.notes),
-        "title": gate.title,
-        "run": gate.run or None,
-        "baseline": gate.baseline or None,
-        "status": gate.status,
-    }
+    stopping = gate.stopping and filled(GateStopping, gate.stopping, open=list(gate.stopping.open))
+    return as_object(
+        filled(
+            GateDocument,
+            gate,
+            schema=SCHEMA,
+            results=[_row(result) for result in gate.results],
+            stopped=stopping is not None and stopping.stopped,
+            stopping=stopping,
+            because=gate.because or None,
+            notes=list(gate.notes),
+            run=gate.run or None,
+            baseline=gate.baseline or None,
+        )
+    )
 
 
-def _row(result: GateResult) -> dict[str, Any]:
+def _row(result: GateResult) -> GateRow:
     compared = result.compared
-    judged = compared is not None and result.verdict != "nothing"
-    return {
-        "metric": result.metric,
-        "variant": result.variant,
-        "verdict": result.verdict,
-        "difference": {
-            "value": compared.difference if compared is not None and judged else None,
-            "low": _finite(compared.low) if compared is not None and judged else None,
-            "high": _finite(compared.high) if compared is not None and judged else None,
-        },
-        "cases": compared.n if compared is not None and judged else 0,
-        "because": (_reason(result) if judged else result.why).strip(" ()") or None,
-        "more_cases": result.more,
-        "text": _moved(result) if judged else "",
-        "where": result.where or None,
-        **_changes(result),
-    }
-
-
-def _changes(result: GateResult) -> dict[str, Any]:
-    """How many cases came out otherwise, and the first of them, the worst first."""
-    compared = result.compared
+    row = GateRow(
+        metric=result.metric,
+        variant=result.variant,
+        verdict=result.verdict,
+        difference=dict.fromkeys(("value", "low", "high")),
+        because=result.why.strip(" ()") or None,
+        more_cases=result.more,
+        where=result.where or None,
+    )
     if compared is None:
-        return {"kind": "score", "better": 0, "worse": 0, "same": 0, "changed": []}
+        return row
     gains = sum(is_better(compared, change) for change in compared.changed)
-    return {
-        "kind": "rate" if compared.data.rates else "score",
-        "better": gains,
-        "worse": len(compared.changed) - gains,
-        "same": compared.alike,
-        "changed": [
-            {
-                "case": change.case,
-                "name": change.name,
-                "verdict": "better" if is_better(compared, change) else "worse",
-                "baseline": change.first,
-                "now": change.second,
-                "trial": result.places.get(change.case),
-            }
+    row = replace(
+        row,
+        kind="rate" if compared.data.rates else "score",
+        better=gains,
+        worse=len(compared.changed) - gains,
+        same=compared.alike,
+        changed=[
+            GateChange(
+                case=change.case,
+                name=change.name,
+                verdict="better" if is_better(compared, change) else "worse",
+                baseline=change.first,
+                now=change.second,
+                trial=result.places.get(change.case),
+            )
             for change in compared.changed[:CHANGES]
         ],
-    }
+    )
+    if result.verdict == "nothing":
+        return row
+    return replace(
+        row,
+        difference={
+            "value": compared.difference,
+            "low": _finite(compared.low),
+            "high": _finite(compared.high),
+        },
+        cases=compared.n,
+        because=_reason(result).strip(" ()") or None,
+        text=_moved(result),
+    )
 
 
 def _finite(value: float) -> float | None:

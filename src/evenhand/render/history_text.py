@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from evenhand.analysis.history.history import History, HistoryColumn, HistoryRun, RunLine
 from evenhand.analysis.summaries.rates import share_row
-from evenhand.analysis.trust.canaries import CanaryReport
+from evenhand.analysis.trust.canaries import CanaryJudge, CanaryReport
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import (
@@ -36,6 +37,105 @@ NUMBERS = 38
 """Columns that rate, interval, cost and latency take, with what is between them."""
 HEAD = 30
 """Columns that a run's time and id take."""
+
+
+class HistoryChange(Record, frozen=True, kw_only=True):
+    """What `evenhand.history/1` says of a change."""
+
+    kind: Annotated[str, Key("`judge`, `data`, `expectation`, `prompt` or `model`")]
+    text: Annotated[str, Key("what changed, for people")]
+
+
+class HistoryColumnRow(Record, frozen=True, kw_only=True):
+    """What `evenhand.history/1` says of a column."""
+
+    name: Annotated[str, Key("as in the run's table; empty for the only column")]
+    cases: Annotated[int, Key("with a verdict or an error", "cases")]
+    rate: Annotated[
+        float | None, Key("pass rate over cases", "share", null="no case, or errors leave it open")
+    ]
+    rate_least: Annotated[
+        float | None, Key("what it is if all errors failed", "share", null="no case")
+    ]
+    rate_most: Annotated[
+        float | None, Key("what it is if all errors passed", "share", null="no case")
+    ]
+    low: Annotated[float | None, Key("lower end of its 95 % interval", "share", null="no case")]
+    high: Annotated[float | None, Key("upper end", "share", null="no case")]
+    cost_usd: Annotated[
+        float | None, Key("what its trials cost", "US dollars", null="a price is not known")
+    ]
+    latency_s: Annotated[float | None, Key("mean over cases", "seconds", null="no model was asked")]
+    latency_low_s: Annotated[
+        float | None, Key("lower end of its 95 % interval", "seconds", null="it is not known")
+    ]
+    latency_high_s: Annotated[float | None, Key("upper end", "seconds", null="it is not known")]
+
+
+class HistoryRunRow(Record, frozen=True, kw_only=True):
+    """What `evenhand.history/1` says of a run."""
+
+    run: Annotated[str, Key("its id")]
+    file: Annotated[str, Key("its file")]
+    title: Annotated[str, Key("what it is called")]
+    started_at: Annotated[float, Key("", "seconds since 1970")]
+    status: Annotated[
+        str, Key("as in [`evenhand.run/1`](run-1.md); `interrupted` if it was killed")
+    ]
+    finished: Annotated[bool, Key("whether all its trials are settled")]
+    trials: Annotated[int, Key("that are settled", "trials")]
+    planned: Annotated[int, Key("that there are", "trials")]
+    offline: Annotated[bool, Key("whether its replies came from a script")]
+    cost_usd: Annotated[
+        float | None, Key("what all its calls cost", "US dollars", null="a price is not known")
+    ]
+    tags: Annotated[list[str], Key("that people gave it")]
+    changes: Annotated[
+        list[HistoryChange],
+        Key("what is different from the run before it in this list; at most one of each kind"),
+    ]
+    columns: Annotated[
+        list[HistoryColumnRow], Key("what it came to; empty for a run that didn't finish")
+    ]
+    canaries: Annotated[
+        list[CanaryJudge] | None,
+        Key(
+            "what its judges said of canaries, without `history`",
+            null="they weren't asked about any",
+        ),
+    ]
+
+
+class HistoryLine(Record, frozen=True, kw_only=True):
+    """What `evenhand.history/1` says of a line."""
+
+    source: Annotated[
+        str,
+        Key(
+            "the file or folder that the runs were made from; empty for plans made in code, which belong "
+            "together by title"
+        ),
+    ]
+    title: Annotated[str, Key("of the newest run")]
+    earlier: Annotated[int, Key("older ones that `--last` left out", "runs")]
+    runs: Annotated[list[HistoryRunRow], Key("oldest first")]
+
+
+class HistoryFile(Record, frozen=True, kw_only=True):
+    """What `evenhand.history/1` says of a file."""
+
+    file: str
+    problem: Annotated[str, Key("why it can't be read")]
+
+
+class HistoryDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.history/1`."""
+
+    schema: Annotated[str, Key("`evenhand.history/1`")]
+    lines: Annotated[
+        list[HistoryLine], Key("one for each config or set, the one with the newest run first")
+    ]
+    unreadable: Annotated[list[HistoryFile], Key("run files that can't be read")]
 
 
 def lines(history: History, ink: Ink, width: int = UNBOUND) -> list[str]:
@@ -193,51 +293,53 @@ def _bar(share: Share, length: int) -> str:
 
 def document(history: History) -> dict[str, Any]:
     """The history as a JSON-ready dict, `evenhand.history/1`: what `evenhand history --json` prints."""
-    return {
-        "schema": SCHEMA,
-        "lines": [
-            {
-                "source": line.source,
-                "title": line.title,
-                "earlier": line.earlier,
-                "runs": [_run(run) for run in line.runs],
-            }
-            for line in history.lines
-        ],
-        "unreadable": [
-            {"file": str(path), "problem": problem} for path, problem in history.unreadable
-        ],
-    }
+    return as_object(
+        HistoryDocument(
+            schema=SCHEMA,
+            lines=[
+                HistoryLine(
+                    source=line.source,
+                    title=line.title,
+                    earlier=line.earlier,
+                    runs=[_run(run) for run in line.runs],
+                )
+                for line in history.lines
+            ],
+            unreadable=[
+                HistoryFile(file=str(path), problem=problem) for path, problem in history.unreadable
+            ],
+        )
+    )
 
 
-def _run(run: HistoryRun) -> dict[str, Any]:
-    return {
-        "run": run.id,
-        "file": str(run.path),
-        "title": run.title,
-        "started_at": run.at,
-        "status": run.status,
-        "finished": run.finished,
-        "trials": run.trials,
-        "planned": run.planned,
-        "offline": run.offline,
-        "cost_usd": run.cost_usd,
-        "tags": list(run.tags),
-        "changes": [{"kind": one.kind, "text": one.text} for one in run.changes],
-        "columns": [_column(column) for column in run.columns],
-        "canaries": None if run.canaries is None else run.canaries.rows(),
-    }
+def _run(run: HistoryRun) -> HistoryRunRow:
+    return HistoryRunRow(
+        run=run.id,
+        file=str(run.path),
+        title=run.title,
+        started_at=run.at,
+        status=run.status,
+        finished=run.finished,
+        trials=run.trials,
+        planned=run.planned,
+        offline=run.offline,
+        cost_usd=run.cost_usd,
+        tags=list(run.tags),
+        changes=[filled(HistoryChange, one) for one in run.changes],
+        columns=[_column(column) for column in run.columns],
+        canaries=None if run.canaries is None else run.canaries.rows(),
+    )
 
 
-def _column(column: HistoryColumn) -> dict[str, Any]:
+def _column(column: HistoryColumn) -> HistoryColumnRow:
     latency = column.latency
     low = latency.low if latency else None
-    return {
-        "name": column.name,
-        "cases": column.cases,
+    return HistoryColumnRow(
+        name=column.name,
+        cases=column.cases,
         **share_row(column.share),
-        "cost_usd": column.cost_usd,
-        "latency_s": latency and latency.value,
-        "latency_low_s": None if low is None else max(0.0, low),
-        "latency_high_s": latency and latency.high,
-    }
+        cost_usd=column.cost_usd,
+        latency_s=latency and latency.value,
+        latency_low_s=None if low is None else max(0.0, low),
+        latency_high_s=latency and latency.high,
+    )

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from evenhand.core.document import filled
 from evenhand.core.encoding import encode
 from evenhand.core.run import TrialResult
 from evenhand.core.step import Step
+from evenhand.render.trial_document import RunStep
 from evenhand.render.trial_steps import steps_of
 from evenhand.store.runfile import RunFile
 
@@ -15,27 +20,18 @@ STEPS, TEXT = 200, 1_000
 """Of a trial among many: so many steps, and characters of a step's arguments and of its result."""
 
 
-def step_row(step: Step) -> dict[str, Any]:
+def step_row(step: Step) -> RunStep:
     """A step, in the keys of the document."""
-    return {
-        "kind": step.kind,
-        "name": step.name,
-        "arguments": step.arguments,
-        "result": step.result,
-        "status": step.status,
-        "error": step.error,
-        "started_s": _rounded(step.started_s),
-        "duration_s": _rounded(step.duration_s),
-        "parent": step.parent,
-        "agent": step.agent,
-        "tokens_in": step.tokens_in,
-        "tokens_out": step.tokens_out,
-        "cost_usd": step.cost_usd,
-        "call": step.call,
-    }
+    return filled(
+        RunStep,
+        step,
+        started_s=_rounded(step.started_s),
+        duration_s=_rounded(step.duration_s),
+        cut=UNSET,
+    )
 
 
-def step_rows(run: RunFile, trial: TrialResult) -> list[dict[str, Any]]:
+def step_rows(run: RunFile, trial: TrialResult) -> list[RunStep]:
     """All steps of a trial."""
     return [step_row(step) for step in steps_of(run, trial)]
 
@@ -56,16 +52,15 @@ def bounded_steps(run: RunFile, trial: TrialResult, stepped: Container[int]) -> 
     return {**rows, "more_steps": len(steps) - STEPS} if len(steps) > STEPS else rows
 
 
-def _cut(row: dict[str, Any]) -> dict[str, Any]:
-    for name in ("arguments", "result"):
-        value = row[name]
+def _cut(row: RunStep) -> RunStep:
+    parts: dict[str, Any] = {}
+    for name, value in (("arguments", row.arguments), ("result", row.result)):
         if value is None:
             continue
         text = value if isinstance(value, str) else encode(value, ordered=False).decode()
         if len(text) > TEXT:
-            row[name] = text[:TEXT] + "…"
-            row["cut"] = True
-    return row
+            parts |= {name: text[:TEXT] + "…", "cut": True}
+    return replace(row, **parts)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -12,11 +12,12 @@ import time
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
 
 from evenhand.core.ages import age_in_words
+from evenhand.core.document import Key
 from evenhand.core.encoding import decode_once, digest, digest_of, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_array, is_object
@@ -37,57 +38,69 @@ AGAIN = "Record it anew: evenhand cassette RUN --to FILE."
 class CassetteVariant(Struct, frozen=True, omit_defaults=True):
     """A variant: its name for people, and a digest of which it is."""
 
-    name: str
-    id: str
+    name: Annotated[str, Key("for people; lines refer to it")]
+    id: Annotated[str, Key("a hash of its eval, prompt, model and axes")]
 
 
 class CassetteHeader(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The first line."""
 
-    schema: str
-    title: str
-    run: str
-    recorded_at: int
-    evenhand: str
+    schema: Annotated[str, Key("`evenhand.cassette/1`")]
+    title: Annotated[str, Key("the run's title")]
+    run: Annotated[str, Key("the run's id")]
+    recorded_at: Annotated[int, Key("when the run began", "s since 1970")]
+    evenhand: Annotated[str, Key("the version that ran it")]
     variants: list[CassetteVariant]
-    calls: int
-    tools: int
-    hidden: int
-    digest: str
-    offline: bool = False
-    max_age_s: int | None = None
+    calls: Annotated[int, Key("", "calls")]
+    tools: Annotated[int, Key("calls of tools", "calls")]
+    hidden: Annotated[int, Key("how many looked like a secret", "texts")]
+    digest: Annotated[str, Key("of the lines that follow")]
+    offline: Annotated[
+        bool, Key("whether the replies were scripted (`--offline`)", null="false")
+    ] = False
+    max_age_s: Annotated[
+        int | None, Key("how old it may become", "s", null="it may be of any age")
+    ] = None
 
 
 class CassettePart(Struct, frozen=True, tag="part", tag_field="kind"):
     """A text that several requests share."""
 
-    id: str
-    text: str
+    id: Annotated[str, Key("a hash of the text")]
+    text: Annotated[str, Key('what stands in requests where they say `{"$part": id}`')]
 
 
 class CassetteCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_field="kind"):
     """A call of a trial, and its answer or the error that it ended in."""
 
-    case: str
-    variant: str
-    repeat: int
-    role: CallRole
-    provider: str
-    key: str
-    nth: int
-    draw: str
-    request: Any
-    reply: Any | UnsetType = UNSET
-    text: str | UnsetType = UNSET
-    base64: str | UnsetType = UNSET
-    error: str = ""
-    message: str = ""
-    latency_s: float | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    cost_usd: float | None = None
-    model: str = ""
-    scrubbed: bool = False
+    case: Annotated[str, Key("the case's id")]
+    variant: Annotated[str, Key("its name")]
+    repeat: Annotated[int, Key("from 0")]
+    role: Annotated[CallRole, Key("`subject`, `judge`, `setup` or `simulator`")]
+    provider: Annotated[str, Key("as asked for")]
+    key: Annotated[str, Key("the hash of the canonical request")]
+    nth: Annotated[int, Key("among the identical requests of the trial, from 0")]
+    draw: Annotated[str, Key("which of several answers to the request")]
+    request: Annotated[Any, Key("the canonical request")]
+    reply: Annotated[
+        Any | UnsetType, Key("the answer", null="it is no JSON, or there was an error")
+    ] = UNSET
+    text: Annotated[str | UnsetType, Key("the answer, as of a stream", null="it is JSON")] = UNSET
+    base64: Annotated[str | UnsetType, Key("the answer", null="it is text")] = UNSET
+    error: Annotated[
+        str, Key("the [error](../errors.md) that it ended in", null="it was answered")
+    ] = ""
+    message: Annotated[str, Key("that in words", null="it was answered")] = ""
+    latency_s: Annotated[float | None, Key("", "s", null="not known")] = None
+    tokens_in: Annotated[int | None, Key("", "tokens", null="not known")] = None
+    tokens_out: Annotated[int | None, Key("", "tokens", null="not known")] = None
+    cost_usd: Annotated[
+        float | None, Key("what it cost when it was recorded", "US dollars", null="not known")
+    ] = None
+    model: Annotated[str, Key("as the answer names it", null="the answer does not say")] = ""
+    scrubbed: Annotated[
+        bool, Key("whether something in the request was left out", null="false")
+    ] = False
 
     @property
     def body(self) -> bytes:
@@ -102,16 +115,21 @@ class CassetteCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_fiel
 class CassetteTool(Struct, frozen=True, omit_defaults=True, tag="tool", tag_field="kind"):
     """A call of a tool of the application, and what it returned or raised."""
 
-    case: str
-    variant: str
-    repeat: int
-    name: str
-    key: str
-    nth: int
-    arguments: dict[str, Any]
-    result: Any | UnsetType = UNSET
-    error: dict[str, Any] | UnsetType = UNSET
-    scrubbed: bool = False
+    case: Annotated[str, Key("the case's id")]
+    variant: Annotated[str, Key("its name")]
+    repeat: Annotated[int, Key("from 0")]
+    name: Annotated[str, Key("of the tool")]
+    key: Annotated[str, Key("the hash of its name and arguments")]
+    nth: Annotated[int, Key("among the identical calls of the trial, from 0")]
+    arguments: Annotated[dict[str, Any], Key("by name")]
+    result: Annotated[Any | UnsetType, Key("what it returned", null="it raised")] = UNSET
+    error: Annotated[
+        dict[str, Any] | UnsetType,
+        Key("what it raised: `type`, `module` and `args`", null="it returned"),
+    ] = UNSET
+    scrubbed: Annotated[
+        bool, Key("whether something in the arguments was left out", null="false")
+    ] = False
 
 
 CassetteRow = CassettePart | CassetteCall | CassetteTool

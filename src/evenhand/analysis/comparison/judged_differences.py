@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 from evenhand.analysis.comparison.variants import points
 from evenhand.analysis.trust.calibrated import JudgedRate, Status, judged_rates
@@ -16,6 +16,7 @@ from evenhand.analysis.trust.calibration import estimate_row, peoples_verdicts
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, judgements
 from evenhand.analysis.trust.scores_calibrated import JudgedMean
 from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED
+from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, safe
 from evenhand.stats.corrected_differences import (
@@ -29,6 +30,40 @@ from evenhand.store.runfile import RunFile
 
 FEWEST_PAIRED = 50
 """Cases that must be labelled in both columns for their differences to be used."""
+
+
+class CompareJudgedDifference(Record, frozen=True, kw_only=True):
+    """What `evenhand.compare/1` says of a judged difference."""
+
+    metric: str
+    columns: Annotated[list[str], Key("the names of the two variants")]
+    raw: Annotated[float, Key("the difference of the pass rates as the judge has them", "−1 to 1")]
+    corrected: Annotated[
+        dict[str, Any] | None,
+        Key(
+            "`value`, `low` and `high`: the difference that people would have found, with its 95 % interval",
+            "−1 to 1",
+            null="a side is not corrected",
+        ),
+    ]
+    labels: Annotated[list[int], Key("that the two corrected rates rest on", "labels")]
+    paired: Annotated[
+        int,
+        Key(
+            "labelled in both, if they were taken into account; 0 if the two rates were only subtracted",
+            "cases",
+        ),
+    ]
+    mean: Annotated[
+        dict[str, Any] | None,
+        Key(
+            "the difference of the mean scores that people would have given: `value`, `low` and `high`, the "
+            "ends of its 95 % interval",
+            "the metric's own",
+            null="a side has no corrected mean",
+        ),
+    ]
+    calibration: Annotated[list[str], Key("for each side `fresh`, `stale` or `missing`")]
 
 
 class JudgedDifference(Record, frozen=True, kw_only=True):
@@ -105,18 +140,18 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
             return NOT_CHECKED
         return f"{NOT_CHECKED}: the calibration is {' and '.join(sides)}"
 
-    def document(self) -> dict[str, Any]:
-        """The difference as a JSON-ready dict."""
-        return {
-            "metric": self.metric,
-            "columns": list(self.columns),
-            "raw": self.second.raw.value - self.first.raw.value,
-            "corrected": estimate_row(self.corrected),
-            "labels": [self.first.labels, self.second.labels],
-            "paired": self.paired,
-            "mean": estimate_row(self.mean),
-            "calibration": list(self.statuses),
-        }
+    def row(self) -> CompareJudgedDifference:
+        """The difference in the keys of `evenhand.compare/1`."""
+        return CompareJudgedDifference(
+            metric=self.metric,
+            columns=list(self.columns),
+            raw=self.second.raw.value - self.first.raw.value,
+            corrected=estimate_row(self.corrected),
+            labels=[self.first.labels, self.second.labels],
+            paired=self.paired,
+            mean=estimate_row(self.mean),
+            calibration=list(self.statuses),
+        )
 
 
 class JudgedRun:

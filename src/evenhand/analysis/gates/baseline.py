@@ -8,12 +8,13 @@ was cut off, merged badly or edited by hand is refused, and never taken for a ba
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import UNSET, Struct, UnsetType
 
 from evenhand.analysis.comparison.case_values import Scales
 from evenhand.core.definition import Definition
+from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Scale, State
@@ -25,74 +26,126 @@ SCHEMA = "evenhand.baseline/1"
 class BaselineVariant(Struct, omit_defaults=True, frozen=True):
     """A variant by its name in the run's table, and what that stands for."""
 
-    name: str
+    name: Annotated[str, Key("as the run's table names it")]
     prompt: str
     model: str
-    eval: str = ""
-    axes: dict[str, Any] = {}
+    eval: Annotated[str, Key("set and function", null="not of an eval set")] = ""
+    axes: Annotated[dict[str, Any], Key("further axes by name", null="none")] = {}
 
 
 class BaselineScale(Struct, frozen=True):
     """The lowest and the highest number there can be of a metric in a variant; of trials' own scores for no metric."""
 
-    variant: str
-    metric: str
-    low: float
-    high: float
+    variant: Annotated[str, Key("its name")]
+    metric: Annotated[str, Key("empty for the scores of trials")]
+    low: Annotated[float, Key("", "the metric's")]
+    high: Annotated[float, Key("", "the metric's")]
 
 
 class BaselineHeader(Struct, omit_defaults=True, frozen=True):
     """What a baseline says of its run as a whole; the keys are those of the page on the format."""
 
-    schema: str
-    title: str
-    run: str
-    run_at: float
-    evenhand: str
-    variants: list[BaselineVariant]
-    cases: int
-    trials: int
-    bound: dict[str, str]
-    digest: str
-    offline: bool = False
-    scales: list[BaselineScale] = []
+    schema: Annotated[str, Key("`evenhand.baseline/1`")]
+    title: Annotated[str, Key("the run's title")]
+    run: Annotated[str, Key("the run's id")]
+    run_at: Annotated[float, Key("when the run was started", "seconds since 1970")]
+    evenhand: Annotated[str, Key("the version that ran it")]
+    variants: Annotated[list[BaselineVariant], Key("in the run's order")]
+    cases: Annotated[int, Key("", "cases")]
+    trials: Annotated[int, Key("how many lines follow", "trials")]
+    bound: Annotated[
+        dict[str, str],
+        Key(
+            "digests of what the numbers depend on, by name: `config`, `data` (the cases), `system` (prompts "
+            "as sent, models as they answered, settings), `judge of METRIC, MODEL` (its prompt, criteria and "
+            "settings), `calibration`, and `script` for scripted replies"
+        ),
+    ]
+    digest: Annotated[str, Key("of the lines that follow")]
+    offline: Annotated[
+        bool, Key("whether the replies were scripted (`--offline`)", null="false")
+    ] = False
+    scales: Annotated[
+        list[BaselineScale],
+        Key("the lowest and the highest numbers there can be", null="none is known"),
+    ] = []
 
 
 class BaselineExpectation(Struct, omit_defaults=True, frozen=True):
     """An outcome, without its texts."""
 
     name: str
-    outcome: State
-    score: float | None = None
-    metric: str = ""
-    weight: float | UnsetType = UNSET
-    at_least: float | None = None
-    at_most: float | None = None
-    named: dict[str, float] = {}
-    judge: dict[str, Any] = {}
-    scale: Scale | None = None
-    kind: str = ""
-    settings: dict[str, str] = {}
-    exact: bool = False
+    outcome: Annotated[State, Key("`pass`, `fail`, `error` or `not_applicable`")]
+    score: Annotated[
+        float | None, Key("", "the scorer's", null="in error, or it did not apply")
+    ] = None
+    metric: Annotated[str, Key("the name under which its score is counted", null="none")] = ""
+    weight: Annotated[float | UnsetType, Key(null="1")] = UNSET
+    at_least: Annotated[
+        float | None, Key("the bound that the score had to reach", "the scorer's", null="none")
+    ] = None
+    at_most: Annotated[
+        float | None, Key("the bound that it had to stay under", "the scorer's", null="none")
+    ] = None
+    named: Annotated[dict[str, float], Key("further numbers by name", null="none")] = {}
+    judge: Annotated[
+        dict[str, Any],
+        Key(
+            "who judged (`judge`), the version of the prompt (`prompt`), and a digest of what was asked "
+            "(`instrument`); of a jury, `jury` has these of each",
+            null="no judge",
+        ),
+    ] = {}
+    scale: Annotated[
+        Scale | None, Key("the lowest and the highest score", "the scorer's", null="not known")
+    ] = None
+    kind: Annotated[
+        str, Key("what asks: the scorer's class, or the type in a config", null="not known")
+    ] = ""
+    settings: Annotated[
+        dict[str, str], Key("a digest of each of its arguments, by name", null="none")
+    ] = {}
+    exact: Annotated[
+        bool, Key("whether a file says it: no argument can be what was answered", null="false")
+    ] = False
 
 
 class BaselineTrial(Struct, omit_defaults=True, frozen=True):
     """A trial: what it came to, and hashes of what it sent."""
 
-    case: str
-    variant: str
-    repeat: int
-    outcome: State
-    score: float | None = None
-    name: str = ""
-    metrics: dict[str, float] = {}
-    expectations: list[BaselineExpectation] = []
-    subject: list[str] = []
-    judge: list[str] = []
-    checks: str = ""
-    content: dict[str, str] = {}
-    cost_usd: float | None = None
-    output: Any | UnsetType = UNSET
+    case: Annotated[str, Key("its id")]
+    variant: Annotated[str, Key("its name")]
+    repeat: Annotated[int, Key("from 0")]
+    outcome: Annotated[State, Key("`pass`, `fail`, `error` or `not_applicable`")]
+    score: Annotated[float | None, Key(null="in error, or nothing applied")] = None
+    name: Annotated[str, Key("the case, for people", null="it has none")] = ""
+    metrics: Annotated[dict[str, float], Key("numbers by the metric's name", null="none")] = {}
+    expectations: Annotated[list[BaselineExpectation], Key("in their order", null="none")] = []
+    subject: Annotated[
+        list[str],
+        Key(
+            "hashes of the requests to the model under evaluation, answered or not",
+            null="nothing was asked",
+        ),
+    ] = []
+    judge: Annotated[
+        list[str], Key("hashes of the requests to judges", null="no judge was asked")
+    ] = []
+    checks: Annotated[
+        str,
+        Key(
+            "a hash of what the outcome depends on beside the answer: variables, expectations, judges, and code",
+            null="that can't be known",
+        ),
+    ] = ""
+    content: Annotated[
+        dict[str, str],
+        Key("a digest of each part of what the case says, by name", null="not known"),
+    ] = {}
+    cost_usd: Annotated[
+        float | None, Key("of all its calls", "US dollars", null="a price is not known")
+    ] = None
+    output: Annotated[Any | UnsetType, Key("what was answered", null="without `--outputs`")] = UNSET
 
     @property
     def place(self) -> tuple[str, str, int]:

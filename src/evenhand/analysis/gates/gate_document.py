@@ -1,16 +1,19 @@
-"""`evenhand.gate/1` read back: by what writes of a gate elsewhere, in another job perhaps."""
+"""`evenhand.gate/1`, and how it is read back: by what writes of a gate elsewhere, in another job perhaps."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import field
 
 from evenhand.analysis.gates.gate_results import GateVerdict
+from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
+from evenhand.core.record import Record
 from evenhand.core.run import RunStatus
 from evenhand.core.wording.words import clip, safe
 
@@ -18,60 +21,122 @@ SCHEMA = "evenhand.gate/1"
 LARGEST = 20_000_000
 
 
-class GateChange(Struct, frozen=True):
-    """A case that came out otherwise; the keys are those of the page on the format."""
+class GateChange(Record, frozen=True, kw_only=True):
+    """A case that came out otherwise."""
 
-    case: str
-    name: str
-    verdict: Literal["better", "worse"]
-    baseline: float | None = None
-    now: float | None = None
-    trial: int | None = None
+    case: Annotated[str, Key("its id")]
+    name: Annotated[str, Key("its description, or its id")]
+    verdict: Annotated[Literal["better", "worse"], Key("`worse` or `better`")]
+    baseline: Annotated[
+        float | None,
+        Key("its mean over repeats in the baseline", "the metric's", null="errors leave it open"),
+    ] = None
+    now: Annotated[
+        float | None, Key("the same in the run", "the metric's", null="errors leave it open")
+    ] = None
+    trial: Annotated[
+        int | None,
+        Key("the place in the run of its first trial that did not pass", null="it is not known"),
+    ] = None
 
 
-class GateRow(Struct, frozen=True):
+class GateRow(Record, frozen=True, kw_only=True):
     """A metric of a variant."""
 
     metric: str
-    variant: str
-    verdict: GateVerdict
-    cases: int = 0
-    because: str | None = None
-    text: str = ""
-    where: str | None = None
-    kind: Literal["rate", "score"] = "score"
-    better: int = 0
-    worse: int = 0
-    same: int = 0
-    changed: tuple[GateChange, ...] = ()
+    variant: Annotated[str, Key("its name in the run")]
+    verdict: Annotated[GateVerdict, Key("as above")]
+    difference: Annotated[
+        dict[str, float | None],
+        Key(
+            "`value` (null if errors leave it open, or there is no case), and the ends of its 95 % "
+            "interval, `low` and `high` (null if there are none)",
+            "the metric's",
+        ),
+    ] = field(default_factory=dict[str, float | None])
+    cases: Annotated[int, Key("that were compared", "cases")] = 0
+    because: Annotated[
+        str | None, Key("what the verdict rests on", null="a difference was shown")
+    ] = None
+    more_cases: Annotated[
+        int | None,
+        Key(
+            "about how many more cases would decide it, if they come out as these did",
+            "cases",
+            null="it is decided, or more cases are no advice",
+        ),
+    ] = None
+    text: Annotated[
+        str,
+        Key("the difference with its interval, in words; empty if no difference was looked for"),
+    ] = ""
+    where: Annotated[
+        str | None,
+        Key("the file and line of the eval, `path:line`", null="it is not known"),
+    ] = None
+    kind: Annotated[
+        Literal["rate", "score"], Key("`rate`: a share, shown in points; or `score`")
+    ] = "score"
+    better: Annotated[int, Key("that came out better", "cases")] = 0
+    worse: Annotated[int, Key("that came out worse", "cases")] = 0
+    same: Annotated[int, Key("that came out the same", "cases")] = 0
+    changed: Annotated[
+        Sequence[GateChange],
+        Key("the first 100 cases that came out otherwise, the worst first"),
+    ] = ()
 
 
-class GateStopping(Struct, frozen=True):
+class GateStopping(Record, frozen=True, kw_only=True):
     """What became of a gate that was to stop as soon as it is decided."""
 
-    stopped: bool
-    cases: int
-    of: int
+    stopped: Annotated[
+        bool, Key("as above. If so, the intervals allow for looking after each case")
+    ]
+    cases: Annotated[int, Key("that were looked at, one after the other", "cases")]
+    of: Annotated[int, Key("that there are", "cases")]
+    seed: Annotated[int, Key("of their order")] = 0
+    open: Annotated[
+        Sequence[str], Key("metrics that only all cases can decide: their scale isn't known")
+    ] = ()
 
 
-class GateDocument(Struct, frozen=True):
+class GateDocument(Record, frozen=True, kw_only=True):
     """A gate."""
 
-    schema: str
-    verdict: GateVerdict
-    results: tuple[GateRow, ...]
-    margin: float
-    asked: int = 0
-    taken: int = 0
-    of: int = 0
-    cost_usd: float | None = None
-    because: str | None = None
-    notes: tuple[str, ...] = ()
-    title: str = ""
-    run: str | None = None
-    baseline: str | None = None
-    status: RunStatus = "finished"
-    stopping: GateStopping | None = None
+    schema: Annotated[str, Key("`evenhand.gate/1`")] = SCHEMA
+    verdict: Annotated[
+        GateVerdict,
+        Key("the gravest of all results: `worse`, `nothing`, `undecided`, `not worse` or `better`"),
+    ]
+    results: Annotated[list[GateRow], Key("one for each metric and variant")]
+    asked: Annotated[int, Key("that were run", "trials")] = 0
+    taken: Annotated[int, Key("whose result was taken from the baseline", "trials")] = 0
+    of: Annotated[int, Key("that there are", "trials")] = 0
+    cost_usd: Annotated[
+        float | None, Key("what was spent", "US dollars", null="a price is not known")
+    ] = None
+    stopped: Annotated[bool, Key("whether it was stopped because it was decided")] = False
+    stopping: Annotated[
+        GateStopping | None, Key("how far it went", null="without `--stop-when-decided`")
+    ] = None
+    margin: Annotated[float, Key("how much worse is accepted", "the metric's")]
+    because: Annotated[
+        str | None,
+        Key("why nothing could be compared", null="there was something to compare"),
+    ] = None
+    notes: Annotated[
+        Sequence[str],
+        Key("why trials were not taken, what was left out, and what else has changed"),
+    ] = ()
+    title: Annotated[str, Key("of what was run; empty if nothing was")] = ""
+    run: Annotated[str | None, Key("the run's id", null="nothing was run")] = None
+    baseline: Annotated[
+        str | None,
+        Key("the baseline's file, as seen from where the gate ran", null="it is not known"),
+    ] = None
+    status: Annotated[RunStatus, Key("how the run ended, as in [`evenhand.run/1`](run-1.md)")] = (
+        "finished"
+    )
 
 
 def read_gate(file: Path) -> GateDocument:

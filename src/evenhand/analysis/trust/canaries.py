@@ -12,11 +12,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
+from msgspec.structs import replace
 
 from evenhand.analysis.trust.calibration import estimate_row
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.errors import StoreError
 from evenhand.core.judge_checks import WITH_CANARIES, is_canary_check
 from evenhand.core.record import MutableRecord, Record
@@ -37,8 +39,114 @@ DriftWord = Literal["judge", "system", "none", "not decided"]
 LOOKED_AT = 20
 """So many runs after a run are looked at for the one that asked its judges about canaries."""
 
-Key = tuple[str, str]
+JudgeKey = tuple[str, str]
 """A metric and a judge."""
+
+
+class CanarySince(Record, frozen=True, kw_only=True):
+    """What `evenhand.canary/1` says of the first check of the same canaries."""
+
+    run: Annotated[str, Key("the run whose judges the first check asked")]
+    at: Annotated[float, Key("when", "seconds since 1970")]
+    model: Annotated[str, Key("the judge then")]
+    raw: Annotated[float | None, Key("its own pass rate in that run", "0 to 1", null="not known")]
+    newly_wrong: Annotated[int, Key("right then, and wrong now", "canaries")]
+    newly_right: Annotated[int, Key("wrong then, and right now", "canaries")]
+    pairs: Annotated[int, Key("how many have a verdict in both", "canaries")]
+    p: Annotated[
+        float,
+        Key(
+            "how likely at least so one-sided a difference is without a drift: McNemar's exact test",
+            "0 to 1",
+        ),
+    ]
+    checks: Annotated[
+        int,
+        Key(
+            "how many have been compared with the first one until now, this one included. `p` isn't corrected "
+            "for them",
+            "checks",
+        ),
+    ]
+    drifted: Annotated[bool, Key("whether `p` is below 0.05")]
+    pass_rate: Annotated[
+        dict[str, Any] | None,
+        Key(
+            "how far its own pass rate has moved since that run, on the cases of both: `value`, `low` and "
+            "`high`, the ends of its 95 % interval",
+            "−1 to 1",
+            null="one isn't known, or the runs have other cases",
+        ),
+    ]
+    changed: Annotated[
+        str,
+        Key(
+            "who changed, as far as shown: `judge`, `system`, `none`, or `not decided` with fewer than 6 pairs"
+        ),
+    ]
+
+
+class CanaryEarlier(Record, frozen=True, kw_only=True):
+    """What `evenhand.canary/1` says of an earlier check."""
+
+    run: Annotated[str, Key("the run whose judges were asked")]
+    at: Annotated[float, Key("when", "seconds since 1970")]
+    model: Annotated[str, Key("the judge")]
+    items: Annotated[int, Key("how many it gave a verdict on", "canaries")]
+    right: Annotated[int, Key("on how many it says what people say", "canaries")]
+    raw: Annotated[float | None, Key("its own pass rate in that run", "0 to 1", null="not known")]
+
+
+class CanaryJudge(Record, frozen=True, kw_only=True):
+    """What `evenhand.canary/1` says of a judge."""
+
+    metric: Annotated[str, Key("the metric")]
+    model: Annotated[str, Key("the judge, as its answers in the run named it")]
+    items: Annotated[int, Key("how many it gave a verdict on", "canaries")]
+    right: Annotated[int, Key("on how many it says what people say", "canaries")]
+    rate: Annotated[
+        dict[str, Any] | None,
+        Key(
+            "the share that it is right on: `value`, `low` and `high`, the ends of its exact 95 % interval",
+            "0 to 1",
+            null="no items",
+        ),
+    ]
+    missed: Annotated[int, Key("how many it fails that people pass", "canaries")]
+    excused: Annotated[int, Key("how many it passes that people fail", "canaries")]
+    errors: Annotated[int, Key("how many more it gave no verdict on", "canaries")]
+    left_out: Annotated[int, Key("canaries whose case the run doesn't have", "canaries")]
+    raw: Annotated[
+        float | None,
+        Key("its own pass rate in the run, each case counting once", "0 to 1", null="not known"),
+    ]
+    since: Annotated[
+        CanarySince | None,
+        Key(
+            "how it differs from the first check of these canaries", null="nothing to compare with"
+        ),
+    ]
+    history: Annotated[
+        list[CanaryEarlier] | UnsetType,
+        Key("the checks of these canaries, the oldest first, and this one last"),
+    ] = UNSET
+
+
+class CanaryDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.canary/1`."""
+
+    schema: Annotated[str, Key("`evenhand.canary/1`")]
+    run: Annotated[str, Key("the id of the run whose judges were asked")]
+    check: Annotated[str, Key("the id of the check, which is a run of its own")]
+    canaries: Annotated[
+        str, Key("a digest of the canaries: only checks of the same ones are compared")
+    ]
+    drifted: Annotated[bool, Key("whether some judge is shown to have drifted")]
+    judges: Annotated[list[CanaryJudge], Key("one for each judged metric and judge")]
+    calls: Annotated[int, Key("calls to judges", "calls")]
+    cost_usd: Annotated[
+        float | None, Key("what they cost", "US dollars", null="a price isn't known")
+    ]
 
 
 class CanaryAnswers(MutableRecord, kw_only=True):
@@ -92,20 +200,19 @@ class CanaryAnswers(MutableRecord, kw_only=True):
         correct = sum(self.right.values())
         return Estimate(correct / n, *clopper_pearson(correct, n))
 
-    def row(self) -> dict[str, Any]:
-        """The judge's answers in the keys of `evenhand.canary/1`."""
-        return {
-            "metric": self.metric,
-            "model": self.model,
-            "items": len(self.right),
-            "right": sum(self.right.values()),
-            "rate": estimate_row(self.rate),
-            "missed": self.passes[1] - self.passes[0],
-            "excused": self.fails[1] - self.fails[0],
-            "errors": self.errors,
-            "left_out": self.left_out,
-            "raw": self.raw,
-        }
+    def row(self, since: CanarySince | None = None) -> CanaryJudge:
+        """The judge's answers in the keys of `evenhand.canary/1`, without the earlier checks."""
+        return filled(
+            CanaryJudge,
+            self,
+            items=len(self.right),
+            right=sum(self.right.values()),
+            rate=estimate_row(self.rate),
+            missed=self.passes[1] - self.passes[0],
+            excused=self.fails[1] - self.fails[0],
+            since=since,
+            history=UNSET,
+        )
 
 
 class CanaryCheck(Record, frozen=True, kw_only=True):
@@ -127,7 +234,7 @@ class CanaryCheck(Record, frozen=True, kw_only=True):
     source: str
     at: float
     digest: str
-    answers: Mapping[Key, CanaryAnswers]
+    answers: Mapping[JudgeKey, CanaryAnswers]
     calls: int
     cost_usd: float | None
 
@@ -239,22 +346,22 @@ class Drift(Record, frozen=True, kw_only=True):
             <= rate.value + wider * (rate.high - rate.value)
         )
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> CanarySince:
         """The drift in the keys of `evenhand.canary/1`."""
-        return {
-            "run": self.since.run,
-            "at": self.since.at,
-            "model": self.before.model,
-            "raw": self.before.raw,
-            "newly_wrong": self.newly_wrong,
-            "newly_right": self.newly_right,
-            "pairs": self.pairs,
-            "p": self.p,
-            "checks": self.checks,
-            "drifted": self.shown,
-            "pass_rate": estimate_row(self.pass_rate),
-            "changed": self.word,
-        }
+        return CanarySince(
+            run=self.since.run,
+            at=self.since.at,
+            model=self.before.model,
+            raw=self.before.raw,
+            newly_wrong=self.newly_wrong,
+            newly_right=self.newly_right,
+            pairs=self.pairs,
+            p=self.p,
+            checks=self.checks,
+            drifted=self.shown,
+            pass_rate=estimate_row(self.pass_rate),
+            changed=self.word,
+        )
 
 
 class CanaryReport(Record, frozen=True):
@@ -263,7 +370,7 @@ class CanaryReport(Record, frozen=True):
     check: CanaryCheck
     earlier: Sequence[CanaryCheck]
 
-    def drift(self, key: Key) -> Drift | None:
+    def drift(self, key: JudgeKey) -> Drift | None:
         """How a judge differs from the first check; None where there is none that can be compared."""
         now = self.check.answers[key]
         for place, check in enumerate(self.earlier):
@@ -304,7 +411,7 @@ class CanaryReport(Record, frozen=True):
         answered = all(one.right for one in self.check.answers.values())
         return answered and all(drift is None or drift.enough for drift in drifts)
 
-    def history(self, key: Key) -> list[tuple[CanaryCheck, CanaryAnswers]]:
+    def history(self, key: JudgeKey) -> list[tuple[CanaryCheck, CanaryAnswers]]:
         """The checks of a judge, the oldest first, this one last."""
         rows = [(check, counterpart(check, key)) for check in self.earlier]
         return [
@@ -314,31 +421,40 @@ class CanaryReport(Record, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """The report as a document of the schema `evenhand.canary/1`."""
-        return {
-            "schema": SCHEMA,
-            "run": self.check.run,
-            "check": self.check.check,
-            "canaries": self.check.digest,
-            "drifted": self.drifted,
-            "judges": [
-                {**row, "history": self._history(key)}
-                for key, row in zip(self.check.answers, self.rows(), strict=True)
-            ],
-            "calls": self.check.calls,
-            "cost_usd": self.check.cost_usd,
-        }
+        return as_object(
+            CanaryDocument(
+                schema=SCHEMA,
+                run=self.check.run,
+                check=self.check.check,
+                canaries=self.check.digest,
+                drifted=self.drifted,
+                judges=[
+                    replace(row, history=self._history(key))
+                    for key, row in zip(self.check.answers, self.rows(), strict=True)
+                ],
+                calls=self.check.calls,
+                cost_usd=self.check.cost_usd,
+            )
+        )
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[CanaryJudge]:
         """What each judge said, without the earlier checks."""
         drifts = [self.drift(key) for key in self.check.answers]
         return [
-            {**answers.row(), "since": None if drift is None else drift.row()}
+            answers.row(None if drift is None else drift.row())
             for answers, drift in zip(self.check.answers.values(), drifts, strict=True)
         ]
 
-    def _history(self, key: Key) -> list[dict[str, Any]]:
+    def _history(self, key: JudgeKey) -> list[CanaryEarlier]:
         return [
-            {"run": check.run, "at": check.at, **_counts(answers)}
+            filled(
+                CanaryEarlier,
+                answers,
+                run=check.run,
+                at=check.at,
+                items=len(answers.right),
+                right=sum(answers.right.values()),
+            )
             for check, answers in self.history(key)
         ]
 
@@ -350,7 +466,7 @@ def canary_check(run: RunFile) -> CanaryCheck:
         StoreError: The run cannot be read.
     """
     record: Mapping[str, Any] = run.meta.config["canaries"]
-    answers: dict[Key, CanaryAnswers] = {}
+    answers: dict[JudgeKey, CanaryAnswers] = {}
     for row in record["judges"]:
         key = row["metric"], row["model"]
         answers[key] = CanaryAnswers(
@@ -449,17 +565,8 @@ def beside_earlier(check: CanaryCheck, others: Iterable[CanaryCheck]) -> CanaryR
     return CanaryReport(check, sorted(earlier, key=lambda one: one.check))
 
 
-def counterpart(check: CanaryCheck, key: Key) -> CanaryAnswers | None:
+def counterpart(check: CanaryCheck, key: JudgeKey) -> CanaryAnswers | None:
     """A judge's answers in another check; where the metric has only one judge there, that one's."""
     same = check.answers.get(key)
     of_metric = [one for (metric, _), one in check.answers.items() if metric == key[0]]
     return same or (of_metric[0] if len(of_metric) == 1 else None)
-
-
-def _counts(answers: CanaryAnswers) -> dict[str, Any]:
-    return {
-        "model": answers.model,
-        "items": len(answers.right),
-        "right": sum(answers.right.values()),
-        "raw": answers.raw,
-    }

@@ -6,11 +6,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, variance
-from typing import Any
+from typing import Annotated, Any
 
 from evenhand.analysis.summaries.clusters import Groups, together
 from evenhand.analysis.trust.calibration import calibrations
 from evenhand.analysis.trust.judgements.judged import judgements
+from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES
 from evenhand.core.wording.words import count, percent, safe
@@ -40,6 +41,97 @@ CORRELATIONS = (0.3, 0.5, 0.7)
 
 _Column = Mapping[str, Sequence[bool]]
 """By case whether each of its trials passed."""
+
+
+class PowerCorrelation(Record, frozen=True, kw_only=True):
+    """What `evenhand.power/1` says of a correlation."""
+
+    alike: Annotated[float, Key("the correlation", "0 to 1")]
+    cases: Annotated[int, Key("that show the difference", "cases")]
+
+
+class PowerRepeats(Record, frozen=True, kw_only=True):
+    """What `evenhand.power/1` says of the repeats."""
+
+    repeats: Annotated[int, Key("of each case", "repeats")]
+    cases: Annotated[int, Key("that show the difference with so many repeats", "cases")]
+    trials: Annotated[int, Key("of one variant", "trials")]
+
+
+class PowerLabels(Record, frozen=True, kw_only=True):
+    """What `evenhand.power/1` says of the labels."""
+
+    metric: Annotated[str, Key("empty if the answers are from numbers")]
+    half_width: Annotated[float, Key("how far the corrected pass rate may be off", "0 to 1")]
+    rate: Annotated[float, Key("the pass rate that is expected", "0 to 1")]
+    rho2: Annotated[
+        float | None,
+        Key("the share of labels that the judge replaces", "0 to 1", null="nobody has labelled"),
+    ]
+    judged: Annotated[int | None, Key("that the judge judges", "outputs", null="any number")]
+    judged_cases: Annotated[
+        int | None,
+        Key("that the judged outputs are of", "cases", null="the answers are from numbers"),
+    ]
+    labels: Annotated[
+        int | None,
+        Key(
+            "needed with the judge, each of another case",
+            "labels",
+            null="not even all outputs are enough, or a label of each case",
+        ),
+    ]
+    without_judge: Annotated[int, Key("needed without one", "labels")]
+
+
+class PowerDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.power/1`."""
+
+    schema: Annotated[str, Key("`evenhand.power/1`")]
+    rate: Annotated[float, Key("the pass rate that the answers rest on", "0 to 1")]
+    difference: Annotated[
+        float, Key("the difference of two pass rates that is to be shown", "0 to 1")
+    ]
+    differing: Annotated[float, Key("the share of cases on which the two disagree", "0 to 1")]
+    assumed: Annotated[bool, Key("whether that is an assumption")]
+    alike: Annotated[
+        float | None,
+        Key(
+            "the correlation of the two variants' verdicts: assumed, or as the run has it",
+            "-1 to 1",
+            null="it doesn't matter, as `differing` was named",
+        ),
+    ]
+    cases: Annotated[
+        int, Key("that show the difference, four times in five, a drop or a rise", "cases")
+    ]
+    cases_low: Annotated[
+        int | None,
+        Key(
+            "the least it may be, as far as the run can tell how alike two variants are",
+            "cases",
+            null="there is no run that says it",
+        ),
+    ]
+    cases_high: Annotated[int | None, Key("the most", "cases", null="there is no run that says it")]
+    changes: Annotated[list[Change], Key("a drop and a rise, as far as there can be either")]
+    by_correlation: Annotated[
+        list[PowerCorrelation], Key("the cases for other correlations; empty if `alike` is null")
+    ]
+    effect: Annotated[
+        float,
+        Key("so many times as many cases are needed because some belong together, as in the run"),
+    ]
+    could_show: Annotated[
+        float | None,
+        Key(
+            "the smallest difference that the run's cases could show",
+            "0 to 1",
+            null="there is no run, or it has too few cases",
+        ),
+    ]
+    repeats: Annotated[list[PowerRepeats], Key("empty if the run has no repeats")]
+    labels: Annotated[list[PowerLabels], Key("one for each judge")]
 
 
 class JudgeWorth(Record, frozen=True):
@@ -204,17 +296,11 @@ def _effect(values: Mapping[str, float], groups: Groups) -> float:
 
 
 class Change(Record, frozen=True):
-    """A drop or a rise of the pass rate.
+    """A drop or a rise of the pass rate, and how many cases show it four times in five."""
 
-    Attributes:
-        to: The other pass rate.
-        differing: The share of cases on which the two disagree.
-        cases: How many show it, four times in five.
-    """
-
-    to: float
-    differing: float
-    cases: int
+    to: Annotated[float, Key("the other pass rate", "0 to 1")]
+    differing: Annotated[float, Key("the share of cases on which the two disagree", "0 to 1")]
+    cases: Annotated[int, Key("that show it", "cases")]
 
 
 class Power(Record, frozen=True):
@@ -422,42 +508,43 @@ class Power(Record, frozen=True):
         """The answers as `evenhand.power/1`."""
         pilot = self.pilot
         labels = [(judge, *self.labels(judge)) for judge in pilot.judges]
-        return {
-            "schema": SCHEMA,
-            "rate": pilot.rate,
-            "difference": self.difference,
-            "differing": self.differing,
-            "assumed": pilot.differing is None,
-            "alike": pilot.alike_or_assumed if self._by_correlation else None,
-            "cases": self.cases,
-            "cases_low": (self.cases_range or (None, None))[0],
-            "cases_high": (self.cases_range or (None, None))[1],
-            "changes": [
-                {"to": change.to, "differing": change.differing, "cases": change.cases}
-                for change in self.changes()
-            ],
-            "by_correlation": [
-                {"alike": alike, "cases": cases} for alike, cases in self.by_correlation()
-            ],
-            "effect": pilot.effect,
-            "could_show": self.could_show,
-            "repeats": [
-                {"repeats": k, "cases": cases, "trials": cases * k} for k, cases in self.repeats()
-            ],
-            "labels": [
-                {
-                    "metric": judge.metric,
-                    "half_width": self.half_width,
-                    "rate": judge.rate,
-                    "rho2": judge.rho2,
-                    "judged": judge.judged,
-                    "judged_cases": judge.cases,
-                    "labels": with_judge,
-                    "without_judge": alone,
-                }
-                for judge, with_judge, alone in labels
-            ],
-        }
+        return as_object(
+            PowerDocument(
+                schema=SCHEMA,
+                rate=pilot.rate,
+                difference=self.difference,
+                differing=self.differing,
+                assumed=pilot.differing is None,
+                alike=pilot.alike_or_assumed if self._by_correlation else None,
+                cases=self.cases,
+                cases_low=(self.cases_range or (None, None))[0],
+                cases_high=(self.cases_range or (None, None))[1],
+                changes=self.changes(),
+                by_correlation=[
+                    PowerCorrelation(alike=alike, cases=cases)
+                    for alike, cases in self.by_correlation()
+                ],
+                effect=pilot.effect,
+                could_show=self.could_show,
+                repeats=[
+                    PowerRepeats(repeats=k, cases=cases, trials=cases * k)
+                    for k, cases in self.repeats()
+                ],
+                labels=[
+                    PowerLabels(
+                        metric=judge.metric,
+                        half_width=self.half_width,
+                        rate=judge.rate,
+                        rho2=judge.rho2,
+                        judged=judge.judged,
+                        judged_cases=judge.cases,
+                        labels=with_judge,
+                        without_judge=alone,
+                    )
+                    for judge, with_judge, alone in labels
+                ],
+            )
+        )
 
 
 def _students(cases: float) -> int:

@@ -22,6 +22,8 @@ def json_text(value: object) -> str:
         return _encoder.encode(value).decode()
     except (UnicodeEncodeError, ValueError, TypeError):  # a lone surrogate, as a rule
         pass
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.to_builtins(value)
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError):

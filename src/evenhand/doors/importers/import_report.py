@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
 from evenhand.core.wording.ink import Ink
@@ -19,6 +20,63 @@ READ: Mapping[str, str] = {
     "left_out": "not imported",
 }
 """What the kinds of notes are called where runs are imported."""
+
+
+class ImportRun(Record, frozen=True, kw_only=True):
+    """What `evenhand.import/1` says of a run."""
+
+    run: Annotated[str, Key("its id here")]
+    file: Annotated[str, Key("its run file")]
+    imported_id: Annotated[str, Key("what the other tool calls it")]
+    title: Annotated[str, Key("the name of what was evaluated")]
+    name: Annotated[str, Key("what people called this run; empty if they didn't")]
+    started_at: Annotated[float, Key("", "seconds since 1970")]
+    new: Annotated[bool, Key("false if it had been imported before")]
+    trials: Annotated[int, Key("", "trials")]
+    passed: Annotated[int, Key("", "trials")]
+    failed: Annotated[int, Key("", "trials")]
+    errors: Annotated[int, Key("", "trials")]
+    not_applicable: Annotated[int, Key("", "trials")]
+
+
+class ImportDataset(Record, frozen=True, kw_only=True):
+    """What `evenhand.import/1` says of a dataset."""
+
+    file: Annotated[str, Key("where its cases are")]
+    name: Annotated[str, Key("what the other tool calls it")]
+    cases: Annotated[int, Key("", "cases")]
+    fingerprint: Annotated[str, Key("a hash of all that the cases say")]
+    new: Annotated[bool, Key("false if the file had been there with the same cases")]
+
+
+class ImportNote(Record, frozen=True, kw_only=True):
+    """What `evenhand.import/1` says of a note."""
+
+    kind: Annotated[
+        str,
+        Key(
+            "`translated`: it was read; `changed`: it was read, but not as it was; `left_out`: it was not "
+            "imported"
+        ),
+    ]
+    where: Annotated[
+        str, Key("the file, the line of a JSONL file, and the path inside it, of the first place")
+    ]
+    text: Annotated[str, Key("what, and why")]
+    more: Annotated[int, Key("how many other places it holds for", "places")]
+
+
+class ImportDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.import/1`."""
+
+    schema: Annotated[str, Key("`evenhand.import/1`")]
+    importer: Annotated[str, Key("the tool that wrote the files")]
+    runs: Annotated[list[ImportRun], Key("oldest first")]
+    datasets: Annotated[list[ImportDataset], Key("in the order of the files")]
+    notes: Annotated[
+        list[ImportNote],
+        Key("what became of the parts of the files; empty for tools whose files are read whole"),
+    ]
 
 
 class ImportedFile(Record, frozen=True):
@@ -68,43 +126,45 @@ def document(
     datasets: Sequence[ImportedDataset] = (),
 ) -> dict[str, Any]:
     """What `evenhand import --json` prints: docs/formats/import-1.md."""
-    return {
-        "schema": SCHEMA,
-        "importer": importer,
-        "runs": [_row(one) for one in runs],
-        "datasets": [
-            {
-                "file": str(one.path),
-                "name": one.name,
-                "cases": one.cases,
-                "fingerprint": one.fingerprint,
-                "new": one.new,
-            }
-            for one in datasets
-        ],
-        "notes": [
-            {"kind": one.kind, "where": one.where, "text": one.text, "more": one.more}
-            for one in notes
-        ],
-    }
+    return as_object(
+        ImportDocument(
+            schema=SCHEMA,
+            importer=importer,
+            runs=[_row(one) for one in runs],
+            datasets=[
+                ImportDataset(
+                    file=str(one.path),
+                    name=one.name,
+                    cases=one.cases,
+                    fingerprint=one.fingerprint,
+                    new=one.new,
+                )
+                for one in datasets
+            ],
+            notes=[
+                ImportNote(kind=one.kind, where=one.where, text=one.text, more=one.more)
+                for one in notes
+            ],
+        )
+    )
 
 
-def _row(one: ImportedFile) -> dict[str, Any]:
+def _row(one: ImportedFile) -> ImportRun:
     totals = one.totals
-    return {
-        "run": one.meta.id,
-        "file": str(one.path),
-        "imported_id": one.meta.settings.get("imported", {}).get("id", ""),
-        "title": one.meta.title,
-        "name": one.name,
-        "started_at": one.meta.created_at,
-        "new": one.new,
-        "trials": totals.trials,
-        "passed": totals.passed,
-        "failed": totals.failed,
-        "errors": totals.errors,
-        "not_applicable": totals.not_applicable,
-    }
+    return ImportRun(
+        run=one.meta.id,
+        file=str(one.path),
+        imported_id=one.meta.settings.get("imported", {}).get("id", ""),
+        title=one.meta.title,
+        name=one.name,
+        started_at=one.meta.created_at,
+        new=one.new,
+        trials=totals.trials,
+        passed=totals.passed,
+        failed=totals.failed,
+        errors=totals.errors,
+        not_applicable=totals.not_applicable,
+    )
 
 
 def newest_pair(runs: Sequence[ImportedFile]) -> Sequence[ImportedFile]:

@@ -7,10 +7,11 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
+from evenhand.core.document import Key
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
@@ -25,34 +26,20 @@ NAME = "canaries.json"
 
 
 class Canary(msgspec.Struct, frozen=True):
-    """An output whose verdict is known.
+    """An output whose verdict is known."""
 
-    Attributes:
-        metric: What it is judged by.
-        case: The case that it is an output of.
-        output: The output, as text.
-        verdict: What people found.
-    """
-
-    metric: str
-    case: str
-    output: str
-    verdict: LabelledVerdict
+    metric: Annotated[str, Key("the metric that it is judged by")]
+    case: Annotated[str, Key("the id of the case that it is an output of")]
+    output: Annotated[str, Key("the output")]
+    verdict: Annotated[LabelledVerdict, Key("what people found: `pass` or `fail`")]
 
 
 class Canaries(msgspec.Struct, frozen=True):
-    """The canaries of a file.
+    """The canaries of a file."""
 
-    Attributes:
-        schema: `evenhand.canaries/1`.
-        run: The id of the run that they are from.
-        made_at: Seconds since 1970.
-        canaries: The canaries.
-    """
-
-    schema: Literal["evenhand.canaries/1"]
-    run: str
-    made_at: float
+    schema: Annotated[Literal["evenhand.canaries/1"], Key("`evenhand.canaries/1`")]
+    run: Annotated[str, Key("the id of the run that the outputs are from")]
+    made_at: Annotated[float, Key("", "seconds since 1970")]
     canaries: tuple[Canary, ...]
 
     @property

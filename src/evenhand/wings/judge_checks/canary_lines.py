@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from evenhand.analysis.trust.canaries import CanaryReport, Key
+from evenhand.analysis.trust.canaries import CanaryReport, JudgeKey
 from evenhand.core.wording.words import count, percent, safe, short_id
 from evenhand.render.calibration import rate
 from evenhand.render.drift import drift_words
@@ -34,7 +34,7 @@ def canary_lines(report: CanaryReport) -> Iterator[str]:
         yield ""
 
 
-def _chart(report: CanaryReport, key: Key) -> Iterator[str]:
+def _chart(report: CanaryReport, key: JudgeKey) -> Iterator[str]:
     rows = report.history(key)[-MOST_LINES:]
     if len(rows) < 2:
         return

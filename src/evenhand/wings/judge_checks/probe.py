@@ -7,11 +7,12 @@ pass nor a fail: it could have been either, and the interval of each rate holds 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from msgspec import field
 
 from evenhand.analysis.trust.calibration import estimate_row
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import State
@@ -28,6 +29,82 @@ SWAPPED = "probe: an answer to another case"
 AT_MOST = 0.05
 
 ProbeVerdict = Literal["fooled", "held", "undecided"]
+
+
+class ProbeKind(Record, frozen=True, kw_only=True):
+    """What `evenhand.probe/1` says of a kind."""
+
+    kind: Annotated[str, Key("the kind of attack")]
+    items: Annotated[
+        int, Key("how many different questions the judge gave a verdict on", "questions")
+    ]
+    passed: Annotated[int, Key("how many of them it passed", "questions")]
+    errors: Annotated[int, Key("how many more it gave no verdict on", "questions")]
+    left_out: Annotated[
+        int, Key("answers of other cases that the judge passes without an attack", "items")
+    ]
+    false_pass: Annotated[
+        dict[str, Any] | None, Key("the share that it passed", "0 to 1", null="no items")
+    ]
+    verdict: Annotated[str | None, Key("`fooled`, `held` or `undecided`", null="for `none`")]
+
+
+class ProbeControl(Record, frozen=True, kw_only=True):
+    """What `evenhand.probe/1` says of a control."""
+
+    kind: Annotated[str, Key("`unchanged` or `whitespace`")]
+    items: Annotated[
+        int, Key("how many different questions the judge gave a verdict on", "questions")
+    ]
+    passed: Annotated[int, Key("how many of them it passed", "questions")]
+    errors: Annotated[int, Key("how many more it gave no verdict on", "questions")]
+    left_out: Annotated[int, Key("always 0", "items")]
+    false_fail: Annotated[
+        dict[str, Any] | None, Key("the share that it failed", "0 to 1", null="no items")
+    ]
+
+
+class ProbeJudge(Record, frozen=True, kw_only=True):
+    """What `evenhand.probe/1` says of a judge."""
+
+    metric: Annotated[str, Key("the metric, or the expectation where it has none")]
+    model: Annotated[
+        str, Key("the judge, as its answers in the run named it; members of a jury joined by `+`")
+    ]
+    kinds: Annotated[
+        list[ProbeKind],
+        Key(
+            "the [kinds of attack](../judge-trust.md#attack-it), and `none`: bad answers without an attack"
+        ),
+    ]
+    controls: Annotated[
+        list[ProbeControl], Key("`unchanged` and `whitespace`: answers that must pass")
+    ]
+
+
+class ProbeDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.probe/1`."""
+
+    schema: Annotated[str, Key("`evenhand.probe/1`")]
+    run: Annotated[str, Key("the id of the run whose judges were probed")]
+    probe: Annotated[str, Key("the id of the probe, which is a run of its own")]
+    at_most: Annotated[float, Key("the false-pass rate that is accepted", "0 to 1")]
+    verdict: Annotated[
+        str,
+        Key(
+            "`fooled` if some kind fools some judge, else `undecided` if some kind is, else `held`"
+        ),
+    ]
+    judges: Annotated[list[ProbeJudge], Key("one for each judged metric and judge")]
+    calls: Annotated[int, Key("calls to judges, including answers from the cache", "calls")]
+    cost_usd: Annotated[
+        float | None,
+        Key(
+            "what they cost; answers from the cache cost nothing",
+            "US dollars",
+            null="a price isn't known",
+        ),
+    ]
 
 
 class ProbedKind(MutableRecord):
@@ -107,19 +184,14 @@ class ProbedKind(MutableRecord):
         else:
             self.left_out += 1
 
-    def row(self, at_most: float) -> dict[str, Any]:
-        """The kind's results in the keys of `evenhand.probe/1`."""
-        row: dict[str, Any] = {
-            "kind": self.kind,
-            "items": self.items,
-            "passed": self.passed,
-            "errors": self.errors,
-            "left_out": self.left_out,
-        }
-        if self.control:
-            return {**row, "false_fail": estimate_row(self.rate)}
+    def attack_row(self, at_most: float) -> ProbeKind:
+        """The results of an attack, or of answers without one."""
         verdict = None if self.kind == NONE else self.verdict(at_most)
-        return {**row, "false_pass": estimate_row(self.rate), "verdict": verdict}
+        return filled(ProbeKind, self, false_pass=estimate_row(self.rate), verdict=verdict)
+
+    def control_row(self) -> ProbeControl:
+        """The results of what must pass."""
+        return filled(ProbeControl, self, false_fail=estimate_row(self.rate))
 
 
 class ProbedJudge(MutableRecord):
@@ -175,24 +247,22 @@ class Probe(Record, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """The probe as a JSON-ready dict, `evenhand.probe/1`."""
-        return {
-            "schema": SCHEMA,
-            "run": self.run,
-            "probe": self.probe,
-            "at_most": self.at_most,
-            "verdict": self.verdict,
-            "judges": [
-                {
-                    "metric": judge.metric,
-                    "model": judge.model,
-                    "kinds": [kind.row(self.at_most) for kind in judge.kinds],
-                    "controls": [kind.row(self.at_most) for kind in judge.controls],
-                }
-                for judge in self.judges
-            ],
-            "calls": self.calls,
-            "cost_usd": self.cost_usd,
-        }
+        return as_object(
+            filled(
+                ProbeDocument,
+                self,
+                schema=SCHEMA,
+                judges=[
+                    ProbeJudge(
+                        metric=judge.metric,
+                        model=judge.model,
+                        kinds=[kind.attack_row(self.at_most) for kind in judge.kinds],
+                        controls=[kind.control_row() for kind in judge.controls],
+                    )
+                    for judge in self.judges
+                ],
+            )
+        )
 
 
 def probe_of(run: RunFile, at_most: float = AT_MOST) -> Probe:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import field
 
 from evenhand.analysis.trust.agreement import share_of
 from evenhand.analysis.trust.calibration import estimate_row
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import MutableRecord, Record
 from evenhand.stats.choosing import Half, confirmed, corrected, winner
 from evenhand.stats.correction import Estimate
@@ -29,6 +30,156 @@ FEWEST = 60
 TryoutVerdict = Literal["confirmed", "not confirmed", "no variant is better", "no verdict"]
 Verdicts = Mapping[int, bool | None]
 """Of each labelled output, by its place in the run, whether the judge passes it; None for an error."""
+
+
+class TryoutSetting(Record, frozen=True, kw_only=True):
+    """What `evenhand.tryout/1` says of a setting."""
+
+    name: Annotated[str, Key("the variant's name")]
+    models: Annotated[list[str], Key("the ids of its models; empty for today's")]
+    repeats: Annotated[int, Key("how many votes each has", "votes")]
+    prompt: Annotated[str, Key("its prompt; empty for today's")]
+    criteria: Annotated[str, Key("its criteria; empty for today's")]
+
+
+class TryoutComparison(Record, frozen=True, kw_only=True):
+    """What `evenhand.tryout/1` says of a comparison."""
+
+    difference: Annotated[
+        dict[str, Any] | None,
+        Key(
+            "how much more often it agrees with people than today's judge",
+            "−1 to 1",
+            null="no verdicts",
+        ),
+    ]
+    p: Annotated[float, Key("how likely such a difference is if there is none", "0 to 1")]
+    verdict: Annotated[str, Key("`better`, `worse`, `no detectable difference` or `undecided`")]
+    smallest: Annotated[
+        float | None,
+        Key(
+            "the smallest true difference that so many outputs show four times in five",
+            "0 to 1",
+            null="so many outputs can show none",
+        ),
+    ]
+
+
+class TryoutToday(Record, frozen=True, kw_only=True):
+    """What `evenhand.tryout/1` says of the judge as it is."""
+
+    name: Annotated[str, Key("`today`")]
+    agrees: Annotated[
+        dict[str, Any] | None,
+        Key("the share of its verdicts that are people's", "0 to 1", null="no verdicts"),
+    ]
+    tpr: Annotated[
+        dict[str, Any] | None,
+        Key(
+            "of the outputs that people pass, the share that it passes",
+            "0 to 1",
+            null="people passed none",
+        ),
+    ]
+    tnr: Annotated[
+        dict[str, Any] | None,
+        Key(
+            "of the outputs that people fail, the share that it fails",
+            "0 to 1",
+            null="people failed none",
+        ),
+    ]
+    errors: Annotated[int, Key("outputs that it gave no verdict on", "outputs")]
+    per_verdict_usd: Annotated[
+        float | None, Key("what one verdict cost", "US dollars", null="a price isn't known")
+    ]
+
+
+class TryoutVariant(Record, frozen=True, kw_only=True):
+    """What `evenhand.tryout/1` says of a variant."""
+
+    name: Annotated[str, Key("its name")]
+    agrees: Annotated[
+        dict[str, Any] | None,
+        Key("the share of its verdicts that are people's", "0 to 1", null="no verdicts"),
+    ]
+    tpr: Annotated[
+        dict[str, Any] | None,
+        Key(
+            "of the outputs that people pass, the share that it passes",
+            "0 to 1",
+            null="people passed none",
+        ),
+    ]
+    tnr: Annotated[
+        dict[str, Any] | None,
+        Key(
+            "of the outputs that people fail, the share that it fails",
+            "0 to 1",
+            null="people failed none",
+        ),
+    ]
+    errors: Annotated[int, Key("outputs that it gave no verdict on", "outputs")]
+    per_verdict_usd: Annotated[
+        float | None,
+        Key(
+            "what one verdict cost",
+            "US dollars",
+            null="a price isn't known, or the cache had all answers of a model",
+        ),
+    ]
+    choosing: Annotated[
+        TryoutComparison,
+        Key(
+            "it beside today's judge on the half that chooses; `p` is corrected for the number of variants"
+        ),
+    ]
+
+
+class TryoutJudge(Record, frozen=True, kw_only=True):
+    """What `evenhand.tryout/1` says of a judge."""
+
+    metric: Annotated[str, Key("the metric, or the expectation where it has none")]
+    model: Annotated[
+        str, Key("the judge, as its answers in the run named it; members of a jury joined by `+`")
+    ]
+    labels: Annotated[int, Key("labelled outputs that count", "outputs")]
+    choosing: Annotated[int, Key("how many of them choose the winner", "outputs")]
+    confirming: Annotated[int, Key("how many of them confirm it", "outputs")]
+    verdict: Annotated[
+        str, Key("`confirmed`, `not confirmed`, `no variant is better` or `no verdict`")
+    ]
+    winner: Annotated[
+        str | None, Key("the variant that is ahead on the half that chooses", null="none is ahead")
+    ]
+    confirmation: Annotated[
+        TryoutComparison | None, Key("the winner on the half that confirms", null="none is ahead")
+    ]
+    today: Annotated[TryoutToday, Key("the judge as it is, by its verdicts in the run")]
+    variants: Annotated[
+        list[TryoutVariant],
+        Key("its variants; panels once more with their votes weighted by labels"),
+    ]
+
+
+class TryoutDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.tryout/1`."""
+
+    schema: Annotated[str, Key("`evenhand.tryout/1`")]
+    run: Annotated[str, Key("the id of the run whose labels are used")]
+    tryout: Annotated[str, Key("the id of the tryout, which is a run of its own")]
+    seed: Annotated[int, Key("divides the labelled outputs into halves")]
+    tried: Annotated[list[TryoutSetting], Key("what each variant changes")]
+    judges: Annotated[list[TryoutJudge], Key("one for each judged metric and judge with labels")]
+    calls: Annotated[int, Key("calls to judges, including answers from the cache", "calls")]
+    cost_usd: Annotated[
+        float | None,
+        Key(
+            "what they cost; answers from the cache cost nothing",
+            "US dollars",
+            null="a price isn't known",
+        ),
+    ]
 
 
 class Tried(Record, frozen=True):
@@ -112,14 +263,14 @@ class Comparison(Record, frozen=True):
     word: Word
     smallest: float | None
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> TryoutComparison:
         """The comparison in the keys of `evenhand.tryout/1`."""
-        return {
-            "difference": estimate_row(self.difference),
-            "p": self.p,
-            "verdict": self.word,
-            "smallest": self.smallest,
-        }
+        return TryoutComparison(
+            difference=estimate_row(self.difference),
+            p=self.p,
+            verdict=self.word,
+            smallest=self.smallest,
+        )
 
 
 class JudgeTryout(MutableRecord):
@@ -176,23 +327,23 @@ class JudgeTryout(MutableRecord):
             return "no variant is better"
         return "confirmed" if self.confirmed else "not confirmed"
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> TryoutJudge:
         """The judge's tryout in the keys of `evenhand.tryout/1`."""
-        return {
-            "metric": self.judge.metric,
-            "model": self.judge.model,
-            "labels": self.labels,
-            "choosing": self.size(CHOOSING),
-            "confirming": self.size(CONFIRMING),
-            "verdict": self.verdict,
-            "winner": self.winner and self.winner.name,
-            "confirmation": self.confirmation and self.confirmation.row(),
-            "today": _row(self.today),
-            "variants": [
-                {**_row(one), "choosing": comparison.row()}
+        return TryoutJudge(
+            metric=self.judge.metric,
+            model=self.judge.model,
+            labels=self.labels,
+            choosing=self.size(CHOOSING),
+            confirming=self.size(CONFIRMING),
+            verdict=self.verdict,
+            winner=self.winner and self.winner.name,
+            confirmation=self.confirmation and self.confirmation.row(),
+            today=filled(TryoutToday, self.today, **_rates(self.today)),
+            variants=[
+                filled(TryoutVariant, one, **_rates(one), choosing=comparison.row())
                 for one, comparison in zip(self.variants, self.choosing, strict=True)
             ],
-        }
+        )
 
 
 class Tryout(Record, frozen=True):
@@ -218,16 +369,15 @@ class Tryout(Record, frozen=True):
 
     def document(self) -> dict[str, Any]:
         """The tryout as a JSON-ready dict, `evenhand.tryout/1`."""
-        return {
-            "schema": SCHEMA,
-            "run": self.run,
-            "tryout": self.tryout,
-            "seed": self.seed,
-            "tried": [dict(variant) for variant in self.variants],
-            "judges": [judge.row() for judge in self.judges],
-            "calls": self.calls,
-            "cost_usd": self.cost_usd,
-        }
+        return as_object(
+            filled(
+                TryoutDocument,
+                self,
+                schema=SCHEMA,
+                tried=[TryoutSetting(**variant) for variant in self.variants],
+                judges=[judge.row() for judge in self.judges],
+            )
+        )
 
 
 def decide(judges: Sequence[JudgeTryout]) -> None:
@@ -253,12 +403,5 @@ def _comparison(half: Half, p: float) -> Comparison:
     return Comparison(difference, p, verdict(half.differences, p), half.differences.smallest())
 
 
-def _row(one: Tried) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "agrees": estimate_row(one.agrees),
-        "tpr": estimate_row(one.tpr),
-        "tnr": estimate_row(one.tnr),
-        "errors": one.errors,
-        "per_verdict_usd": one.per_verdict_usd,
-    }
+def _rates(one: Tried) -> dict[str, Any]:
+    return {name: estimate_row(getattr(one, name)) for name in ("agrees", "tpr", "tnr")}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 import msgspec
 
+from evenhand.core.document import Key
 from evenhand.core.errors import StoreError
 
 SCHEMA = "evenhand.pushed/1"
@@ -19,47 +21,47 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A piece of what was pushed.
+    """A piece of what was pushed."""
 
-    Attributes:
-        name: Where it is, from the root of the remote.
-        size: Bytes.
-    """
-
-    name: str
-    size: int
+    name: Annotated[
+        str,
+        Key(
+            "where it is, from the root of the remote; in PostgreSQL, its name in `evenhand.parts`"
+        ),
+    ]
+    size: Annotated[int, Key("", "bytes")]
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What there is of a run, and in which pieces.
+    """What there is of a run, and in which pieces."""
 
-    Attributes:
-        schema: SCHEMA.
-        id: The run's.
-        title: What it is called.
-        created_at: When it began, in seconds since 1970.
-        version: The Evenhand that pushed it.
-        trials: How many are settled.
-        digest: SHA-256 over all rows of the run file: equal runs have equal ones.
-        results: The same without what people said of the run; empty where an earlier Evenhand pushed it.
-        sha256: Of the run file, all pieces in their order.
-        file: The pieces of the run file.
-        trial_parts: Parquet, a row for each trial; empty in a database.
-        outcome_parts: Parquet, a row for each expectation of each trial.
-    """
-
-    schema: str
-    id: str
-    title: str
-    created_at: float
-    version: str
-    trials: int
-    digest: str
-    sha256: str
-    file: tuple[Part, ...]
-    trial_parts: tuple[Part, ...] = ()
-    outcome_parts: tuple[Part, ...] = ()
-    results: str = ""
+    schema: Annotated[str, Key("`evenhand.pushed/1`")]
+    id: Annotated[str, Key("the run's id")]
+    title: Annotated[str, Key("what it is called")]
+    created_at: Annotated[float, Key("when it began", "seconds since 1970")]
+    version: Annotated[str, Key("the Evenhand that pushed it")]
+    trials: Annotated[int, Key("how many are settled", "trials")]
+    digest: Annotated[str, Key("SHA-256 over all rows of the run file: equal runs have equal ones")]
+    sha256: Annotated[str, Key("of the [run file](run-file.md): all of its pieces, in their order")]
+    file: Annotated[
+        tuple[Part, ...], Key("the pieces of the run file, 32 MB each but for the last one")
+    ]
+    trial_parts: Annotated[
+        tuple[Part, ...],
+        Key("Parquet with the table `trials`, 20,000 rows each; empty in PostgreSQL"),
+    ] = ()
+    outcome_parts: Annotated[
+        tuple[Part, ...],
+        Key("Parquet with the table `outcomes`, of the same trials; empty in PostgreSQL"),
+    ] = ()
+    results: Annotated[
+        str,
+        Key(
+            "SHA-256 over the rows that don't hold labels, draws, rules or remarks. A run with the same "
+            "results may be pushed again with new labels. Empty in manifests of earlier versions: those runs "
+            "take none"
+        ),
+    ] = ""
 
 
 def is_id(text: str) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from evenhand.core.document import Key, as_object
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.store.labels.exchange import write_said
@@ -14,6 +15,31 @@ from evenhand.wings.remotes.manifest import Manifest
 from evenhand.wings.remotes.remote import Remote, said_name, snapshot_of
 
 SCHEMA = "evenhand.push/1"
+
+
+class PushRun(Record, frozen=True, kw_only=True):
+    """What `evenhand.push/1` says of a run."""
+
+    run: Annotated[str, Key("its id")]
+    title: Annotated[str, Key("what it is called")]
+    new: Annotated[bool, Key("false if it was there already, with the same results")]
+    labelled: Annotated[
+        bool,
+        Key(
+            "true if it was there already, and labels or other remarks given since were pushed now"
+        ),
+    ]
+    trials: Annotated[int, Key("how many are settled", "trials")]
+    digest: Annotated[str, Key("SHA-256 over all rows of the run file: equal runs have equal ones")]
+    sha256: Annotated[str, Key("of the run file, as it is at the remote")]
+
+
+class PushDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.push/1`."""
+
+    schema: Annotated[str, Key("`evenhand.push/1`")]
+    remote: Annotated[str, Key("where to, without passwords")]
+    runs: Annotated[list[PushRun], Key("in the order in which they were given")]
 
 
 class Pushed(Record, frozen=True):
@@ -32,22 +58,24 @@ class Pushed(Record, frozen=True):
 
 def push_document(remote: Remote, pushed: Sequence[Pushed]) -> dict[str, Any]:
     """What was pushed, as a document: `evenhand.push/1`."""
-    return {
-        "schema": SCHEMA,
-        "remote": remote.name,
-        "runs": [
-            {
-                "run": one.manifest.id,
-                "title": one.manifest.title,
-                "new": one.new,
-                "labelled": one.labelled,
-                "trials": one.manifest.trials,
-                "digest": one.manifest.digest,
-                "sha256": one.manifest.sha256,
-            }
-            for one in pushed
-        ],
-    }
+    return as_object(
+        PushDocument(
+            schema=SCHEMA,
+            remote=remote.name,
+            runs=[
+                PushRun(
+                    run=one.manifest.id,
+                    title=one.manifest.title,
+                    new=one.new,
+                    labelled=one.labelled,
+                    trials=one.manifest.trials,
+                    digest=one.manifest.digest,
+                    sha256=one.manifest.sha256,
+                )
+                for one in pushed
+            ],
+        )
+    )
 
 
 def push(path: Path, remote: Remote) -> Pushed:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+from evenhand.core.document import as_object
 from evenhand.core.encoding import encode
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
@@ -130,7 +131,7 @@ def drawn_step(steps: Sequence[Step], place: int) -> DrawnStep:
 def whole_step(run: RunFile, trial: TrialResult, place: int) -> dict[str, Any] | None:
     """A step whole, in the keys of the document; None where there is none at this place."""
     steps = steps_of(run, trial)
-    return step_row(steps[place]) if place < len(steps) else None
+    return as_object(step_row(steps[place])) if place < len(steps) else None
 
 
 def _sums(steps: Sequence[Step]) -> list[StepSum]:

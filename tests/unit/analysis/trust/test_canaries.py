@@ -83,7 +83,7 @@ async def test_a_check_counts_what_the_judge_is_right_and_wrong_on(make_run: Mak
     check = canary_check(await check_of(make_run, "+-+--!", left_out=2))
     one = check.answers["right", "j"]
     assert (one.passes, one.fails, one.errors) == ((2, 3), (0, 2), 1)
-    assert (one.row()["missed"], one.row()["excused"], one.left_out) == (1, 2, 2)
+    assert (one.row().missed, one.row().excused, one.left_out) == (1, 2, 2)
     assert one.raw == 0.7
     assert one.rate is not None
     assert one.rate.value == 0.4

@@ -20,24 +20,38 @@ HOSTILE = (
 def gate(results: int, cases: int, text: str, notes: int = 0) -> GateDocument:
     """A gate in which everything is worse, and all texts are these."""
     changed = tuple(
-        GateChange(f"{text}{i}", f"{text}{i}", "worse", 1.0, 0.0, i) for i in range(cases)
+        GateChange(
+            case=f"{text}{i}", name=f"{text}{i}", verdict="worse", baseline=1.0, now=0.0, trial=i
+        )
+        for i in range(cases)
     )
     rows = tuple(
         GateRow(
-            f"{text}{i}",
-            f"{text}{i}",
-            "worse",
-            cases,
-            text,
-            text,
-            f"{text}:{i}",
+            metric=f"{text}{i}",
+            variant=f"{text}{i}",
+            verdict="worse",
+            cases=cases,
+            because=text,
+            text=text,
+            where=f"{text}:{i}",
             worse=cases + 1000,
             changed=changed,
         )
         for i in range(results)
     )
     return GateDocument(
-        "evenhand.gate/1", "worse", rows, 0.05, 1, 2, 3, 0.1, text, (text,) * notes, text, text
+        schema="evenhand.gate/1",
+        verdict="worse",
+        results=rows,
+        margin=0.05,
+        asked=1,
+        taken=2,
+        of=3,
+        cost_usd=0.1,
+        because=text,
+        notes=(text,) * notes,
+        title=text,
+        run=text,
     )
 
 
@@ -80,9 +94,16 @@ def test_what_is_listed_says_how_many_more_there_are():
 
 def test_metrics_that_changed_alike_list_their_cases_once():
     """Passing, and the only thing that is asked."""
-    changed = (GateChange("a", "refund", "worse", 1.0, 0.0, 0),)
-    rows = [GateRow(m, "plain", "worse", 9, worse=1, changed=changed) for m in ("passed", "tone")]
-    made = markdown(GateDocument("evenhand.gate/1", "worse", tuple(rows), 0.05))
+    changed = (
+        GateChange(case="a", name="refund", verdict="worse", baseline=1.0, now=0.0, trial=0),
+    )
+    rows = [
+        GateRow(metric=m, variant="plain", verdict="worse", cases=9, worse=1, changed=changed)
+        for m in ("passed", "tone")
+    ]
+    made = markdown(
+        GateDocument(schema="evenhand.gate/1", verdict="worse", results=tuple(rows), margin=0.05)
+    )
     assert made.count("`refund`") == 1
     assert "`tone`: the same cases as `passed`" in made
 
@@ -126,15 +147,27 @@ def test_annotations_name_a_file_and_cannot_become_other_commands():
     assert len(lines) == 10
     for line in lines:
         assert re.fullmatch(r"::error file=[^\n,]*,line=\d+,title=evenhand gate::[^\n]*", line)
-    unknown = GateDocument("evenhand.gate/1", "worse", (GateRow("m", "v", "worse"),), 0.1)
+    unknown = GateDocument(
+        schema="evenhand.gate/1",
+        verdict="worse",
+        results=(GateRow(metric="m", variant="v", verdict="worse"),),
+        margin=0.1,
+    )
     assert annotation_lines(unknown) == []
 
 
 def test_a_gate_that_stopped_early_says_after_how_many_cases():
     """It came to its end: nothing is missing."""
     document = GateDocument(
-        "evenhand.gate/1", "better", (), 0.05, 94, of=500, status="decided", because="x"
+        schema="evenhand.gate/1",
+        verdict="better",
+        results=(),
+        margin=0.05,
+        asked=94,
+        of=500,
+        status="decided",
+        because="x",
     )
-    stopped = replace(document, stopping=GateStopping(True, 94, 500))
+    stopped = replace(document, stopping=GateStopping(stopped=True, cases=94, of=500))
     assert "stopped after 94 of 500 cases: decided" in markdown(stopped)
     assert "stopped after" not in markdown(document)

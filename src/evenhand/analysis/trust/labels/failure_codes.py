@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from evenhand.analysis.trust.judgements.strata import weight_of
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
@@ -19,6 +20,37 @@ from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.codes/1"
 EXAMPLES = 3
+
+
+class CodesShare(Record, frozen=True, kw_only=True):
+    """What `evenhand.codes/1` says of a share."""
+
+    value: Annotated[float, Key("from 0 to 1", "share")]
+    low: Annotated[float, Key("the lower end of its 95 % interval", "share")]
+    high: Annotated[float, Key("the upper end", "share")]
+
+
+class CodesCode(Record, frozen=True, kw_only=True):
+    """What `evenhand.codes/1` says of a code."""
+
+    name: Annotated[str, Key("the code")]
+    drawn: Annotated[int, Key("labelled trials of a draw that have it", "trials")]
+    labelled: Annotated[int, Key("labelled trials of a draw", "trials")]
+    share: Annotated[
+        CodesShare | None,
+        Key("the share of all that could be drawn", null="nothing that was drawn is labelled"),
+    ]
+    trials: Annotated[list[int], Key("all trials that have it, by their index")]
+
+
+class CodesDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.codes/1`."""
+
+    schema: Annotated[str, Key("`evenhand.codes/1`")]
+    run: Annotated[str, Key("the run's id")]
+    codes: Annotated[
+        list[CodesCode], Key("the failure codes that people gave, the most frequent first")
+    ]
 
 
 class FailureCode(Record, frozen=True):
@@ -113,20 +145,22 @@ def code_lines(run: RunFile) -> Iterator[str]:
 
 def codes_document(run: RunFile) -> dict[str, Any]:
     """What `evenhand label --codes --json` prints: `evenhand.codes/1`."""
-    return {
-        "schema": SCHEMA,
-        "run": run.meta.id,
-        "codes": [
-            {
-                "name": code.name,
-                "drawn": code.drawn,
-                "labelled": code.labelled,
-                "share": code.share._asdict() if code.share else None,
-                "trials": list(code.trials),
-            }
-            for code in failure_codes(run)
-        ],
-    }
+    return as_object(
+        CodesDocument(
+            schema=SCHEMA,
+            run=run.meta.id,
+            codes=[
+                CodesCode(
+                    name=code.name,
+                    drawn=code.drawn,
+                    labelled=code.labelled,
+                    share=code.share and filled(CodesShare, code.share),
+                    trials=list(code.trials),
+                )
+                for code in failure_codes(run)
+            ],
+        )
+    )
 
 
 def _by_code(run: RunFile) -> Mapping[str, set[int]]:

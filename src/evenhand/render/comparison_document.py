@@ -1,0 +1,185 @@
+"""The document of a comparison, `evenhand.compare/1`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from evenhand.analysis.comparison.judged_differences import CompareJudgedDifference
+from evenhand.core.document import Key
+from evenhand.core.record import Record
+
+
+class CompareChange(Record, frozen=True, kw_only=True):
+    """What `evenhand.compare/1` says of a change."""
+
+    case: Annotated[str, Key("its id")]
+    name: Annotated[str, Key("for people")]
+    first: Annotated[
+        float | None,
+        Key("its mean over repeats in the first", "the metric's", null="errors leave it open"),
+    ]
+    first_least: Annotated[float, Key("the lowest that errors leave possible", "the metric's")]
+    first_most: Annotated[float, Key("the highest", "the metric's")]
+    second: Annotated[
+        float | None, Key("the same in the second", "the metric's", null="errors leave it open")
+    ]
+    second_least: Annotated[float, Key("the lowest that errors leave possible", "the metric's")]
+    second_most: Annotated[float, Key("the highest", "the metric's")]
+    difference: Annotated[
+        float | None, Key("second minus first", "the metric's", null="errors leave it open")
+    ]
+    difference_least: Annotated[float, Key("the lowest that errors leave possible", "the metric's")]
+    difference_most: Annotated[float, Key("the highest", "the metric's")]
+
+
+class CompareLeftOut(Record, frozen=True, kw_only=True):
+    """What `evenhand.compare/1` says of cases that were not paired."""
+
+    only_first: Annotated[list[str], Key("cases that only the first has")]
+    only_second: Annotated[list[str], Key("cases that only the second has")]
+    errors: Annotated[
+        list[str], Key("of which nothing is known: all trials are in error on a side")
+    ]
+    not_applicable: Annotated[
+        list[str], Key("to which the metric did not apply, or that it did not measure")
+    ]
+    unlike: Annotated[
+        dict[str, Any], Key("that are another test in the second, as lists by what differs")
+    ]
+
+
+class CompareResult(Record, frozen=True, kw_only=True):
+    """What `evenhand.compare/1` says of a result."""
+
+    metric: str
+    columns: Annotated[list[str], Key("the names of the two variants")]
+    verdict: Annotated[str, Key("as above")]
+    because: Annotated[str | None, Key("what the verdict rests on", null="a difference was shown")]
+    kind: Annotated[str, Key("`rate` or `score`")]
+    better: Annotated[str, Key("`higher` or `lower`")]
+    n: Annotated[int, Key("that were paired", "cases")]
+    clusters: Annotated[
+        int,
+        Key(
+            "that these make, each counting once; as many as cases where each stands alone",
+            "clusters",
+        ),
+    ]
+    first: Annotated[
+        float | None,
+        Key(
+            "the mean of the first",
+            "the metric's",
+            null="errors leave it open, or there is no case",
+        ),
+    ]
+    first_least: Annotated[
+        float | None,
+        Key("the lowest that errors leave possible", "the metric's", null="there is no case"),
+    ]
+    first_most: Annotated[float | None, Key("the highest", "the metric's", null="there is no case")]
+    second: Annotated[
+        float | None,
+        Key(
+            "the mean of the second",
+            "the metric's",
+            null="errors leave it open, or there is no case",
+        ),
+    ]
+    second_least: Annotated[
+        float | None,
+        Key("the lowest that errors leave possible", "the metric's", null="there is no case"),
+    ]
+    second_most: Annotated[
+        float | None, Key("the highest", "the metric's", null="there is no case")
+    ]
+    difference: Annotated[
+        float | None,
+        Key("second minus first", "the metric's", null="errors leave it open, or there is no case"),
+    ]
+    difference_least: Annotated[
+        float | None,
+        Key("the lowest that errors leave possible", "the metric's", null="there is no case"),
+    ]
+    difference_most: Annotated[
+        float | None, Key("the highest", "the metric's", null="there is no case")
+    ]
+    low: Annotated[
+        float | None,
+        Key(
+            "the lower end of the difference's 95 % interval",
+            "the metric's",
+            null="it has no bound",
+        ),
+    ]
+    high: Annotated[float | None, Key("the upper end", "the metric's", null="it has no bound")]
+    scaled: Annotated[
+        bool,
+        Key(
+            "whether the metric's scale is known; if not, nothing is said of its mean, and `p` is that of the "
+            "sign test"
+        ),
+    ]
+    higher: Annotated[
+        int, Key("that are higher in the second, whatever became of errors", "clusters")
+    ]
+    lower: Annotated[int, Key("that are lower", "clusters")]
+    p: Annotated[float, Key("two-sided, corrected for the number of results (Holm)", "0 to 1")]
+    p_alone: Annotated[float, Key("without the correction", "0 to 1")]
+    smallest: Annotated[
+        float | None,
+        Key(
+            "the smallest difference that the cases could have shown",
+            "the metric's",
+            null="the cases could show none",
+        ),
+    ]
+    changed: Annotated[list[CompareChange], Key("cases that scored differently, the worst first")]
+    same: Annotated[int, Key("that scored the same", "cases")]
+    unsettled: Annotated[list[str], Key("cases that errors leave open")]
+    left_out: Annotated[CompareLeftOut, Key("cases that were not paired")]
+    withheld: Annotated[
+        str | None,
+        Key(
+            "why nothing can be concluded from the difference: the cases were chosen by their outcome, say. "
+            "`low` and `high` are null then, and `p` is 1",
+            null="something can be concluded",
+        ),
+    ]
+    trials_in_error: Annotated[int, Key("of the paired cases", "trials")]
+    open: Annotated[bool, Key("whether those are why nothing was decided")]
+    judges: Annotated[
+        list[Any] | None,
+        Key("the judges of the first and of the second", null="both have the same"),
+    ]
+
+
+class CompareDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.compare/1`."""
+
+    schema: Annotated[str, Key("`evenhand.compare/1`")]
+    first: Annotated[str, Key("what is compared with")]
+    second: Annotated[str, Key("what is judged")]
+    verdict: Annotated[
+        str,
+        Key(
+            "of all results: `better`, `worse`, `non-inferior`, `no detectable difference` or `undecided`"
+        ),
+    ]
+    margin: Annotated[
+        float | None, Key("how much worse is accepted", "the metric's", null="there is none")
+    ]
+    cluster: Annotated[
+        str | None,
+        Key(
+            "the variable, or key of the metadata, that says which cases belong together: the option, or the "
+            "set's",
+            null="cases stand alone",
+        ),
+    ]
+    results: Annotated[list[CompareResult], Key("one for each metric and pair of variants")]
+    judged: Annotated[
+        list[CompareJudgedDifference],
+        Key("the judged metrics of each pair of variants; empty without a judge"),
+    ]
+    notes: Annotated[list[str], Key("what was left out, and why")]

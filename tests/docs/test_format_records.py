@@ -1,0 +1,81 @@
+"""The records of documents: their pages, their schemas and what is written follow from them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+from msgspec import defstruct
+
+from evenhand.analysis.gates.gate_document import GateChange
+from evenhand.core.document import Key, as_object
+
+FORMATS = Path(__file__).resolve().parents[2] / "docs" / "formats"
+_KEY = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
+
+
+def _packaging() -> Any:
+    path = FORMATS.parents[1] / "packaging" / "docs_site" / "formats.py"
+    spec = importlib.util.spec_from_file_location("docs_site_formats", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_tables_of_the_pages_are_those_of_the_records():
+    """Made anew, each page is as it is: `just formats` writes them."""
+    formats = _packaging()
+    where = formats.places()
+    for page in formats.pages():
+        assert formats.with_tables(page, where) == page.read_text("utf-8"), page.name
+
+
+def test_each_schema_describes_every_key_that_the_page_has(tmp_path: Path):
+    """Also of the objects inside: what validates against it has the shape of the tables."""
+    formats = _packaging()
+    formats.write_schemas(tmp_path)
+    schema = json.loads((tmp_path / "gate-1.schema.json").read_text("utf-8"))
+    change = schema["$defs"]["GateChange"]["properties"]["now"]
+    assert change["description"] == "the same in the run"
+    assert change["anyOf"] == [{"type": "number"}, {"type": "null"}]
+    for page in formats.whole_pages():
+        schema = json.loads((tmp_path / f"{page.stem}.schema.json").read_text("utf-8"))
+        keys = {key for part in schema["$defs"].values() for key in part["properties"]}
+        assert set(_KEY.findall(page.read_text("utf-8"))) <= keys
+
+
+def test_a_new_key_is_written_read_and_described_by_its_class_alone():
+    """A field more in a class of `evenhand.gate/1`: the page's row, the schema and both ways follow from it."""
+    formats = _packaging()
+    field = ("doubt", Annotated[float | None, Key("of it", "0 to 1", null="not known")], None)
+    longer = defstruct("Longer", [field], bases=(GateChange,), frozen=True, kw_only=True)
+    table = formats.table(longer, "gate-1.md", formats.places())
+    assert table.splitlines()[-1] == "| `doubt` | number | 0 to 1 | not known | of it |"
+    about = msgspec.json.schema(longer)["$defs"]["Longer"]["properties"]["doubt"]
+    assert about["description"] == "of it"
+    row = as_object(longer(case="a", name="a", verdict="worse", doubt=0.5))
+    assert list(row)[-1] == "doubt"
+    assert msgspec.json.decode(json.dumps(row), type=longer).doubt == 0.5
+
+
+@pytest.mark.parametrize(
+    "key", ["batch_cost_usd", "latency_high_s", "missing_shards", "more_steps", "not_used"]
+)
+def test_a_key_of_a_document_stands_in_at_most_four_files(key: str):
+    """The class, what fills it, and the page; one more where the value comes from elsewhere."""
+    root = FORMATS.parents[1]
+    files = [
+        path
+        for folder in ("src/evenhand", "docs", "packaging", "page/src")
+        for path in (root / folder).rglob("*")
+        if path.suffix in (".py", ".md", ".ts", ".tsx")
+        and re.search(rf"\b{key}\b", path.read_text("utf-8"))
+    ]
+    assert 2 <= len(files) <= 4, files
