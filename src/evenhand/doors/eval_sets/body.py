@@ -54,12 +54,12 @@ class EvalBody(Record, frozen=True):
         needed = set[str]()
         subject = self.evals.subject
         first = [self.eval.function, *([subject] if callable(subject) else [])]
-        asked = [name for one in first for name in parameters_of(one) if name in fixtures]
-        while asked:
-            name = asked.pop()
+        names = [name for one in first for name in parameters_of(one) if name in fixtures]
+        while names:
+            name = names.pop()
             if name not in needed:
                 needed.add(name)
-                asked += [other for other in parameters_of(fixtures[name]) if other in fixtures]
+                names += [other for other in parameters_of(fixtures[name]) if other in fixtures]
         order: dict[str, None] = {}
 
         def add(name: str) -> None:
@@ -135,16 +135,16 @@ class EvalBody(Record, frozen=True):
         self, arguments: dict[str, Any], teardowns: list[tuple[str, Any]], trial: Trial
     ) -> None:
         """Makes the fixtures. Where another trial waits for what they hold, and they for it, they are made anew."""
-        made: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         names = self._needed()
-        while len(made) < len(names):
-            name = names[len(made)]
+        while len(values) < len(names):
+            name = names[len(values)]
             try:
-                made[name] = await self._made(name, {**arguments, **made}, teardowns, trial)
+                values[name] = await self._made(name, {**arguments, **values}, teardowns, trial)
             except Crossed:
-                made.clear()
+                values.clear()
                 await self._tear_down_all(teardowns, trial)
-        arguments.update(made)
+        arguments.update(values)
 
     async def _made(
         self,
@@ -161,11 +161,11 @@ class EvalBody(Record, frozen=True):
         step = functools.partial(_first, generator)
         if inspect.isasyncgen(generator):
             step = functools.partial(_first_async, generator)
-        made = await trial.call(step, name=f"fixture {name}")
-        if made is _NOTHING:
+        value = await trial.call(step, name=f"fixture {name}")
+        if value is _NOTHING:
             raise CodeError(f"fixture {name} yields nothing")
         teardowns.append((name, generator))
-        return made
+        return value
 
     def _called(
         self, function: Callable[..., Any], arguments: Mapping[str, Any]

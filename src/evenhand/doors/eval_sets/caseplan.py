@@ -55,9 +55,11 @@ def case_plan(
 
     def rows() -> Iterator[Row]:
         for case in data:
-            asked, own = (case, body) if apart is None else apart(case)
+            question, own = (case, body) if apart is None else apart(case)
             at = [Slot(slots[0].variant, own)]
-            yield Row((asked,), lambda *_, at=at: at, rule=rule, judge=models.judge, models=models)
+            yield Row(
+                (question,), lambda *_, at=at: at, rule=rule, judge=models.judge, models=models
+            )
 
     def named() -> list[Provider]:
         return [one for one in models.made if hasattr(one, "request")]  # not what a run has lent

@@ -164,17 +164,17 @@ def _held(file: Path) -> list[Case]:
     """All cases of a file."""
     problems: list[Problem] = []
     cases: list[Case] = []
-    seen: dict[str, int] = {}
+    rows: dict[str, int] = {}
     for line, row in rows_in(file, problems):
         try:
             case = case_of(row)
         except UsageError as error:
             problems.append(Problem(str(file), line, 0, error.message, error.hint))
             continue
-        if case.id in seen:
-            what = f"the id {case.id!r} is taken already, in line {seen[case.id]}"
+        if case.id in rows:
+            what = f"the id {case.id!r} is taken already, in line {rows[case.id]}"
             problems.append(Problem(str(file), line, 0, what))
-        seen.setdefault(case.id, line)
+        rows.setdefault(case.id, line)
         cases.append(case)
     if not cases and not problems:
         problems.append(Problem(str(file), 0, 0, "holds no cases"))
@@ -197,9 +197,9 @@ def _content(case: Case) -> dict[str, Any]:
 
 
 def _twice(names: Sequence[str]) -> str:
-    seen: set[str] = set()
+    known: set[str] = set()
     for name in names:
-        if name in seen:
+        if name in known:
             return name
-        seen.add(name)
+        known.add(name)
     return ""

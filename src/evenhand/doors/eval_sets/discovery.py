@@ -165,10 +165,10 @@ def _import_problems(file: Path, error: BaseException) -> list[Problem]:
     instead = instead_of(str(error))
     hint = instead or hint
     # A SyntaxError's text names the file and line again, and an ImportError's where our own package is.
-    said = error.msg if isinstance(error, SyntaxError) and line else str(error)
+    message = error.msg if isinstance(error, SyntaxError) and line else str(error)
     if instead and isinstance(error, ImportError):
-        said = said.partition(" (")[0]
-    what = f"cannot be imported: {type(error).__name__}: {said}"
+        message = message.partition(" (")[0]
+    what = f"cannot be imported: {type(error).__name__}: {message}"
     return [Problem(str(file), line, 0, what, hint)]
 
 

@@ -335,8 +335,8 @@ def _check_kinds(name: object, over: object, require: object, compare: object) -
         ("require", require, "require={'accuracy': at_least(0.9)}"),
     ):
         if value is not None and not isinstance(value, Mapping):
-            said = f"EvalSet {name!r}: {what} is {value!r:.60}, not a dict"
-            raise UsageError(said, hint=f"Write {example}.")
+            message = f"EvalSet {name!r}: {what} is {value!r:.60}, not a dict"
+            raise UsageError(message, hint=f"Write {example}.")
     axes = cast("Mapping[object, object]", over or {})
     for axis, values in axes.items():
         if not isinstance(values, Iterable):

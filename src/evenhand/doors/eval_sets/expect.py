@@ -332,10 +332,10 @@ class Expect(Recorder):
             if inspect.iscoroutine(value):
                 value.close()  # it is told here, and need not be told once more as never awaited
             wrong = UsageError(f"{users_line()}: {of_expect(what)}", hint=hint)
-            asked = Raised(
+            raised = Raised(
                 str(label or (label_of(condition) if condition is not None else "expect")), wrong
             )
-            return Expectation(None, asked, metadata=metadata)
+            return Expectation(None, raised, metadata=metadata)
         if scorer is None:
             scorer = MeasuredNumber(label) if bounded else Stated(label)
         return Expectation(

@@ -96,11 +96,11 @@ def _added(function: ast.FunctionDef | ast.AsyncFunctionDef, called: str, what: 
 
 def _adds(decorator: ast.expr, what: str, called: str = "") -> bool:
     """Whether a decorator adds an eval, or a fixture, to a set; to the one that is called so, where it is named."""
-    made = decorator.func if isinstance(decorator, ast.Call) else decorator
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
     return (
-        isinstance(made, ast.Attribute)
-        and made.attr == what
-        and (not called or ast.unparse(made.value) == called)
+        isinstance(function, ast.Attribute)
+        and function.attr == what
+        and (not called or ast.unparse(function.value) == called)
     )
 
 

@@ -67,9 +67,9 @@ def object_in(
     """A value as a row; None, and a problem, for what is no object."""
     if is_object(value):
         return value
-    shown = repr(value)
-    shown = shown if len(shown) <= 80 else shown[:79] + "…"
-    what = f"{which}is {shown}, not an object" if which else f"a case is {shown}, not an object"
+    quoted = repr(value)
+    quoted = quoted if len(quoted) <= 80 else quoted[:79] + "…"
+    what = f"{which}is {quoted}, not an object" if which else f"a case is {quoted}, not an object"
     problems.append(Problem(str(file), line, 0, what))
     return None
 

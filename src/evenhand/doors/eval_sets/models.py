@@ -43,9 +43,9 @@ class EvalSetRoster(Roster):
     @property
     def made(self) -> list[Provider]:
         """All that were made so far; and the judge, where it is a provider of the user's own."""
-        made = super().made
-        own = self.judge is not None and all(self.judge is not one for one in made)
-        return [*made, cast("Provider", self.judge)] if own else made
+        models = super().made
+        own = self.judge is not None and all(self.judge is not one for one in models)
+        return [*models, cast("Provider", self.judge)] if own else models
 
     def _note(self, model: object, path: str, line: int) -> Provider | None:
         try:

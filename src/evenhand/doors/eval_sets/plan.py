@@ -264,7 +264,7 @@ def plan_of(
     planned: list[PlannedSet] = []
     count = itertools.count()
     for evals, chosen, models in ready:
-        made = [
+        eval_variants = [
             replace(
                 eval_variant,
                 variant=replace(eval_variant.variant, index=next(count)),
@@ -274,16 +274,19 @@ def plan_of(
             for eval_variant in _eval_variants(evals, chosen, models, several=several)
             if left(eval_variant.variant)
         ]
-        lonely = _lonely(evals, made)
+        lonely = _lonely(evals, eval_variants)
         if lonely is not None:
-            made = [
+            eval_variants = [
                 replace(eval_variant, problem=eval_variant.problem or lonely)
-                for eval_variant in made
+                for eval_variant in eval_variants
             ]
-        _tell([eval_variant.problem for eval_variant in made if eval_variant.problem], problems)
-        if made:
+        _tell(
+            [eval_variant.problem for eval_variant in eval_variants if eval_variant.problem],
+            problems,
+        )
+        if eval_variants:
             cases, repeats = cases_of(evals, selection), selection.repeats or evals.repeats
-            planned.append(PlannedSet(evals, made, cases, models, repeats, strict))
+            planned.append(PlannedSet(evals, eval_variants, cases, models, repeats, strict))
     if problems and broken is None:
         raise ConfigError(problems)
     whole = selection.as_list()[:8] == Selection().as_list()[:8] and not model
@@ -315,7 +318,7 @@ def plan_of(
 
 def _near_columns(sets: Iterable[EvalSet]) -> Iterator[Problem]:
     """A hint for each dataset with columns that are nearly fields, and that no eval of its set names."""
-    seen = set[str]()
+    known = set[str]()
     for evals in sets:
         near = near_fields(evals.data or ())
         if not near:
@@ -327,8 +330,8 @@ def _near_columns(sets: Iterable[EvalSet]) -> Iterator[Problem]:
             data = evals.data.file if evals.data is not None else None
             place = (str(data), 1) if data is not None else (str(evals.path), evals.line)
             hint = Problem(*place, 0, *said_of(near))
-            if str(hint) not in seen:
-                seen.add(str(hint))
+            if str(hint) not in known:
+                known.add(str(hint))
                 yield hint
 
 

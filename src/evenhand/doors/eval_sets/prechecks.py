@@ -266,11 +266,11 @@ def _circle(start: str, fixtures: Mapping[str, Callable[..., Any]]) -> list[str]
     """The way from a fixture back to itself, told of the first of its circle by name alone; empty for none."""
 
     def way(name: str, before: tuple[str, ...]) -> list[str]:
-        for asked in inspect.signature(fixtures[name]).parameters:
-            if asked == start:
+        for parameter in inspect.signature(fixtures[name]).parameters:
+            if parameter == start:
                 return [*before, name, start]
-            if asked in fixtures and asked not in (*before, name):
-                rest = way(asked, (*before, name))
+            if parameter in fixtures and parameter not in (*before, name):
+                rest = way(parameter, (*before, name))
                 if rest:
                     return rest
         return []
@@ -444,18 +444,20 @@ def _scorer(node: ast.expr, known: KnownValues) -> Any:
         UsageError: It is the opposite of one that has none, or Python makes one of several, or a bool.
     """
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
-        made = _scorer(node.operand, known)
-        if made is not _UNKNOWN:
-            refuse_opposite(made)
-        return made
+        operand = _scorer(node.operand, known)
+        if operand is not _UNKNOWN:
+            refuse_opposite(operand)
+        return operand
     if isinstance(node, ast.BoolOp) or (
         isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     ):
         _refuse_words(node, known)
     scorer = known.quiet(node)
     if scorer is _UNKNOWN and isinstance(node, ast.Call):
-        made = known.quiet(node.func)
-        return made if isinstance(made, type) else _UNKNOWN  # what a function returns is not known
+        operand = known.quiet(node.func)
+        return (
+            operand if isinstance(operand, type) else _UNKNOWN
+        )  # what a function returns is not known
     return FunctionScorer(scorer) if inspect.isfunction(scorer) else scorer
 
 
@@ -486,14 +488,14 @@ def _judge(call: ast.Call, known: KnownValues) -> object:
     node = call.args[1]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         node = node.operand
-    asked = known.quiet(node)
-    if asked is _UNKNOWN and isinstance(node, ast.Call):
-        asked = known.quiet(node.func)
+    judge = known.quiet(node)
+    if judge is _UNKNOWN and isinstance(node, ast.Call):
+        judge = known.quiet(node.func)
         if any(keyword.arg in ("judge", None) for keyword in node.keywords):
             return _UNKNOWN
-    if not isinstance(asked, JudgeQuestion) or traits_of(asked).may_ask_nobody:
+    if not isinstance(judge, JudgeQuestion) or traits_of(judge).may_ask_nobody:
         return _UNKNOWN
-    return None if isinstance(asked, type) else asked.judge
+    return None if isinstance(judge, type) else judge.judge
 
 
 class KnownValues:
@@ -529,8 +531,8 @@ class KnownValues:
             return _UNKNOWN
 
     def _made(self, node: ast.Call) -> Any:
-        made = self.value(node.func)
-        if not isinstance(made, type) or not made.__module__.startswith(_PURE):
+        maker = self.value(node.func)
+        if not isinstance(maker, type) or not maker.__module__.startswith(_PURE):
             return _UNKNOWN
         if any(keyword.arg is None for keyword in node.keywords) or any(
             isinstance(arg, ast.Starred) for arg in node.args
@@ -538,14 +540,14 @@ class KnownValues:
             return _UNKNOWN
         args = [self.quiet(arg) for arg in node.args]
         named = {str(keyword.arg): self.quiet(keyword.value) for keyword in node.keywords}
-        fault = misgiven_arguments(made, made.__name__, args, named)
+        fault = misgiven_arguments(maker, maker.__name__, args, named)
         if fault is not None:
             raise UsageError(fault[0], hint=fault[1])
         if any(value is _UNKNOWN for value in (*args, *named.values())):
             return _UNKNOWN
         try:
-            return made(*args, **named)
+            return maker(*args, **named)
         except EvenhandError:
             raise
         except Exception as error:  # noqa: BLE001 (a wrong kind shows in many ways)
-            raise TypeError(f"{made.__name__}: {error}") from None
+            raise TypeError(f"{maker.__name__}: {error}") from None

@@ -127,13 +127,13 @@ def enrich(
             more = trial.output if trial is not None and isinstance(trial.output, dict) else {}
             cases.append(replace(case, metadata={**case.metadata, **more}) if more else case)
         totals = run.totals()
-        asked = sum(trial.calls > 0 for trial in results.values())
+        calls = sum(trial.calls > 0 for trial in results.values())
         doubts = len(run.in_doubt())
-        found = Dataset(cases, data.name)
+        enriched = Dataset(cases, data.name)
         return Prepared(
-            data=found,
+            data=enriched,
             errors=errors,
-            asked=asked,
+            asked=calls,
             dropped=0,
             cost_usd=totals.cost_usd,
             calls=totals.calls,

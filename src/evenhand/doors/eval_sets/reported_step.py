@@ -47,9 +47,9 @@ class ReportedStep:
     ) -> None:
         if self._block is not None:
             self._block.__exit__(kind, error, trace)
-        said: dict[str, Any] = {"result": self.result, "error": self.error}
+        report: dict[str, Any] = {"result": self.result, "error": self.error}
         if error is not None:
-            said["error"] = self.error or f"{type(error).__name__}: {error}".rstrip(": ")
+            report["error"] = self.error or f"{type(error).__name__}: {error}".rstrip(": ")
         failed = error is not None or bool(self.error)
         self._trial.step_ended(
             self._place,
@@ -57,7 +57,7 @@ class ReportedStep:
             tokens_in=self.tokens_in,
             tokens_out=self.tokens_out,
             cost_usd=self.cost_usd,
-            **said,
+            **report,
         )
 
 

@@ -180,7 +180,7 @@ def _loader() -> Any:
     return type("Loader", (safe,), {"construct_mapping": mapping})
 
 
-def _once(value: Any, seen: set[int]) -> Any:
+def _once(value: Any, parents: set[int]) -> Any:
     """What a YAML file says as JSON could: dates as text, and no part of it in two places.
 
     Raises:
@@ -190,13 +190,13 @@ def _once(value: Any, seen: set[int]) -> Any:
         return value.isoformat()
     if not isinstance(value, (dict, list)):
         return value
-    if id(cast("object", value)) in seen:
+    if id(cast("object", value)) in parents:
         msg = "anchors and aliases are not followed; write the value out"
         raise ValueError(msg)
-    seen.add(id(cast("object", value)))
+    parents.add(id(cast("object", value)))
     if is_array(value):
-        return [_once(item, seen) for item in value]
-    return {str(key): _once(item, seen) for key, item in cast("dict[Any, Any]", value).items()}
+        return [_once(item, parents) for item in value]
+    return {str(key): _once(item, parents) for key, item in cast("dict[Any, Any]", value).items()}
 
 
 def _items(file: Path, value: object, problems: list[Problem]) -> Iterator[tuple[int, Row]]:

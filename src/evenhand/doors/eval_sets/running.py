@@ -83,8 +83,8 @@ async def run_async(
         settings = replace(settings, cassette=Path(cassette))
     selection = Selection(first=first, repeats=repeats)
     plan = _planned(sets, selection, settings, strict, calibrated)
-    wanted = calibrated or calibrated_for(map(_folder, sets))
-    recorded = _recorded(settings, selection, strict=strict, calibrated=wanted)
+    needed = calibrated or calibrated_for(map(_folder, sets))
+    recorded = _recorded(settings, selection, strict=strict, calibrated=needed)
     with shown(plan, progress) as show:
         finished = await settle(plan, recorded, progress=show)
     return Run.open(finished.path)
@@ -153,9 +153,9 @@ def _recorded(
 
 
 @contextmanager
-def shown(plan: Plan, wanted: bool | None) -> Iterator[ShowProgress | None]:
+def shown(plan: Plan, progress: bool | None) -> Iterator[ShowProgress | None]:
     """What is told how far the run is, where somebody looks."""
-    if wanted is not False and "IPython" in sys.modules:
+    if progress is not False and "IPython" in sys.modules:
         from evenhand.render.notebook import NotebookProgress, in_notebook  # noqa: PLC0415 (only there)
 
         if in_notebook():
@@ -164,7 +164,7 @@ def shown(plan: Plan, wanted: bool | None) -> Iterator[ShowProgress | None]:
             return
     err = sys.__stderr__ if sys.stderr is None else sys.stderr  # pyright: ignore[reportUnnecessaryComparison] (there may be none)
     live = err is not None and err.isatty()
-    if err is None or not (live if wanted is None else wanted):
+    if err is None or not (live if progress is None else progress):
         yield None
         return
     from evenhand.render.progress import Progress  # noqa: PLC0415 (imported on use)

@@ -238,13 +238,13 @@ class _Measuring(Record, frozen=True):
 
 def _case(answered: AnsweredQuestion) -> Case:
     """The case that the answer is of."""
-    kept = {
+    fields = {
         "input": answered.question,
         "expected": answered.expected,
         "metadata": dict(answered.metadata),
     }
     try:
-        id_ = case_id([kept, str(answered.answer), str(answered.context)])
+        id_ = case_id([fields, str(answered.answer), str(answered.context)])
     except (TypeError, ValueError):  # NaN or the like; it is told where it is looked at
         id_ = "score"
     context: tuple[str, ...] = ()

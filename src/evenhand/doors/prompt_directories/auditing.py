@@ -54,8 +54,8 @@ def audited(prompt: PromptFolder, evidence: Evidence, runs: KeptRuns, findings: 
         named.update(row.get("run") for row in rows.rows)
     rowless = tuple(run for run in runs.of(prompt.id) if run not in named)
     if rowless:
-        shown = ", ".join(rowless[:5]) + (" …" if len(rowless) > 5 else "")
-        what = f"{count(len(rowless), 'finished run')} of it here, and no row: {shown}"
+        names = ", ".join(rowless[:5]) + (" …" if len(rowless) > 5 else "")
+        what = f"{count(len(rowless), 'finished run')} of it here, and no row: {names}"
         findings.hint(
             Place(prompt.path), what, "Was a row deleted, or a file put back to an earlier version?"
         )

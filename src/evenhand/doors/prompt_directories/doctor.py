@@ -81,13 +81,13 @@ def look(
     """
     roster = Roster(library.root, os.environ if env is None else env)
     owners: dict[str, str] = {}
-    wanted = None if ids is None else set(ids)
+    selection = None if ids is None else set(ids)
     looks: list[Looked] = []
     for id_ in library.ids():
         findings = Findings()
         prompt = read_prompt(library, id_, findings)
         _aliases(prompt, owners, findings)
-        if wanted is not None and id_ not in wanted:
+        if selection is not None and id_ not in selection:
             continue
         looks.append(_looked(prompt, findings, roster, runs))
     return looks
@@ -141,8 +141,8 @@ def _lowered(prompt: PromptFolder, findings: Findings) -> None:
 
 
 def _unique(problems: Sequence[Problem]) -> list[Problem]:
-    seen: Mapping[str, Problem] = {str(problem): problem for problem in problems}
-    return sorted(seen.values())
+    once: Mapping[str, Problem] = {str(problem): problem for problem in problems}
+    return sorted(once.values())
 
 
 def _variables(prompt: PromptFolder, findings: Findings) -> None:

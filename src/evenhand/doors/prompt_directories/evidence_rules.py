@@ -119,8 +119,8 @@ def not_an_eval(row: Row, evidence: Evidence) -> list[str]:
     """Why an eval does not count, in words; nothing where it does."""
     if "content" not in row:
         return ["does not say what of"]
-    asked = row.get("models")
-    others = [m for m in asked if m != evidence.model] if isinstance(asked, list) else []
+    models = row.get("models")
+    others = [m for m in models if m != evidence.model] if isinstance(models, list) else []
     reasons = {
         "of an earlier version": row.get("content") != evidence.content.whole,
         "partial": row.get("partial") is not False,

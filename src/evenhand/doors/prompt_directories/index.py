@@ -39,18 +39,18 @@ def index(library: Library, shell: str = SHELL) -> list[str]:
 
 
 def _readme(path: Path, prompts: Sequence[PromptFolder]) -> list[str]:
-    shown = shown_path(path)
+    name = shown_path(path)
     with_marks = f"Put a line {START} and one {END} into it, where the list shall stand."
     if not path.is_file():
-        return [f"{shown} does not exist: no list was written. {with_marks}"]
+        return [f"{name} does not exist: no list was written. {with_marks}"]
     with path.open(encoding="utf-8", newline="") as file:
         text = file.read()
     start, end = text.find(START), text.find(END)
     if start < 0 or end < start or text.count(START) > 1 or text.count(END) > 1:
-        return [f"{shown} has no place for the list, and was left as it is. {with_marks}"]
+        return [f"{name} has no place for the list, and was left as it is. {with_marks}"]
     table = _table(prompts)
     changed = write(path, f"{text[: start + len(START)]}\n{table}{text[end:]}")
-    return [f"{shown}: {count(len(prompts), 'prompt')}, {'written' if changed else 'unchanged'}"]
+    return [f"{name}: {count(len(prompts), 'prompt')}, {'written' if changed else 'unchanged'}"]
 
 
 def _table(prompts: Sequence[PromptFolder]) -> str:

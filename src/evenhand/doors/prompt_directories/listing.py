@@ -112,8 +112,8 @@ def table(rows: Sequence[ListedPrompt]) -> list[str]:
 
 
 def _cells(row: ListedPrompt) -> tuple[str, ...]:
-    shown = "" if row.evidence == "none" else row.evidence
-    return (row.id, row.status, row.version, str(row.sent), str(row.verified), shown, row.title)
+    evidence = "" if row.evidence == "none" else row.evidence
+    return (row.id, row.status, row.version, str(row.sent), str(row.verified), evidence, row.title)
 
 
 def described(prompt: PromptFolder) -> dict[str, Any]:

@@ -152,10 +152,10 @@ def address_in(identity: bytes) -> str:
 def rows_of(run: RunFile) -> list[tuple[PromptRequest, dict[str, Any]]]:
     """The rows of evidence that a run comes to, prompt by prompt; none of a run that an earlier version made."""
     written = run.meta.config.get("prompts")
-    asked = [PromptRequest.read(one) for one in written] if isinstance(written, list) else []
-    known = [one for one in asked if one is not None]
-    seen = {one.id: _PromptCounts() for one in known}
-    of = {variant: seen[one.id] for one in known for variant in one.variants}
+    requests = [PromptRequest.read(one) for one in written] if isinstance(written, list) else []
+    known = [one for one in requests if one is not None]
+    counts = {one.id: _PromptCounts() for one in known}
+    of = {variant: counts[one.id] for one in known for variant in one.variants}
     if not known:
         return []
     variant_of: dict[int, int] = {}
@@ -168,7 +168,7 @@ def rows_of(run: RunFile) -> list[tuple[PromptRequest, dict[str, Any]]]:
     for rates in trigger_rates(run):
         of[rates.variant].triggers = rates
     bound = {"run": run.meta.id, "run_digest": digest_of(run)}
-    return [(one, {**_row(one, seen[one.id]), **bound}) for one in known]
+    return [(one, {**_row(one, counts[one.id]), **bound}) for one in known]
 
 
 def keep(run: Path, prompts: Mapping[str, PromptFolder]) -> list[str]:
@@ -183,9 +183,9 @@ def keep(run: Path, prompts: Mapping[str, PromptFolder]) -> list[str]:
     messages: list[str] = []
     if not rows:
         messages.append("no evidence is kept of this run: an earlier version of Evenhand began it")
-    for asked, row in rows:
-        folder = prompts[asked.id].path
-        line = _evidence_line(asked, row, folder)
+    for request, row in rows:
+        folder = prompts[request.id].path
+        line = _evidence_line(request, row, folder)
         try:
             append(folder / EVALS, {"ts": now(), **row, "evenhand": __version__})
         except StoreError as error:  # the run itself is kept: it is no reason to show nothing of it
@@ -194,51 +194,53 @@ def keep(run: Path, prompts: Mapping[str, PromptFolder]) -> list[str]:
     return messages
 
 
-def _row(asked: PromptRequest, seen: _PromptCounts) -> dict[str, Any]:
+def _row(request: PromptRequest, counts: _PromptCounts) -> dict[str, Any]:
     # A name has a reason where one of its trials failed, or is in error.
-    passed = [name for name, tally in seen.cases.items() if tally.n and name not in seen.reasons]
-    errors = sum(tally.errors for tally in seen.cases.values())
-    rate = share_row(rate_of(seen.cases.values()))
+    passed = [
+        name for name, tally in counts.cases.items() if tally.n and name not in counts.reasons
+    ]
+    errors = sum(tally.errors for tally in counts.cases.values())
+    rate = share_row(rate_of(counts.cases.values()))
     least = rate["rate_least"]
-    green = least is not None and least >= asked.pass_rate - 1e-9
+    green = least is not None and least >= request.pass_rate - 1e-9
     row: dict[str, Any] = {
         "all_passed": green and not errors,
-        "total": len(seen.cases),
+        "total": len(counts.cases),
         "passed": len(passed),
-        "failed_cases": list(seen.reasons),
+        "failed_cases": list(counts.reasons),
         # What follows says what it is evidence of.
-        "prompt": asked.id,
-        "content": asked.content.whole,
-        "prompt_hash": asked.content.prompt,
-        "cases_hash": asked.content.cases,
-        "hooks_hash": asked.content.hooks,
-        "version": asked.version,
-        "model": asked.model,
-        "models": list(asked.models),
-        "answered": sorted(seen.answered),
-        "judges": sorted(seen.judges or seen.named_judges),
-        "judge": asked.judge,
-        "judge_named_by": asked.judge_named_by,
-        "addresses": {model: sorted(places) for model, places in sorted(seen.asked_at.items())},
-        "partial": asked.partial,
-        "offline": asked.offline,
-        "trials": sum(tally.passed + tally.failed for tally in seen.cases.values()),
-        "trials_passed": sum(tally.passed for tally in seen.cases.values()),
+        "prompt": request.id,
+        "content": request.content.whole,
+        "prompt_hash": request.content.prompt,
+        "cases_hash": request.content.cases,
+        "hooks_hash": request.content.hooks,
+        "version": request.version,
+        "model": request.model,
+        "models": list(request.models),
+        "answered": sorted(counts.answered),
+        "judges": sorted(counts.judges or counts.named_judges),
+        "judge": request.judge,
+        "judge_named_by": request.judge_named_by,
+        "addresses": {model: sorted(places) for model, places in sorted(counts.asked_at.items())},
+        "partial": request.partial,
+        "offline": request.offline,
+        "trials": sum(tally.passed + tally.failed for tally in counts.cases.values()),
+        "trials_passed": sum(tally.passed for tally in counts.cases.values()),
         "errors": errors,
-        "not_applicable": seen.not_applicable,
+        "not_applicable": counts.not_applicable,
         "pass_rate": rate["rate"],
         "pass_rate_least": least,
         "pass_rate_most": rate["rate_most"],
         "interval": [0.0, 1.0] if least is None else [rate["low"], rate["high"]],
-        "reasons": seen.reasons,
-        "calls": seen.calls,
-        "cached": seen.cached,
-        "cost_usd": seen.cost_usd,
-        "tokens_in": seen.tokens_in,
-        "tokens_out": seen.tokens_out,
+        "reasons": counts.reasons,
+        "calls": counts.calls,
+        "cached": counts.cached,
+        "cost_usd": counts.cost_usd,
+        "tokens_in": counts.tokens_in,
+        "tokens_out": counts.tokens_out,
     }
-    if seen.triggers is not None:
-        rates = seen.triggers
+    if counts.triggers is not None:
+        rates = counts.triggers
         row["triggering"] = {
             "precision": rates.precision.document(),
             "recall": rates.recall.document(),
@@ -264,11 +266,13 @@ def _rate(row: Row, name: str) -> str:
     return "unknown" if least is None or most is None else f"{least:.2f}–{most:.2f}"
 
 
-def _evidence_line(asked: PromptRequest, row: dict[str, Any], folder: Path) -> str:
-    line = f"{asked.id}: {row['passed']} of {row['total']} cases passed"
+def _evidence_line(request: PromptRequest, row: dict[str, Any], folder: Path) -> str:
+    line = f"{request.id}: {row['passed']} of {row['total']} cases passed"
     line = " · ".join([line, *trigger_words(row)])
     why = [
-        word for word, holds in (("partial", asked.partial), ("offline", asked.offline)) if holds
+        word
+        for word, holds in (("partial", request.partial), ("offline", request.offline))
+        if holds
     ]
     gates = f"{' and '.join(why)}, so that no gate counts it" if why else "kept"
     return f"{line} · {folder.name}/{EVALS}: {gates}"

@@ -113,9 +113,9 @@ class Prompts(Record, frozen=True):
             yield Row(rows, _always(slots), repeats, share_passed, body.judge)
         meta = suite.prompt.meta
         for query in suite.queries:
-            asked = QueryBody(meta, query.text, query.wanted, suite.others, suite.router)
+            question = QueryBody(meta, query.text, query.wanted, suite.others, suite.router)
             problem = suite.refuses(query, self.roster)
-            slots = [Slot(suite.variants[-1], asked, problem=problem)]
+            slots = [Slot(suite.variants[-1], question, problem=problem)]
             rows = (self._row(suite, query),)
             yield Row(rows, _always(slots), repeats, share_passed, suite.router)
 

@@ -195,26 +195,26 @@ def _verified_only(prompt: PromptFolder, target: Status) -> bool:
 
 def _uses_gate(prompt: PromptFolder, target: Status, evidence: Evidence) -> Gate:
     asks = prompt.meta.promotion
-    wanted = USES[target] if asks.min_uses is None else asks.min_uses
-    if wanted == 0:
+    needed = USES[target] if asks.min_uses is None else asks.min_uses
+    if needed == 0:
         return Gate("uses", True, "none are asked for (promotion.min_uses: 0)")
     verified_only = _verified_only(prompt, target)
     counted = uses(evidence, verified_only=verified_only)
     n = len(counted.rows)
     kind = "verified sends" if verified_only else "successful sends"
     kind = kind if evidence.constant else f"distinct {kind}"
-    line = f"{n} of {wanted} {kind} of this prompt as it is now, to {evidence.model or 'its model'}"
+    line = f"{n} of {needed} {kind} of this prompt as it is now, to {evidence.model or 'its model'}"
     line += _at(str(row.get("address") or "") for row in counted.rows)
     line += _answered_as(evidence.model, (row.get("model_answered") for row in counted.rows))
     if counted.left_out:
         left = ", ".join(f"{number} {why}" for why, number in counted.left_out.items())
         line += f"; not counted: {left}"
-    if n < wanted and verified_only and not is_hook(prompt.path / VERIFY):
+    if n < needed and verified_only and not is_hook(prompt.path / VERIFY):
         line += (
             "; it has no verify.sh that can be run: write one, or say 'promotion: "
             "{require_verified: false}' in meta.yml"
         )
-    return Gate("uses", n >= wanted, line)
+    return Gate("uses", n >= needed, line)
 
 
 def _eval_gates(prompt: PromptFolder, evidence: Evidence) -> list[Gate]:
@@ -291,10 +291,10 @@ def _at(addresses: object) -> str:
 
 def _answered_as(model: str, names: object) -> str:
     """The names that answers gave themselves, where they are not the model's that was asked."""
-    asked = model.rpartition(":")[2]
+    bare = model.rpartition(":")[2]
     others = dict.fromkeys(
         name
         for name in cast("Sequence[object]", names)
-        if isinstance(name, str) and name and not name.startswith(asked)
+        if isinstance(name, str) and name and not name.startswith(bare)
     )
     return f", answered as {', '.join(others)}" if others else ""

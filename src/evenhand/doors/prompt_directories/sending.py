@@ -146,13 +146,13 @@ def send(
     finished = run(plan, Settings(home=home, cache=False))
     with RunFile.open(finished.path) as file:
         trial = file.trial(0)
-        kept = row_of(file)
-    output = trial.output if trial is not None and kept["exit_code"] == 0 else None
+        record = row_of(file)
+    output = trial.output if trial is not None and record["exit_code"] == 0 else None
     verified, complaint = _verdict(trial)
     error = "" if output is not None else _why(trial, finished.ending.message)
     row = {
         "ts": now(),
-        **kept,
+        **record,
         "duration_ms": round((time.perf_counter() - rendering.started) * 1000),
         "prompt_words": words(rendering.text),
         "output_words": words(output or ""),
@@ -234,8 +234,8 @@ def _plan(rendering: Rendered, provider: Provider, content: Content, *, offline:
 
     async def send(trial: Trial) -> object:
         trial.show(rendering.values)
-        asked = Prompt((Message("user", rendering.text),), rendering.text, vars=rendering.values)
-        reply = await trial.model(provider, "subject").generate(asked)
+        request = Prompt((Message("user", rendering.text),), rendering.text, vars=rendering.values)
+        reply = await trial.model(provider, "subject").generate(request)
         verify = prompt.path / VERIFY
         if is_hook(verify):
             limit_s = prompt.meta.hook_limit_s

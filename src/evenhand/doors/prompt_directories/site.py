@@ -86,10 +86,10 @@ def build(library: Library, out: Path) -> list[str]:
         UsageError: A page is in the way that this did not write.
         StoreError: A page cannot be written.
     """
-    shown = [_shown(library, id_) for id_ in library.ids()]
-    pages = {out / "index.html": page(library.root.name, _index(library, shown))}
+    site_pages = [_shown(library, id_) for id_ in library.ids()]
+    pages = {out / "index.html": page(library.root.name, _index(library, site_pages))}
     runs = KeptRuns(home_for(library.root))
-    for one in shown:
+    for one in site_pages:
         path = out / PAGES / f"{one.prompt.id}.html"
         pages[path] = page(one.prompt.meta.title or one.prompt.id, _prompt(one, runs))
     for path in pages:
@@ -119,15 +119,15 @@ def _shown(library: Library, id: str) -> _Shown:
     return _Shown(prompt, evidence, stands, problems)
 
 
-def _index(library: Library, shown: Sequence[_Shown]) -> Iterator[str]:
+def _index(library: Library, pages: Sequence[_Shown]) -> Iterator[str]:
     yield f"<h1>{text(library.root.name)}</h1>"
     counts = [
-        f"{sum(one.prompt.meta.status == status for one in shown)} {status}"
+        f"{sum(one.prompt.meta.status == status for one in pages)} {status}"
         for status in reversed(STATUSES)
     ]
-    yield f'<p class="lead">{text(count(len(shown), "prompt"))}: {text(", ".join(counts))}</p>'
+    yield f'<p class="lead">{text(count(len(pages), "prompt"))}: {text(", ".join(counts))}</p>'
     for status in reversed(STATUSES):
-        these = [one for one in shown if one.prompt.meta.status == status]
+        these = [one for one in pages if one.prompt.meta.status == status]
         if not these:
             continue
         yield f"<h2>{status.capitalize()}</h2>"

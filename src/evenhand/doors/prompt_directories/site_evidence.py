@@ -78,11 +78,11 @@ def _case(name: str, trials: Sequence[TrialResult]) -> list[str]:
     word = _WORDS[worst.outcome] if len(trials) == 1 else f"{passed} of {len(trials)} passed"
     why = worst.error.message if worst.error else worst.reason
     answers = "".join(_answer(trial, len(trials)) for trial in trials if trial.output is not None)
-    shown = text(why) if worst.outcome != "pass" else ""
+    reason = text(why) if worst.outcome != "pass" else ""
     return [
         cell(name, "wide"),
         cell(word, f"n {_KINDS.get(worst.outcome, '')}"),
-        f'<td class="wide">{shown}{answers}</td>',
+        f'<td class="wide">{reason}{answers}</td>',
     ]
 
 

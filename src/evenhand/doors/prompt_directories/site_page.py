@@ -105,11 +105,11 @@ def difference(before: str, after: str) -> str:
         )
     )
     kinds = {"+": "add", "-": "del", "@": "at"}
-    shown = "".join(
+    marked = "".join(
         f'<span class="{kinds.get(line[:1], "same")}">{text(line) or " "}</span>'
         for line in lines[2:]
     )
-    return f"<pre>{shown}</pre>" if lines else ""
+    return f"<pre>{marked}</pre>" if lines else ""
 
 
 def bullets(items: Iterable[object]) -> str:

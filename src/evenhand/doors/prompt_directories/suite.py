@@ -88,8 +88,8 @@ class Suite(MutableRecord):
             expectation = "should match" if item.wanted else "should not match"
             name = f"{TRIGGERING}-{case_id([item.text, item.wanted])}"
             about |= {TRIGGERING: True, SHOULD: item.wanted}
-            shown = f"{expectation}: {item.text}"
-            return Case(name, {"query": item.text}, item.text, description=shown, metadata=about)
+            label = f"{expectation}: {item.text}"
+            return Case(name, {"query": item.text}, item.text, description=label, metadata=about)
         values = merged(self.prompt.defaults, item.inputs, over or {})
         about |= {"where": str(item.place)} | ({"tags": list(item.tags)} if item.tags else {})
         return Case(item.name, values, description=item.name, tags=item.tags, metadata=about)

@@ -67,8 +67,8 @@ class CaseBody(Record, frozen=True):
             values = merged(values, ran.values()[0])
         trial.show(values)
         text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE), SOURCES)
-        asked = Prompt((Message("user", text),), text, vars=values, label=prompt.id)
-        reply = await trial.model(self.provider, "subject").generate(asked)
+        request = Prompt((Message("user", text),), text, vars=values, label=prompt.id)
+        reply = await trial.model(self.provider, "subject").generate(request)
         id_ = self.provider.id
         cell = Cell(
             output=reply.text,
@@ -92,8 +92,8 @@ class CaseBody(Record, frozen=True):
     def _rated(self, output: str, values: Mapping[str, object]) -> Expectation:
         """What the rubric expects. Who judges sees the inputs, too."""
         judging = self.case.judging
-        shown = "\n\n".join(f"{name}:\n{as_text(value)}" for name, value in values.items())
-        context = f"The output was made of these inputs.\n\n{shown}" if shown else ""
+        material = "\n\n".join(f"{name}:\n{as_text(value)}" for name, value in values.items())
+        context = f"The output was made of these inputs.\n\n{material}" if material else ""
         rubric = Rubric(RUBRIC, self.case.rubric, scale=(LOWEST, HIGHEST))
         scorer: Scorer = Rating(rubric, context=context)
         definition = written_definition(scorer, but="context")

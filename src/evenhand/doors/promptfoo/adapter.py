@@ -99,14 +99,14 @@ class Asserts:
 
     async def score(self, output: Any, trial: Trial) -> Score:
         variables: Mapping[str, Any] = getattr(trial, "vars", trial.case.vars)
-        shown = {**self._shown, "vars": dict(variables)}
+        test = {**self._shown, "vars": dict(variables)}
         if trial.case.description:
-            shown["description"] = trial.case.description
+            test["description"] = trial.case.description
         cell = Cell(
             output=output,
             prompt=str(getattr(trial, "prompt_text", "")),
             variables=variables,
-            test=shown,
+            test=test,
             provider_id=trial.variant.provider_id or trial.variant.model,
             provider_label=trial.variant.model,
             reply=trial.reply,
@@ -202,8 +202,8 @@ def provider(
         ConfigError: There is no such provider.
     """
     base = caller().parent
-    wanted = {"id": id, "label": label, "config": config, "env": env, "delay": delay}
-    fields = {name: value for name, value in wanted.items() if value}
+    key = {"id": id, "label": label, "config": config, "env": env, "delay": delay}
+    fields = {name: value for name, value in key.items() if value}
     filled = env_filled(fields, environment_of(base))
     findings = Findings()
     models = FolderModels(config_of(base, {"providers": [filled]}), findings)

@@ -55,13 +55,13 @@ class CellBody(MutableRecord):
             trial.show(self.variables)
         test, pair, earlier = self.test, self.pair, self.earlier
         variables, filled = await self._variables(trial)
-        provider, asked = pair.subject.provider, pair.asked(test)
+        provider, request = pair.subject.provider, pair.asked(test)
         prompt = await self._prompt(trial, variables, filled)
         config = pair.subject.config
-        if asked.mcp is not None and test.provider_output is None:
-            if test.user is not None and not asked.mcp.calls:
-                raise ConfigError([no_tools_in_talks(test.user, asked.provider.id)])
-            prompt = await asked.mcp.added(trial, prompt, asked.config)
+        if request.mcp is not None and test.provider_output is None:
+            if test.user is not None and not request.mcp.calls:
+                raise ConfigError([no_tools_in_talks(test.user, request.provider.id)])
+            prompt = await request.mcp.added(trial, prompt, request.config)
             config = {**config, "tools": prompt.config["tools"]}
         if earlier is not None:
             earlier.asked(trial, prompt)
@@ -70,10 +70,10 @@ class CellBody(MutableRecord):
             reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
             trial.answered(prompt, reply)
         else:
-            model = trial.model(asked.provider, "subject")
+            model = trial.model(request.provider, "subject")
             fill = partial(pair.templates.render, variables=filled)
-            if asked.mcp is not None and asked.mcp.calls:
-                async with asked.mcp.opened() as tools:
+            if request.mcp is not None and request.mcp.calls:
+                async with request.mcp.opened() as tools:
                     reply = await self._reply(tools.asking(model), prompt, variables, fill)
             else:
                 reply = await self._reply(model, prompt, variables, fill)

@@ -213,20 +213,20 @@ async def computed(
     Raises:
         CodeError: It raised, took too long, answered with an error, or without an output.
     """
-    values, seen = dict(variables), dict(variables)
+    values, visible = dict(variables), dict(variables)
     whole = sent_whole(prompt)
     for name in names:
         if not is_code(values[name]):
-            seen[name] = _read(values[name], base, whole=name in whole)
+            visible[name] = _read(values[name], base, whole=name in whole)
             continue
         path, function = split_reference(values[name], "get_var")
         label = f"{Path(path).name}:{function}".removesuffix(":")
-        copied = plain_copy(dict(seen))
+        copied = plain_copy(dict(visible))
         args: tuple[object, ...] = (name, prompt, copied)
         if not path.endswith(".py"):
             args = (*args, dict(provider))
         returned = await called_in_file(trial, base / path, function, *args)
-        values[name] = seen[name] = _output(returned, label)
+        values[name] = visible[name] = _output(returned, label)
     return values
 
 

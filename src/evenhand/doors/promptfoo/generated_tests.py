@@ -44,18 +44,18 @@ def generated(
     path, python = base / match["path"], match["path"].endswith(".py")
     export = match["name"] or ""
     keeps = not python and "." not in export and bool(found_node())
-    made = made_by(export, settings)
+    maker = made_by(export, settings)
     function = match["name"] or ("generate_tests" if python else "")
     wrong = file_problems(f"file://{name}", base, function)
     for what, hint in wrong:
         findings.problem(place, what, hint)
     if wrong:
         return None
-    shown = f"{path.name}:{function}" if function else path.name
+    source = f"{path.name}:{function}" if function else path.name
     try:
         result = decode(
             encode(
-                called_now(path, made)
+                called_now(path, maker)
                 if keeps
                 else called_now(path, function, () if settings is None else (settings,)),
                 ordered=False,
@@ -63,17 +63,19 @@ def generated(
         )
     except EvenhandError as error:
         what = (
-            error.message if error.message.startswith(f"{shown}:") else f"{shown}: {error.message}"
+            error.message
+            if error.message.startswith(f"{source}:")
+            else f"{source}: {error.message}"
         )
         findings.problem(place, what, error.hint)
         return None
     except (TypeError, ValueError) as error:
-        findings.problem(place, f"{shown} returned what JSON has no form for: {error}")
+        findings.problem(place, f"{source} returned what JSON has no form for: {error}")
         return None
     if not isinstance(result, list):
-        findings.problem(place, f"{shown} returned a {type(result).__name__}, not a list of tests")
+        findings.problem(place, f"{source} returned a {type(result).__name__}, not a list of tests")
         return None
-    begins = f"file://{path.name}:{made}."
+    begins = f"file://{path.name}:{maker}."
     return path, cast(
         "list[object]", _from_base(result, begins, match["path"]) if keeps else result
     )

@@ -247,8 +247,8 @@ class TrialHooks:
                 tagged=test.tagged,
                 subject=test.subject,
             )
-        kept = frozenset(values)
-        test = replace(test, files=test.files & kept, tagged=test.tagged & kept)
+        names = frozenset(values)
+        test = replace(test, files=test.files & names, tagged=test.tagged & names)
         return test, values
 
     async def after(

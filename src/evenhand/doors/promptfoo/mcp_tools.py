@@ -277,13 +277,13 @@ def _server(value: object, whose: str, place: Place, findings: Findings) -> _Ser
         if key not in _OF_SERVER:
             what = f"unknown key '{key}' of a server in {whose}"
             findings.hint(place, what, did_you_mean(key, _OF_SERVER))
-    given = [key for key in ("command", "path", "url") if fields.get(key)]
+    ways = [key for key in ("command", "path", "url") if fields.get(key)]
     args = fields.get("args") or []
-    if len(given) != 1 or not is_array(args):
+    if len(ways) != 1 or not is_array(args):
         what = f"{whose}: a server has one of command, path and url, and args is a list"
         findings.problem(place, what, _WRITE)
         return None
-    (kind,) = given
+    (kind,) = ways
     named = str(fields[kind])
     headers = _texts(fields.get("headers"), f"headers in {whose}", place, findings)
     env = _texts(fields.get("env"), f"env in {whose}", place, findings)

@@ -157,8 +157,8 @@ class Links:
         return memory
 
 
-def _part(kept: object, name: str) -> Mapping[str, Any]:
-    if not is_mapping(kept):
+def _part(stored: object, name: str) -> Mapping[str, Any]:
+    if not is_mapping(stored):
         return {}
-    part = kept.get(name)
+    part = stored.get(name)
     return part if is_mapping(part) else {}

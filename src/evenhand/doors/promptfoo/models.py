@@ -309,8 +309,8 @@ class FolderModels:
                 place, f"{reference} leads back to itself", "Name a model in it."
             )
             return []
-        found = Findings()
-        document = read_document(path, found, place)
+        findings = Findings()
+        document = read_document(path, findings, place)
         if document is None:
             return [
                 Subject(
@@ -318,7 +318,7 @@ class FolderModels:
                     prompts=None,
                     transform="",
                     place=place,
-                    problems=tuple(found.problems),
+                    problems=tuple(findings.problems),
                 )
             ]
         self.files.add(path)
@@ -338,32 +338,32 @@ class FolderModels:
 
     def _one(self, id_: str, fields: Mapping[str, Any], place: Place, base: Path) -> Subject:
         """A model, with all that is wrong with it: whoever leaves it out needn't hear of that."""
-        found = Findings()
+        findings = Findings()
         for key in fields:
             if key not in KEYS:
-                found.hint(
+                findings.hint(
                     place,
                     f"unknown key '{key}' of provider {id_} is not used",
                     did_you_mean(key, KEYS, "Settings of the model stand under config."),
                 )
         whose = f"provider {id_}"
-        settings = read_settings(fields.get("config"), whose, base, place, found, self.files)
-        provider = self._provider(id_, fields, settings, place, base, found)
+        settings = read_settings(fields.get("config"), whose, base, place, findings, self.files)
+        provider = self._provider(id_, fields, settings, place, base, findings)
         mcp = None
         if settings.get("mcp") is not None and not isinstance(provider, AbsentProvider):
             from evenhand.doors.promptfoo.mcp_tools import read_mcp  # noqa: PLC0415 (seldom wanted)
 
-            mcp = read_mcp(settings, provider, base, place, found)
+            mcp = read_mcp(settings, provider, base, place, findings)
             self.files.update(() if mcp is None else mcp.files)
-        transform = self._transform(fields.get("transform") or "", place, base, found)
+        transform = self._transform(fields.get("transform") or "", place, base, findings)
         return Subject(
             provider=provider,
-            prompts=_prompts_of(fields.get("prompts"), id_, place, found),
+            prompts=_prompts_of(fields.get("prompts"), id_, place, findings),
             transform=transform,
             place=place,
             config=settings,
-            problems=tuple(found.problems),
-            hints=tuple(found.hints),
+            problems=tuple(findings.problems),
+            hints=tuple(findings.hints),
             mcp=mcp,
         )
 
@@ -374,46 +374,50 @@ class FolderModels:
         settings: Mapping[str, Any],
         place: Place,
         base: Path,
-        found: Findings,
+        findings: Findings,
     ) -> Provider:
         """The provider itself; one that cannot be asked, and a problem, where there is none."""
         variables = fields.get("env")
         own = variables if is_mapping(variables) else {}
         env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
         label = str(fields.get("label") or "")
-        delay = number(fields.get("delay"), place, f"delay of provider {id_}", found, MILLISECONDS)
+        delay = number(
+            fields.get("delay"), place, f"delay of provider {id_}", findings, MILLISECONDS
+        )
         try:
             provider = self._roster.make(id_, label=label, config=settings, env=env, base=base)
         except UsageError as error:
-            found.problem(place, error.message, error.hint)
+            findings.problem(place, error.message, error.hint)
             return AbsentProvider(str(redacted(id_)), label or str(redacted(id_)))
         if settings and _is_vendors(provider):
-            for told, hint in setting_hints(settings, f"provider {id_}"):
-                found.hint(place, told, hint)
+            for what, hint in setting_hints(settings, f"provider {id_}"):
+                findings.hint(place, what, hint)
         path = getattr(provider, "path", None)
         if isinstance(path, Path):
             self.files.add(path)
         self.files.update(getattr(provider, "files", ()))
         return Paused(provider, delay / 1000) if delay else provider
 
-    def _transform(self, written: object, place: Place, base: Path, found: Findings) -> str:
+    def _transform(self, written: object, place: Place, base: Path, findings: Findings) -> str:
         """Code that changes a model's outputs; empty for none."""
         if not isinstance(written, str) or not written:
             return ""
         for problem in transform_problems(written, base):
-            found.problem(place, *problem)
+            findings.problem(place, *problem)
         if written.startswith("file://"):
             self.files.add(base / split_reference(written, "")[0])
         return written
 
 
-def _prompts_of(written: object, id_: str, place: Place, found: Findings) -> tuple[str, ...] | None:
+def _prompts_of(
+    written: object, id_: str, place: Place, findings: Findings
+) -> tuple[str, ...] | None:
     """What a provider's prompts are called; None for all."""
     if isinstance(written, (str, list)):
         items = written if is_array(written) else [written]
         return tuple(str(item).removeprefix("file://") for item in items)
     if written is not None:
-        found.problem(place, f"prompts of provider {id_} is {written!r}, not a list of labels")
+        findings.problem(place, f"prompts of provider {id_} is {written!r}, not a list of labels")
     return None
 
 
@@ -431,12 +435,12 @@ def _answers_as_promptfoo(provider: Provider) -> None:
     """
     from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
 
-    asked = provider.provider if isinstance(provider, Paused) else provider
-    if isinstance(asked, ChatProvider):
+    inner = provider.provider if isinstance(provider, Paused) else provider
+    if isinstance(inner, ChatProvider):
         from evenhand.doors.promptfoo.output_shapes import shape_of  # noqa: PLC0415 (for vendors only)
 
-        asked.shape = shape_of(asked)
-        asked.shows_thoughts |= asked.config.get("showThinking") is None
+        inner.shape = shape_of(inner)
+        inner.shows_thoughts |= inner.config.get("showThinking") is None
 
 
 def with_files_read(

@@ -109,8 +109,8 @@ def _of_responses(
 
 def _item(item: Mapping[str, Any]) -> str:
     """A line for an item of an answer; empty for one of which promptfoo shows nothing."""
-    shown = _ITEMS.get(str(item.get("type")))
-    return shown(item) if shown is not None else ""
+    form = _ITEMS.get(str(item.get("type")))
+    return form(item) if form is not None else ""
 
 
 def _said(item: Mapping[str, Any]) -> str:
@@ -200,12 +200,12 @@ def _of_anthropic(
     kinds = {block.get("type") for block in blocks}
     if not kinds & {"tool_use", *_THOUGHTS}:
         return rule.read("\n\n".join(str(block.get("text") or "") for block in blocks), config)
-    shown = [
+    parts = [
         str(block.get("text") or "") if block.get("type") == "text" else _json(block)
         for block in blocks
         if block.get("type") not in _THOUGHTS
     ]
-    text = "\n\n".join(filter(None, shown))
+    text = "\n\n".join(filter(None, parts))
     if kinds & _THOUGHTS and config.get("showThinking", True):
         return text  # what it thought goes before it, so that all of it is no JSON
     return rule.read(text, config)

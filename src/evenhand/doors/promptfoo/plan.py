@@ -140,8 +140,8 @@ class Folder(Record, frozen=True):
             try:
                 said_once(hooks, "afterAll", {**context, "prompts": prompts}, limit_s)
             except EvenhandError as error:
-                kept = f"The run itself is finished and kept: `evenhand show {short_id(run)}`."
-                raise CodeError(error.message, hint=f"{error.hint}\n{kept}".lstrip()) from error
+                where = f"The run itself is finished and kept: `evenhand show {short_id(run)}`."
+                raise CodeError(error.message, hint=f"{error.hint}\n{where}".lstrip()) from error
 
         return close
 
@@ -150,8 +150,8 @@ class Folder(Record, frozen=True):
         """The config as read, secrets removed; tests in files by name only."""
         # The document, not what it came to: what was filled in from the environment may be secret.
         written = cast("Mapping[str, object]", self.config.document.value)
-        kept = {k: v for k, v in written.items() if k != "tests" or isinstance(v, str)}
-        return cast("Mapping[str, Any]", known.inside(redacted(kept)))
+        config = {k: v for k, v in written.items() if k != "tests" or isinstance(v, str)}
+        return cast("Mapping[str, Any]", known.inside(redacted(config)))
 
     def _fingerprint(self) -> str:
         """A hash of the config, of the files that it names, and of the selection."""
@@ -214,7 +214,7 @@ class Folder(Record, frozen=True):
             links: What their trials take from each other; None where they take nothing.
             needed: The places of those that others go on from; None for all.
         """
-        seen: dict[int, int] = {}
+        times: dict[int, int] = {}
         shared = SharedExpectations()
         for test, taken in self.selector.walked(iter(self.tests), partial(takes, self.selector)):
             taking = self.pairs
@@ -224,7 +224,7 @@ class Folder(Record, frozen=True):
             referees = expected.referees() if expected.contests else ()
             lonely = self.survey.refuses(test, taking) if referees else None
             # Also for tests that are left out, so that a case is called the same whatever is selected.
-            cases = [_case(test, variables, seen) for variables in test.cases()]
+            cases = [_case(test, variables, times) for variables in test.cases()]
             if taken:
                 yield Row(
                     cases,
@@ -281,13 +281,13 @@ class Folder(Record, frozen=True):
                 review = body.reviewed
             after: tuple[int, ...] = ()
             if links is not None:
-                asked = not refused and (needed is None or index in needed)
-                answers = problem is None or asked
+                runs = not refused and (needed is None or index in needed)
+                answers = problem is None or runs
                 body.earlier = links.of(index, test, pair.conversation, answers=answers)
                 after = body.earlier.after
                 if needed and answers:
                     body.problem, problem = problem, None
-            shown = {**test.shown, "vars": case.vars} if test.files else test.shown
+            written = {**test.shown, "vars": case.vars} if test.files else test.shown
             checks = None if identity is None else partial(identity.checks, pair)
             slots.append(
                 Slot(
@@ -295,7 +295,7 @@ class Folder(Record, frozen=True):
                     body=body,
                     review=review,
                     after=after,
-                    test=shown,
+                    test=written,
                     problem=problem,
                     checks=checks,
                 )
@@ -314,11 +314,11 @@ def _placed(rows: Iterator[Row]) -> Iterator[Slot]:
                 yield from slots
 
 
-def _case(test: Test, variables: Mapping[str, Any], seen: dict[int, int]) -> Case:
+def _case(test: Test, variables: Mapping[str, Any], times: dict[int, int]) -> Case:
     id_ = case_id(variables) if variables else case_id(test.description)
     number = int(id_, 16)
-    again = seen.get(number, 0) + 1
-    seen[number] = again
+    again = times.get(number, 0) + 1
+    times[number] = again
     return Case(
         id=id_ if again == 1 else f"{id_}#{again}",
         vars=variables,

@@ -207,9 +207,9 @@ class _PromptReader:
             return [self._text(entry.label or raw, raw, entry)]
         prompts: list[AnyPrompt] = []
         for path in paths:
-            shown = str(path.relative_to(base) if path.is_relative_to(base) else path)
-            shown = text if len(paths) == 1 and pattern == path else shown
-            prompts += self._from_file(path, shown, function, entry)
+            label_path = str(path.relative_to(base) if path.is_relative_to(base) else path)
+            label_path = text if len(paths) == 1 and pattern == path else label_path
+            prompts += self._from_file(path, label_path, function, entry)
         return prompts
 
     def _text(
@@ -260,7 +260,9 @@ class _PromptReader:
             return []
         return [self._program(entry.label or command, command, file, entry)]
 
-    def _from_file(self, path: Path, shown: str, function: str, entry: _Entry) -> list[AnyPrompt]:
+    def _from_file(
+        self, path: Path, label_path: str, function: str, entry: _Entry
+    ) -> list[AnyPrompt]:
         """The prompts of one file. Labels are those of promptfoo: filters and results go by them.
 
         Args:
@@ -272,9 +274,9 @@ class _PromptReader:
             if not os.access(path, os.X_OK) and path.suffix not in _INTERPRETERS:
                 what = f"{path.name} is not executable"
                 findings.problem(entry.place, what, f"chmod +x {path.name}")
-            return [self._program(label or shown, command, path, entry)]
+            return [self._program(label or label_path, command, path, entry)]
         if path.suffix == ".py" or path.suffix in JAVASCRIPT:
-            return [self._from_code(path, function, label or shown, entry)]
+            return [self._from_code(path, function, label or label_path, entry)]
         here = Place(path)
         if path.suffix in (".yaml", ".yml", ".json"):
             written = self._structured(path, entry.place)
@@ -282,7 +284,7 @@ class _PromptReader:
                 return []
             text, at = written
             beginning = text if path.suffix == ".json" else text[:80]
-            return [self._text(label or f"{shown}: {beginning}", text, entry, here, at)]
+            return [self._text(label or f"{label_path}: {beginning}", text, entry, here, at)]
         text = read_text(path, findings, entry.place)
         if text is None:
             return []
@@ -291,7 +293,7 @@ class _PromptReader:
         text = str(env_filled(text, self._config.env))
         if path.suffix == ".csv":
             return self._from_table(path, text, entry)
-        named = _named_pieces(path.suffix, text, shown, label)
+        named = _named_pieces(path.suffix, text, label_path, label)
         if not named:
             findings.problem(entry.place, f"prompt file {path.name} is empty")
         lines = [n for n, line in enumerate(text.split("\n"), 1) if line.strip()]
@@ -361,7 +363,7 @@ class _PromptReader:
         )
 
 
-def _named_pieces(suffix: str, text: str, shown: str, label: str) -> list[tuple[str, str]]:
+def _named_pieces(suffix: str, text: str, name: str, label: str) -> list[tuple[str, str]]:
     """The prompts in the text of a file, each with what it is called."""
     pieces = [text]
     if suffix in (".txt", ".jsonl"):
@@ -373,10 +375,10 @@ def _named_pieces(suffix: str, text: str, shown: str, label: str) -> list[tuple[
 
     def called(piece: str) -> str:
         if suffix == ".txt":
-            return f"{label}: {shown}: {piece}" if label else f"{shown}: {piece}"
+            return f"{label}: {name}: {piece}" if label else f"{name}: {piece}"
         if suffix == ".jsonl":
-            return f"{label or shown}: {piece}" if len(pieces) > 1 else label or shown
-        return label or f"{shown}: {piece[:50]}..."
+            return f"{label or name}: {piece}" if len(pieces) > 1 else label or name
+        return label or f"{name}: {piece[:50]}..."
 
     return [(called(piece), piece) for piece in pieces]
 

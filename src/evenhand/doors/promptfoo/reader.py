@@ -295,9 +295,9 @@ class Tests(Record, frozen=True):
     kept: KeptTests | None = None
 
     def __iter__(self) -> Iterator[Test]:
-        kept = self.kept.tests() if self.kept is not None else None
-        if kept is not None:
-            yield from kept
+        stored = self.kept.tests() if self.kept is not None else None
+        if stored is not None:
+            yield from stored
             return
         for place, test in numbered(self.sources, self.reader, Findings()):
             if self.problems:

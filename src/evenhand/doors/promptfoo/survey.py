@@ -92,12 +92,12 @@ def surveyed(
     stored: set[str] = set()
     problems: dict[int, Problem] = {}
     matching = 0
-    kept = KeptTests(sources)
+    test_store = KeptTests(sources)
     for place, test in numbered(sources, reader, findings):
         survey.tests += 1
         if test.problem is not None:
             problems[place] = test.problem
-        kept.add(test)
+        test_store.add(test)
         _look_at_names(test, pairs, stored, findings)
         if test.stores:
             stored.add(test.stores)
@@ -105,7 +105,7 @@ def surveyed(
             matching += takes(selector, test)
         else:
             _count(test, pairs, repeats, survey)
-    tests = Tests(sources, reader.unchecked(), problems, kept)
+    tests = Tests(sources, reader.unchecked(), problems, test_store)
     if selector.narrows:
         selector.draw(matching)
         for test, taken in selector.walked(iter(tests), partial(takes, selector)):
@@ -217,16 +217,16 @@ def _count(test: Test, pairs: Sequence[Combination], repeats: int, survey: Surve
     survey.homeless += not taking
     if test.provider_output is None:
         for pair in taking:
-            asked, index = pair.asked(test), pair.variant.index
-            if asked.problem is not None:
+            request, index = pair.asked(test), pair.variant.index
+            if request.problem is not None:
                 continue
             turns = test.user.max_turns if test.user is not None else 1
-            turns *= 1 if asked.mcp is None else asked.mcp.turns
-            if asked is pair.subject:
+            turns *= 1 if request.mcp is None else request.mcp.turns
+            if request is pair.subject:
                 survey.calls[index] = survey.calls.get(index, 0) + trials * turns
             else:
-                own, calls = survey.own.get(asked.provider.id, (asked, 0))
-                survey.own[asked.provider.id] = own, calls + trials * turns
+                own, calls = survey.own.get(request.provider.id, (request, 0))
+                survey.own[request.provider.id] = own, calls + trials * turns
     if test.user is not None and test.user.model is not None and test.provider_output is None:
         player, turns = test.user.model.id, test.user.max_turns
         survey.playing[player] = survey.playing.get(player, 0) + trials * len(taking) * turns
@@ -257,20 +257,20 @@ def estimate(
         body = slot.body
         assert isinstance(body, CellBody)  # noqa: S101 (made above)
         pair, test = body.pair, body.test
-        asked = pair.asked(test)
-        if asked.problem is not None:
+        variant = pair.asked(test)
+        if variant.problem is not None:
             continue
         variables, filled = resolved(
             body.variables, test.files, test.tagged, pair.base, pair.templates, pair.prompt.raw
         )
         fill = pair.fill(test.prefix, test.suffix)
-        key = pair.variant.index if asked is pair.subject else asked.provider.id
+        key = pair.variant.index if variant is pair.subject else variant.provider.id
         if fill is None:
             # A function's prompt is not known before it runs: its own text and what it is given come close.
             prompt = Prompt.of("\n".join([pair.prompt.raw, *map(str, variables.values())]))
         else:
             prompt = with_settings(fill(variables, filled), test)
-        request = asked.provider.request(prompt)
+        request = variant.provider.request(prompt)
         tokens.setdefault(key, []).append(request.tokens_in)
         bounds.setdefault(key, []).append(request.cost_bound_usd)
     models: list[tuple[str, int | str, int]] = [
@@ -286,9 +286,9 @@ def estimate(
         cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
         tokens_in = sum(sizes) * calls // len(sizes)
         estimates.append(CallEstimate(id_, "subject", calls, tokens_in, cost))
-    asked = [(one, "judge", calls) for one, calls in survey.judged.items()]
-    asked += [(one, "simulator", calls) for one, calls in survey.playing.items()]
-    for judge, role, calls in asked:
+    calls_by_role = [(one, "judge", calls) for one, calls in survey.judged.items()]
+    calls_by_role += [(one, "simulator", calls) for one, calls in survey.playing.items()]
+    for judge, role, calls in calls_by_role:
         known_judge = next((provider for provider in judges if provider.id == judge), None)
         request = known_judge.request(Prompt.of("word" * JUDGE_TOKENS)) if known_judge else None
         price = request.cost_bound_usd if request else None

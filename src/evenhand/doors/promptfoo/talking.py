@@ -48,13 +48,13 @@ async def talked(
         raise ConfigError([user.problem])
     if user.own is None:
         player = _simulated(user, fill)
-        given = initial_messages(variables.get("initialMessages") or user.initial, user.place)
+        opening = initial_messages(variables.get("initialMessages") or user.initial, user.place)
     else:
         player = _own(user, user.own, fill)
-        given = initial_messages(user.initial, user.place, "start")
-    said = [Message(fill(str(m["role"])), fill(str(m["content"]))) for m in given]
-    target = _Target(model, prompt, [m for m in said if m.role == "system"], user.stateful)
-    start = Talk.of([m for m in said if m.role != "system"])
+        opening = initial_messages(user.initial, user.place, "start")
+    history = [Message(fill(str(m["role"])), fill(str(m["content"]))) for m in opening]
+    target = _Target(model, prompt, [m for m in history if m.role == "system"], user.stateful)
+    start = Talk.of([m for m in history if m.role != "system"])
     conversation = Conversation(target, player, max_turns=user.max_turns, start=start)
     talk = await conversation.run()
     messages = talk.messages
@@ -84,12 +84,12 @@ def _own(user: TestUser, own: OwnUser, fill: Fill) -> ScriptedUser | SimulatedUs
     wrong: list[Problem] = []
 
     def filled(text: str, name: str) -> str:
-        said = fill(text)
-        if text and not said.strip():
+        turn = fill(text)
+        if text and not turn.strip():
             what = f"{name} of {OWN_USER} comes to nothing: {text!r:.60}"
             hint = "Give the variable in this test, or write a provider for this test."
             wrong.append(problem_at(user.place, what, hint))
-        return said
+        return turn
 
     turns = [filled(turn, f"turn {at}") for at, turn in enumerate(own.turns, 1)]
     goal = filled(own.goal, "goal")
@@ -134,11 +134,11 @@ class _Target:
         return self._model.name
 
     async def generate(self, prompt: Prompt | str) -> Reply:
-        said = cast("Prompt", prompt).messages
+        history = cast("Prompt", prompt).messages
         first = [Message("system", self._prompt.text), *self.system]
-        messages = [*first, *said]
+        messages = [*first, *history]
         if self._stateful:
-            messages = [said[-1]] if self._session else [*first, said[-1]]
+            messages = [history[-1]] if self._session else [*first, history[-1]]
         chat = chat_prompt(messages)
         reply = await self._model.generate(
             replace(self._prompt, messages=chat.messages, text=chat.text)

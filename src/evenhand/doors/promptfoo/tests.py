@@ -136,13 +136,13 @@ def _spreads(value: object) -> bool:
     return is_array(value) and bool(value) and isinstance(value[0], str)
 
 
-def named(wanted: tuple[str, ...], names: tuple[str, ...]) -> bool:
+def named(patterns: tuple[str, ...], names: tuple[str, ...]) -> bool:
     """Whether one of these is wanted: by its name, by what comes before a colon in it, or by a pattern with a star."""
     return any(
-        name == want
-        or name.startswith(f"{want}:")
-        or (want.endswith("*") and name.startswith(want[:-1]))
-        for want in wanted
+        name == pattern
+        or name.startswith(f"{pattern}:")
+        or (pattern.endswith("*") and name.startswith(pattern[:-1]))
+        for pattern in patterns
         for name in names
         if name
     )

@@ -137,9 +137,9 @@ class VariableReader(Record, frozen=True):
                 if folder.is_dir()
                 else ""
             )
-            shown = reference.removeprefix("file://")
+            target = reference.removeprefix("file://")
             self.findings.problem(
-                at("vars", name), f"{shown} does not exist", near or f"Looked in {folder}."
+                at("vars", name), f"{target} does not exist", near or f"Looked in {folder}."
             )
         elif path not in self.files:
             self.files.add(path)

@@ -67,11 +67,11 @@ def _kept(folder: Folder, left: dict[str, None]) -> list[KeptTest]:
             kept_tests[case.id] = _one(case, body)
             if secret(test):
                 left[f"secrets of test {name}: set them in the environment"] = None
-        kept = kept_tests.get(case.id)
-        if kept is not None and not speaks:
-            kept.variants[pair.variant.index] = pair
-            kept.repeats = max(kept.repeats, planned.repeat + 1)
-    return [kept for kept in kept_tests.values() if kept is not None]
+        portable = kept_tests.get(case.id)
+        if portable is not None and not speaks:
+            portable.variants[pair.variant.index] = pair
+            portable.repeats = max(portable.repeats, planned.repeat + 1)
+    return [portable for portable in kept_tests.values() if portable is not None]
 
 
 def _of_models(body: CellBody) -> Iterator[str]:

@@ -32,7 +32,7 @@ class PrintedFile:
         missing: What it cannot run without and does not have; empty for nothing.
     """
 
-    def __init__(self, folder: Folder, kept: Sequence[KeptTest], left: Mapping[str, None]) -> None:
+    def __init__(self, folder: Folder, tests: Sequence[KeptTest], left: Mapping[str, None]) -> None:
         self._folder = folder
         self._left = dict(left)
         self._used = {"Case", "EvalSet", "Expect", "Model"}
@@ -40,8 +40,8 @@ class PrintedFile:
         self._prompts: dict[str, Node] = {}
         self._models: dict[str, Node] = {}
         lent = self._lent()
-        self._find_columns(kept, lent=bool(lent))
-        self._kept = [one for one in kept if self._has_columns(one)]
+        self._find_columns(tests, lent=bool(lent))
+        self._kept = [one for one in tests if self._has_columns(one)]
         self.missing = "" if self._kept else "none of the tests could be carried over"
         printed = PrintedEval(self._kept)
         cases, sets = self._cases(), self._sets(printed.compare)
@@ -95,13 +95,13 @@ class PrintedFile:
             named["filters"] = dict(filters)
         return f"{self._laid(call('lend', **named))}\n\n" if named else ""
 
-    def _find_columns(self, kept: Sequence[KeptTest], *, lent: bool) -> None:
+    def _find_columns(self, tests: Sequence[KeptTest], *, lent: bool) -> None:
         """The prompts and models of these tests, as far as they can be written."""
-        pairs = {index: pair for one in kept for index, pair in one.variants.items()}
-        plain = [{k for k, v in one.variables.items() if type(v) in (str, int)} for one in kept]
+        pairs = {index: pair for one in tests for index, pair in one.variants.items()}
+        plain = [{k for k, v in one.variables.items() if type(v) in (str, int)} for one in tests]
         names = set[str].intersection(*plain) if plain else set[str]()
         self._text = all(isinstance(pair.prompt, TextPrompt) for pair in pairs.values())
-        plainly = self._text and not any(one.around or one.changes for one in kept)
+        plainly = self._text and not any(one.around or one.changes for one in tests)
         strict = self._folder.config.strict_prompts
         for _, pair in sorted(pairs.items()):
             name, label = self._name(pair), pair.variant.model
@@ -149,22 +149,22 @@ class PrintedFile:
 
     def _cases(self) -> str:
         lists = ""
-        for name, kept in self._groups() or [("CASES", ())]:
-            items = [_case(one) for one in kept]
+        for name, tests in self._groups() or [("CASES", ())]:
+            items = [_case(one) for one in tests]
             lists += self._laid(Bracketed(f"{name} = [", items, "]"), broken=True) + "\n\n"
         return lists
 
     def _sets(self, compare: str) -> str:
         """The eval sets: for each list of cases one, or several where its models get different prompts."""
         sets: list[tuple[str, int, Sequence[str], Sequence[str]]] = []
-        for name, kept in self._groups():
+        for name, tests in self._groups():
             prompts: dict[str, list[str]] = {}
-            for _, pair in sorted(kept[0].variants.items()):
+            for _, pair in sorted(tests[0].variants.items()):
                 prompts.setdefault(pair.variant.model, []).append(self._name(pair))
             alike: dict[tuple[str, ...], list[str]] = {}
             for model, names in prompts.items():
                 alike.setdefault(tuple(names), []).append(model)
-            sets += [(name, kept[0].repeats, models, names) for names, models in alike.items()]
+            sets += [(name, tests[0].repeats, models, names) for names, models in alike.items()]
         title = " ".join(self._folder.title.split())
         sets = sets or [("CASES", 1, [*self._models], [*self._prompts])]
         several = len(sets) > 1
@@ -172,10 +172,12 @@ class PrintedFile:
         for i, (name, repeats, models, labels) in enumerate(sets, 1):
             axes = (("model", self._models, models), ("prompt", self._prompts, labels))
             over = Bracketed("over={", [_axis(*axis, several=several) for axis in axes], "}")
-            made = [literal(f"{title} ({i})" if several else title), f"data={name}", over]
-            made += [f"repeats={repeats}"] if repeats > 1 else []
-            made += [compare] if compare else []
-            evals = Bracketed(f"evals_{i} = EvalSet(" if several else "evals = EvalSet(", made, ")")
+            arguments = [literal(f"{title} ({i})" if several else title), f"data={name}", over]
+            arguments += [f"repeats={repeats}"] if repeats > 1 else []
+            arguments += [compare] if compare else []
+            evals = Bracketed(
+                f"evals_{i} = EvalSet(" if several else "evals = EvalSet(", arguments, ")"
+            )
             text += f"{self._laid(evals, broken=True)}\n\n"
         names = [f"evals_{i}" for i in range(1, len(sets) + 1)] if several else ["evals"]
         return "\n".join([text, *(f"@{name}.eval" for name in names), ""])

@@ -104,12 +104,12 @@ class PrintedEval:
         text: Its code, decorators left out.
     """
 
-    def __init__(self, kept: Sequence[KeptTest]) -> None:
-        pairs = {i: pair for one in kept for i, pair in one.variants.items()}.values()
+    def __init__(self, tests: Sequence[KeptTest]) -> None:
+        pairs = {i: pair for one in tests for i, pair in one.variants.items()}.values()
         models = {pair.variant.model: pair.subject.transform for pair in pairs}
         transforms = {k: call("Transform", literal(v)) for k, v in models.items() if v}
         self._of_models = PrintedTable("MODEL_TRANSFORM", transforms, len(models))
-        self._kept = kept
+        self._kept = tests
         self._variables = self._table("VARIABLE", lambda one: one.changes)
         self._around = self._table("AROUND", lambda one: one.around)
         self._answers = self._table("ANSWER", _answer)
