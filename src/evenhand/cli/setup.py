@@ -261,7 +261,9 @@ def scorers(as_json: bool) -> int:
     types = list(kinds())
     _list(
         [
-            Entry(name=kind.name, home="", kind=kind.group, description=kind.about, value=kind.takes)
+            Entry(
+                name=kind.name, home="", kind=kind.group, description=kind.about, value=kind.takes
+            )
             for kind in types
         ]
     )
