@@ -119,10 +119,10 @@ def merge_lines(merged: Merged) -> Iterator[str]:
     number = sum(last - first + 1 for first, last in merged.missing)
     if not number:
         return
-    shown = ", ".join(
+    ranges = ", ".join(
         f"{first}–{last}" if last > first else f"{first}" for first, last in merged.missing[:SHOWN]
     )
     more = f" and {len(merged.missing) - SHOWN} more ranges" if len(merged.missing) > SHOWN else ""
-    yield f"missing: {count(number, 'trial')} of {merged.meta.planned:,}, counted from 0: {shown}{more}"
+    yield f"missing: {count(number, 'trial')} of {merged.meta.planned:,}, counted from 0: {ranges}{more}"
     for shard in merged.missing_shards:
         yield f"missing: shard {shard} was not given"

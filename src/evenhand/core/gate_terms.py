@@ -12,7 +12,7 @@ from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import MARGIN
 from evenhand.core.record import Record
-from evenhand.core.table import Form, Key, Path_, TableReader, choice, number, text
+from evenhand.core.table import Form, Path_, TableKey, TableReader, choice, number, text
 
 UNDECIDED = ("pass", "fail")
 """What an undecided gate may count as."""
@@ -58,12 +58,16 @@ class GateTerms(Record, frozen=True, metaclass=CheckedRecord):
         metrics: What is compared; without any, `passed` and every metric of the baseline.
     """
 
-    baseline: Annotated[str, Key("The file to compare with: evals/baseline.evn.", _BASELINE)] = ""
+    baseline: Annotated[
+        str, TableKey("The file to compare with: evals/baseline.evn.", _BASELINE)
+    ] = ""
     margin: Annotated[
-        float | None, Key("What may be lost: 0.03 for 3 points of a pass rate.", _MARGIN)
+        float | None, TableKey("What may be lost: 0.03 for 3 points of a pass rate.", _MARGIN)
     ] = None
-    undecided: Annotated[str, Key("What to do when it can't be told.", _UNDECIDED)] = ""
-    metrics: Annotated[tuple[str, ...], Key("The metrics to compare: [passed].", _METRICS)] = ()
+    undecided: Annotated[str, TableKey("What to do when it can't be told.", _UNDECIDED)] = ""
+    metrics: Annotated[
+        tuple[str, ...], TableKey("The metrics to compare: [passed].", _METRICS)
+    ] = ()
 
     def over(self, other: GateTerms) -> GateTerms:
         """The terms of a gate, with those of another where they say nothing."""

@@ -1,12 +1,12 @@
 """Tables that users write in YAML or TOML: each is declared once, as a record whose fields have keys.
 
     class Judging(Record, frozen=True):
-        model: Annotated[str, Key("Who judges.", text())] = ""
-        samples: Annotated[int, Key("How often it is asked.", number(REPEATS, COUNT))] = 1
+        model: Annotated[str, TableKey("Who judges.", text())] = ""
+        samples: Annotated[int, TableKey("How often it is asked.", number(REPEATS, COUNT))] = 1
 
-How this works: the record is read from the table by its keys, and the words that a hint suggests, the JSON Schema for
-editors and the table of the documentation are made from the same keys. A key says how its values are written; a field
-without a key, and a key whose form is `own`, are what the caller fills in. Annotations are looked at when a table is
+How this works: the record is read from the table by its keys, and the words that a hint suggests and the JSON Schema for
+editors are made from the same keys. A key says how its values are written; a field without a key, and a key whose form
+is `own`, are what the caller fills in. Annotations are looked at when a table is
 first read: declaring one costs nothing at start-up.
 """
 
@@ -49,7 +49,7 @@ class Form(Record, frozen=True, kw_only=True):
     never_empty: bool = False
 
 
-class Key(Record, frozen=True):
+class TableKey(Record, frozen=True):
     """A key of a table.
 
     Attributes:
@@ -122,7 +122,7 @@ def _unless(
 
 
 @cache
-def keys_of(kind: type[Record]) -> tuple[tuple[str, Key, str], ...]:
+def keys_of(kind: type[Record]) -> tuple[tuple[str, TableKey, str], ...]:
     """The keys of a table: the field that each fills, the key, and its name as users write it."""
     # Not `get_type_hints`: it looks into the types, too, and some are imported for type checkers alone.
     hints = get_annotations(kind, eval_str=True)
@@ -130,7 +130,7 @@ def keys_of(kind: type[Record]) -> tuple[tuple[str, Key, str], ...]:
         (field, key, key.name or field)
         for field in kind.__struct_fields__
         for key in getattr(hints[field], "__metadata__", ())  # none where it is not Annotated
-        if isinstance(key, Key)
+        if isinstance(key, TableKey)
     )
 
 
@@ -193,7 +193,7 @@ class TableReader:
 
 
 def schema_of(
-    keys: type[Record] | Mapping[str, Key],
+    keys: type[Record] | Mapping[str, TableKey],
     parts: Mapping[str, Part] | None = None,
     *,
     required: Sequence[str] = (),
@@ -221,9 +221,3 @@ def schema_of(
         properties[name] = described(part, key.about)
     schema: Part = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**schema, "required": list(required)} if required else schema
-
-
-def docs_table(kind: type[Record]) -> str:
-    """The table of the documentation: a row for each key."""
-    rows = [f"| `{name}` | {key.about} |" for _, key, name in keys_of(kind)]
-    return "\n".join(["| key | meaning |", "| --- | --- |", *rows])

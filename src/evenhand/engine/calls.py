@@ -253,12 +253,12 @@ class CallDesk:
         request: Request,
     ) -> Reply:
         draw = start.draw
-        found = cache.get(request.key, draw)
-        if found is None and self._replaying:
+        stored = cache.get(request.key, draw)
+        if stored is None and self._replaying:
             # The answer to another trial of this run, which the cache had no time to keep.
-            found = self._journal.answered(request.key, draw)
-        if found is not None:
-            return self._taken(start, provider, found.body, found.latency_s)
+            stored = self._journal.answered(request.key, draw)
+        if stored is not None:
+            return self._taken(start, provider, stored.body, stored.latency_s)
         if self._lane is not None:
             await self._lane.admit(trial, start, provider, request, cache)
         name = (request.key, draw)

@@ -138,8 +138,8 @@ class AppCall:
         endpoint = self.place.endpoint if self.place is not None else None
         self.streams = endpoint is not None and bool(self.body.get("stream", endpoint.streams))
         meant = {name: self.headers[name] for name in _MEANT if name in self.headers}
-        asked = self.body or _as_text(self.sent, self.headers)
-        identity = encode({"body": asked, "headers": meant, "url": address_of(self.url)})
+        content = self.body or _as_text(self.sent, self.headers)
+        identity = encode({"body": content, "headers": meant, "url": address_of(self.url)})
         longest = self._longest(endpoint)
         stated = is_stated(self.price)
         self.beyond = surcharges(self.body, self.headers).uncovered(stated=stated)

@@ -238,15 +238,15 @@ def _of_canaries(report: CanaryReport, ink: Ink, width: int) -> Iterator[str]:
 
 def _of_run(run: HistoryRun, layout: _Layout, width: int) -> Iterator[str]:
     started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.at))
-    said = _marks(run)
+    marks = _marks(run)
     head = (started, short_id(run.id))
     if not run.finished:
         status = "unfinished" if run.status == "finished" else run.status.replace("_", " ")
         what = f"{status}: {run.trials:,} of {count(run.planned, 'trial')}"
-        yield from folded(f"{head[0]}  {head[1]}  {what}{said}", width, "", "  ")
+        yield from folded(f"{head[0]}  {head[1]}  {what}{marks}", width, "", "  ")
         return
     if not layout.beside:
-        yield from folded(f"{head[0]}  {head[1]}{said}", width, "", "  ")
+        yield from folded(f"{head[0]}  {head[1]}{marks}", width, "", "  ")
     for place, column in enumerate(run.columns):
         cost = money(run.cost_usd) if place == 0 else ""
         latency = seconds(column.latency and column.latency.value)
@@ -257,10 +257,10 @@ def _of_run(run: HistoryRun, layout: _Layout, width: int) -> Iterator[str]:
         )
         if place or not layout.beside:
             yield row
-        elif columns(row) + columns(said) <= width:
-            yield row + said
+        elif columns(row) + columns(marks) <= width:
+            yield row + marks
         else:
-            yield from (row, *folded(said.strip(), width, "  "))
+            yield from (row, *folded(marks.strip(), width, "  "))
 
 
 def _cells(column: HistoryColumn, bar: int) -> tuple[str, str, str]:

@@ -39,24 +39,24 @@ class GoogleBatches:
     def answer(self, request: HttpRequest) -> Said:
         """The answer to a request."""
         path, _, query = request.path.partition("?")
-        made = _MAKE.search(path)
-        if made is not None:
-            return self._make(request, made[2])
-        found = _BATCHES.search(path)
-        assert found is not None  # noqa: S101 (asked for such paths alone)
-        if not found[2]:
+        creation = _MAKE.search(path)
+        if creation is not None:
+            return self._make(request, creation[2])
+        match = _BATCHES.search(path)
+        assert match is not None  # noqa: S101 (asked for such paths alone)
+        if not match[2]:
             return self._list(query)
-        batch = self.queue.find(found[2])
+        batch = self.queue.find(match[2])
         if batch is None:
-            return _refused(404, f"batches/{found[2]} is not found")
-        if found[3]:
+            return _refused(404, f"batches/{match[2]} is not found")
+        if match[3]:
             self.queue.cancel(batch)
             return 200, {}
         if request.method == "DELETE":
             batch.deleted = True
             return 200, {}
         if self.queue.gone(batch):
-            return _refused(404, f"batches/{found[2]} is not found")
+            return _refused(404, f"batches/{match[2]} is not found")
         return 200, self._described(batch)
 
     def _make(self, request: HttpRequest, model: str) -> Said:

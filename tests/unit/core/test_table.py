@@ -13,11 +13,10 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import SHARE
 from evenhand.core.record import Record
 from evenhand.core.table import (
-    Key,
     Path_,
+    TableKey,
     TableReader,
     choice,
-    docs_table,
     flag,
     listed,
     names_of,
@@ -38,20 +37,22 @@ _RATE = number(SHARE, {"type": "number", "minimum": 0, "maximum": 1}, "Write 0.9
 class Sauce(Record, frozen=True):
     """A table inside the table."""
 
-    name: Annotated[str, Key("Which one.", text())] = ""
-    heat: Annotated[float, Key("How hot it is.", _RATE)] = 0.5
+    name: Annotated[str, TableKey("Which one.", text())] = ""
+    heat: Annotated[float, TableKey("How hot it is.", _RATE)] = 0.5
 
 
 class Dish(Record, frozen=True):
     """A table with a key of each kind."""
 
-    title: Annotated[str, Key("What it is called.", text())] = ""
-    vegan: Annotated[bool, Key("Whether it is vegan.", flag())] = False
-    rating: Annotated[float, Key("What guests say.", _RATE, "guest-rating")] = 1.0
-    size: Annotated[str, Key("How large it is.", choice(("small", "large"), "Write small."))] = ""
-    herbs: Annotated[Sequence[str], Key("What is in it.", listed({"type": "array"}))] = ()
-    sauce: Annotated[Sauce, Key("What it comes with.", nested(Sauce, alone="name"))] = Sauce()
-    cook: Annotated[object, Key("Who cooks it.", own({"type": "string"}))] = None
+    title: Annotated[str, TableKey("What it is called.", text())] = ""
+    vegan: Annotated[bool, TableKey("Whether it is vegan.", flag())] = False
+    rating: Annotated[float, TableKey("What guests say.", _RATE, "guest-rating")] = 1.0
+    size: Annotated[
+        str, TableKey("How large it is.", choice(("small", "large"), "Write small."))
+    ] = ""
+    herbs: Annotated[Sequence[str], TableKey("What is in it.", listed({"type": "array"}))] = ()
+    sauce: Annotated[Sauce, TableKey("What it comes with.", nested(Sauce, alone="name"))] = Sauce()
+    cook: Annotated[object, TableKey("Who cooks it.", own({"type": "string"}))] = None
     seats: int = 0
 
 
@@ -121,7 +122,6 @@ def test_the_schema_and_the_documentation_have_every_key():
     assert properties["size"] == {"enum": ["small", "large"], "description": "How large it is."}
     short, table = properties["sauce"]["anyOf"]
     assert (short, table["properties"]["heat"]["maximum"]) == ({"type": "string"}, 1)
-    assert "| `guest-rating` | What guests say. |" in docs_table(Dish).splitlines()
 
 
 @pytest.mark.parametrize(

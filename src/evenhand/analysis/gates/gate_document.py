@@ -145,14 +145,14 @@ def read_gate(file: Path) -> GateDocument:
     Raises:
         UsageError: There is no such file, or it holds something else.
     """
-    shown = safe(str(file))
+    name = safe(str(file))
     try:
         if file.stat().st_size > LARGEST:
-            raise UsageError(f"{shown} has more than {LARGEST // 1_000_000} MB: it is no gate")
+            raise UsageError(f"{name} has more than {LARGEST // 1_000_000} MB: it is no gate")
         data = file.read_bytes()
     except OSError as error:
         raise UsageError(
-            f"{shown} cannot be read: {error.strerror or error}",
+            f"{name} cannot be read: {error.strerror or error}",
             hint="`evenhand gate --to FILE` writes it.",
         ) from error
     try:
@@ -160,12 +160,12 @@ def read_gate(file: Path) -> GateDocument:
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         why = clip(safe(document_fault(data, error)), 200)
         raise UsageError(
-            f"{shown} holds no gate: {why}",
+            f"{name} holds no gate: {why}",
             hint="Name a file that `evenhand gate --to FILE` wrote.",
         ) from error
     if read.schema != SCHEMA:
         raise UsageError(
-            f"{shown} is {clip(safe(read.schema), 60)!r}, and not {SCHEMA!r}",
+            f"{name} is {clip(safe(read.schema), 60)!r}, and not {SCHEMA!r}",
             hint="Name a file that `evenhand gate --to FILE` wrote.",
         )
     return read

@@ -20,7 +20,7 @@ from evenhand.core.provider import Provider
 from evenhand.core.ranges import NOT_NEGATIVE
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome
-from evenhand.core.table import Key, own
+from evenhand.core.table import TableKey, own
 from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.assertions.assertion import Assertion, Kind, Make, split
 from evenhand.doors.assertions.code_files import file_problems, transform_problems
@@ -45,21 +45,23 @@ from evenhand.providers.chat_template import unfillable
 from evenhand.providers.configured import untold
 from evenhand.providers.prompt_text import parse_prompt
 
-KEYS: Mapping[str, Key] = {
-    "type": Key("What is asked of the output.", own(ANY)),
-    "value": Key("What it is compared with; each type says what it takes.", own(ANY)),
-    "threshold": Key("What the score must reach, or must not pass.", own(NUMBER)),
-    "weight": Key("Its share in the test's score; 1 by default, 0 keeps it out.", own(NUMBER)),
-    "metric": Key("Also count its score under this name.", own(TEXT)),
-    "provider": Key("Who judges or embeds: an id, or {id, config}.", own(ANY)),
-    "rubricPrompt": Key("Your own prompt for the judge.", own(ANY)),
-    "transform": Key("Changes the output before it is looked at.", own(TEXT)),
-    "contextTransform": Key("Takes the context out of the output, for RAG metrics.", own(TEXT)),
-    "config": Key("Passed to code in Python or JavaScript.", own(TABLE)),
-    "assert": Key("Of an assert-set: the assertions in it.", own(ANY)),
-    "alpha": Key("For METEOR.", own(NUMBER)),
-    "beta": Key("For METEOR.", own(NUMBER)),
-    "gamma": Key("For METEOR.", own(NUMBER)),
+KEYS: Mapping[str, TableKey] = {
+    "type": TableKey("What is asked of the output.", own(ANY)),
+    "value": TableKey("What it is compared with; each type says what it takes.", own(ANY)),
+    "threshold": TableKey("What the score must reach, or must not pass.", own(NUMBER)),
+    "weight": TableKey("Its share in the test's score; 1 by default, 0 keeps it out.", own(NUMBER)),
+    "metric": TableKey("Also count its score under this name.", own(TEXT)),
+    "provider": TableKey("Who judges or embeds: an id, or {id, config}.", own(ANY)),
+    "rubricPrompt": TableKey("Your own prompt for the judge.", own(ANY)),
+    "transform": TableKey("Changes the output before it is looked at.", own(TEXT)),
+    "contextTransform": TableKey(
+        "Takes the context out of the output, for RAG metrics.", own(TEXT)
+    ),
+    "config": TableKey("Passed to code in Python or JavaScript.", own(TABLE)),
+    "assert": TableKey("Of an assert-set: the assertions in it.", own(ANY)),
+    "alpha": TableKey("For METEOR.", own(NUMBER)),
+    "beta": TableKey("For METEOR.", own(NUMBER)),
+    "gamma": TableKey("For METEOR.", own(NUMBER)),
 }
 
 

@@ -135,13 +135,13 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
         if _yields(eval_.function):
             what = f"{eval_.name} has a yield, so that calling it runs none of it"
             wrong.append(Problem(*place, 0, what, "A fixture may yield; an eval expects."))
-        asked = asked_of(evals, eval_)
-        if "judge" in asked:
+        needs = asked_of(evals, eval_)
+        if "judge" in needs:
             wrong += _keyless(models, models.judge, *place)
         wrong += _expected(eval_.function, models, *place)
-        for name in asked & fixtures.keys():
+        for name in needs & fixtures.keys():
             wrong += fixtures[name]
-        needed |= asked
+        needed |= needs
         if eval_ not in chosen:
             wrong[:] = [problem for problem in wrong if problem.slug != AuthError.slug]
     others = [problem for name in fixtures.keys() - needed for problem in fixtures[name]]

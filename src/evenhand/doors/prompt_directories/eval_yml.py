@@ -19,8 +19,8 @@ from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 from evenhand.core.table import (
     Form,
-    Key,
     Path_,
+    TableKey,
     TableReader,
     choice,
     flag,
@@ -79,17 +79,18 @@ class Judging(Record, frozen=True):
         samples: How often it is asked; the mean of its scores counts.
     """
 
-    model: Annotated[str, Key("Who judges.", text())] = ""
+    model: Annotated[str, TableKey("Who judges.", text())] = ""
     at_least: Annotated[
         float,
-        Key(
+        TableKey(
             "The lowest score of a rubric that passes, from 1 to 5; 4 by default.",
             _within(LOWEST, HIGHEST, {"type": "number", "minimum": 1, "maximum": 5}),
             "pass_threshold",
         ),
     ] = PASS_THRESHOLD
     samples: Annotated[
-        int, Key("How often it is asked; the mean counts.", _within(1, 100, _COUNT, whole=True))
+        int,
+        TableKey("How often it is asked; the mean counts.", _within(1, 100, _COUNT, whole=True)),
     ] = 1
 
 
@@ -99,12 +100,12 @@ _JUDGE = nested(Judging, alone="model")
 class Price(Record, frozen=True):
     """What a model costs, in dollars for each token."""
 
-    cost: Annotated[float | None, Key("Dollars for each token.", _PRICE)] = None
+    cost: Annotated[float | None, TableKey("Dollars for each token.", _PRICE)] = None
     read: Annotated[
-        float | None, Key("Dollars for each token that is read.", _PRICE, "inputCost")
+        float | None, TableKey("Dollars for each token that is read.", _PRICE, "inputCost")
     ] = None
     written: Annotated[
-        float | None, Key("Dollars for each token that is written.", _PRICE, "outputCost")
+        float | None, TableKey("Dollars for each token that is written.", _PRICE, "outputCost")
     ] = None
 
 
@@ -117,34 +118,36 @@ class Defaults(Record, frozen=True, kw_only=True):
         prices: What models cost, by id, in dollars per token.
     """
 
-    model: Annotated[str, Key("Who answers.", text())] = ""
-    timeout_s: Annotated[float | None, Key("Seconds for one attempt.", _TIMEOUT)] = None
-    judge: Annotated[Judging, Key("Who judges rubrics and queries.", _JUDGE)] = Judging()
+    model: Annotated[str, TableKey("Who answers.", text())] = ""
+    timeout_s: Annotated[float | None, TableKey("Seconds for one attempt.", _TIMEOUT)] = None
+    judge: Annotated[Judging, TableKey("Who judges rubrics and queries.", _JUDGE)] = Judging()
     repeats: Annotated[
-        int, Key("How often each case is repeated.", _within(1, 10_000, _COUNT, whole=True))
+        int, TableKey("How often each case is repeated.", _within(1, 10_000, _COUNT, whole=True))
     ] = 1
-    hooks: Annotated[bool, Key("Whether guard.sh and verify.sh take part.", flag())] = True
+    hooks: Annotated[bool, TableKey("Whether guard.sh and verify.sh take part.", flag())] = True
     tokens: Annotated[
         str,
-        Key(
+        TableKey(
             "What max_tokens and min_tokens count.",
             _TOKENS,
         ),
     ] = "words"
     pass_rate: Annotated[
         float,
-        Key(
+        TableKey(
             "The share of trials that must pass; all by default.",
             _within(0, 1, {"type": "number", "minimum": 0, "maximum": 1}),
         ),
     ] = 1.0
     cluster: Annotated[
         str,
-        Key("The input that says which cases belong together: each cluster counts once.", text()),
+        TableKey(
+            "The input that says which cases belong together: each cluster counts once.", text()
+        ),
     ] = ""
     prices: Annotated[
         Prices,
-        Key(
+        TableKey(
             "Prices of models, by id, in dollars for each token.",
             own({"type": "object", "additionalProperties": schema_of(Price)}),
         ),
@@ -163,21 +166,23 @@ class EvalCase(Record, frozen=True, kw_only=True):
         checks: A digest of what its assertions expect; empty where that can't be known.
     """
 
-    name: Annotated[str, Key("The case's name, unique in the file.", own(TEXT))]
+    name: Annotated[str, TableKey("The case's name, unique in the file.", own(TEXT))]
     inputs: Annotated[
         Mapping[str, Any],
-        Key("The variables of the prompt.", own(TABLE)),
-        Key("A folder with an inputs.yml.", own(TEXT), "inputs_from"),
+        TableKey("The variables of the prompt.", own(TABLE)),
+        TableKey("A folder with an inputs.yml.", own(TEXT), "inputs_from"),
     ] = field(default_factory=dict[str, Any])
-    makes: Annotated[Sequence[Make], Key("What must hold of the answer.", own(ANY), "assert")] = ()
+    makes: Annotated[
+        Sequence[Make], TableKey("What must hold of the answer.", own(ANY), "assert")
+    ] = ()
     rubric: Annotated[
-        str, Key("A scale from 1 to 5 in your words: a judge rates the answer by it.", text())
+        str, TableKey("A scale from 1 to 5 in your words: a judge rates the answer by it.", text())
     ] = ""
-    judging: Annotated[Judging, Key("Who judges this case.", _JUDGE, "judge")] = Judging()
-    model: Annotated[str, Key("Who answers this case.", text())] = ""
-    timeout_s: Annotated[float | None, Key("Seconds for one attempt.", _TIMEOUT)] = None
-    hooks: Annotated[bool, Key("Whether guard.sh and verify.sh take part.", flag())] = True
-    tags: Annotated[tuple[str, ...], Key("To filter by.", _TAGS)] = ()
+    judging: Annotated[Judging, TableKey("Who judges this case.", _JUDGE, "judge")] = Judging()
+    model: Annotated[str, TableKey("Who answers this case.", text())] = ""
+    timeout_s: Annotated[float | None, TableKey("Seconds for one attempt.", _TIMEOUT)] = None
+    hooks: Annotated[bool, TableKey("Whether guard.sh and verify.sh take part.", flag())] = True
+    tags: Annotated[tuple[str, ...], TableKey("To filter by.", _TAGS)] = ()
     place: Place
     problem: Problem | None = None
     checks: str = ""
@@ -186,16 +191,16 @@ class EvalCase(Record, frozen=True, kw_only=True):
 class Queries(Record, frozen=True):
     """The table `triggering`, as it is written."""
 
-    judge: Annotated[Judging, Key("Who decides.", _JUDGE)] = Judging()
+    judge: Annotated[Judging, TableKey("Who decides.", _JUDGE)] = Judging()
     should_match: Annotated[
-        Sequence[object], Key("Queries that this prompt is for.", listed(TEXTS))
+        Sequence[object], TableKey("Queries that this prompt is for.", listed(TEXTS))
     ] = ()
     should_not_match: Annotated[
-        Sequence[object], Key("Queries that it is not for.", listed(TEXTS))
+        Sequence[object], TableKey("Queries that it is not for.", listed(TEXTS))
     ] = ()
     among: Annotated[
         Sequence[object],
-        Key(
+        TableKey(
             "The prompts to choose from: all, or a list of ids.",
             listed(either({"const": "all"}, TEXTS), "all"),
         ),
@@ -206,11 +211,11 @@ class EvalTable(Record, frozen=True):
     """An eval.yml, as it is written; cases are read one by one."""
 
     defaults: Annotated[
-        Defaults, Key("What every case has, unless it says otherwise.", nested(Defaults))
+        Defaults, TableKey("What every case has, unless it says otherwise.", nested(Defaults))
     ] = Defaults()
-    cases: Annotated[object, Key("The cases.", own(ANY))] = None
+    cases: Annotated[object, TableKey("The cases.", own(ANY))] = None
     triggering: Annotated[
-        Queries, Key("Queries that should lead to the prompt, or not.", nested(Queries))
+        Queries, TableKey("Queries that should lead to the prompt, or not.", nested(Queries))
     ] = Queries()
 
 

@@ -14,7 +14,7 @@ from evenhand.core.json_schema import ANY, TEXT, TEXTS, Part, either
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.table import Form, Key, Path_, TableReader, flag, own, schema_of
+from evenhand.core.table import Form, Path_, TableKey, TableReader, flag, own, schema_of
 from evenhand.doors.prompt_directories.hooks import LIMIT_S
 from evenhand.doors.prompt_directories.library import (
     ALIASES,
@@ -96,46 +96,50 @@ class Promotion(Record, frozen=True, kw_only=True):
         addresses: Servers that count beside the vendor's own: a gateway, say.
     """
 
-    min_uses: Annotated[int | None, Key("Uses that it takes, instead of 3 and 10.", _COUNT)] = None
-    require_eval: Annotated[bool, Key("Whether it takes an eval.", _YES_OR_NO)] = True
-    require_verified: Annotated[bool, Key("Whether uses must be verified.", _YES_OR_NO)] = True
-    require_runs: Annotated[bool, Key("Whether runs must be on this machine.", _YES_OR_NO)] = True
-    min_n: Annotated[int, Key("Trials that the eval must have.", _COUNT)] = 0
+    min_uses: Annotated[
+        int | None, TableKey("Uses that it takes, instead of 3 and 10.", _COUNT)
+    ] = None
+    require_eval: Annotated[bool, TableKey("Whether it takes an eval.", _YES_OR_NO)] = True
+    require_verified: Annotated[bool, TableKey("Whether uses must be verified.", _YES_OR_NO)] = True
+    require_runs: Annotated[bool, TableKey("Whether runs must be on this machine.", _YES_OR_NO)] = (
+        True
+    )
+    min_n: Annotated[int, TableKey("Trials that the eval must have.", _COUNT)] = 0
     at_least: Annotated[
-        float, Key("What the lower end of the eval's 95 % interval must reach.", _RATE)
+        float, TableKey("What the lower end of the eval's 95 % interval must reach.", _RATE)
     ] = 0.0
     max_reruns: Annotated[
-        int | None, Key("Full runs of the same content that may have failed before.", _COUNT)
+        int | None, TableKey("Full runs of the same content that may have failed before.", _COUNT)
     ] = None
     addresses: Annotated[
-        tuple[str, ...], Key("Servers that count beside the vendor's own.", own(TEXTS))
+        tuple[str, ...], TableKey("Servers that count beside the vendor's own.", own(TEXTS))
     ] = ()
 
 
 class Meta(Record, frozen=True, kw_only=True):
     """What meta.yml says. A field that is missing, or of the wrong kind, is empty here and a problem there."""
 
-    id: Annotated[str, Key("The name of its folder.", own(TEXT))] = ""
-    title: Annotated[str, Key("Its title.", _WORDS)] = ""
-    summary: Annotated[str, Key("What it does, in a line.", _WORDS)] = ""
+    id: Annotated[str, TableKey("The name of its folder.", own(TEXT))] = ""
+    title: Annotated[str, TableKey("Its title.", _WORDS)] = ""
+    summary: Annotated[str, TableKey("What it does, in a line.", _WORDS)] = ""
     status: Annotated[
-        Status, Key("How far it is; `promote` changes it.", own({"enum": list(STATUSES)}))
+        Status, TableKey("How far it is; `promote` changes it.", own({"enum": list(STATUSES)}))
     ] = "draft"
-    version: Annotated[str, Key("Its version.", _VERSION)] = ""
-    created: Annotated[str, Key("The day when it was written: 2026-11-23.", _DAY)] = ""
-    updated: Annotated[str, Key("The day of its last change.", _DAY)] = ""
-    tags: Annotated[tuple[str, ...], Key("To find it by.", _TAGS)] = ()
-    model: Annotated[str, Key("The model that it is sent to.", _WORDS)] = ""
-    inputs: Annotated[tuple[Input, ...], Key("Its variables.", _INPUTS)] = ()
-    description: Annotated[str, Key("What it is for, and when to use it.", _WORDS)] = ""
-    triggers: Annotated[tuple[str, ...], Key("What people say who want it.", _TAGS)] = ()
-    not_for: Annotated[tuple[str, ...], Key("What it is not for.", _TAGS)] = ()
-    notes: Annotated[str, Key("For you.", own(ANY))] = ""
+    version: Annotated[str, TableKey("Its version.", _VERSION)] = ""
+    created: Annotated[str, TableKey("The day when it was written: 2026-11-23.", _DAY)] = ""
+    updated: Annotated[str, TableKey("The day of its last change.", _DAY)] = ""
+    tags: Annotated[tuple[str, ...], TableKey("To find it by.", _TAGS)] = ()
+    model: Annotated[str, TableKey("The model that it is sent to.", _WORDS)] = ""
+    inputs: Annotated[tuple[Input, ...], TableKey("Its variables.", _INPUTS)] = ()
+    description: Annotated[str, TableKey("What it is for, and when to use it.", _WORDS)] = ""
+    triggers: Annotated[tuple[str, ...], TableKey("What people say who want it.", _TAGS)] = ()
+    not_for: Annotated[tuple[str, ...], TableKey("What it is not for.", _TAGS)] = ()
+    notes: Annotated[str, TableKey("For you.", own(ANY))] = ""
     promotion: Annotated[
-        Promotion, Key("The requirements for a promotion.", own(schema_of(Promotion)))
+        Promotion, TableKey("The requirements for a promotion.", own(schema_of(Promotion)))
     ] = field(default_factory=Promotion)
     hook_limit_s: Annotated[
-        float, Key("timeout_s: the seconds that a hook may take.", _HOOKS, "hooks")
+        float, TableKey("timeout_s: the seconds that a hook may take.", _HOOKS, "hooks")
     ] = LIMIT_S
 
 

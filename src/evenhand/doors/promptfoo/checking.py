@@ -15,7 +15,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.plan import counted
 from evenhand.core.ranges import REPEATS
 from evenhand.core.record import Record
-from evenhand.core.table import Key, own
+from evenhand.core.table import TableKey, own
 from evenhand.doors.assertions.code_files import transform_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
@@ -27,41 +27,45 @@ from evenhand.languages.documents.numbers import number
 MOST_COMBINATIONS = 100_000
 """Of the lists among one test's variables."""
 
-KEYS: Mapping[str, Key] = {
-    "description": Key("The test in a line.", own(TEXT)),
-    "vars": Key("The variables that fill in the prompt.", own(either(TABLE, TEXT, TEXTS))),
-    "assert": Key("What is expected of the output.", own(ANY)),
-    "options": Key("Settings of this test.", own(ANY)),
-    "threshold": Key(
+KEYS: Mapping[str, TableKey] = {
+    "description": TableKey("The test in a line.", own(TEXT)),
+    "vars": TableKey("The variables that fill in the prompt.", own(either(TABLE, TEXT, TEXTS))),
+    "assert": TableKey("What is expected of the output.", own(ANY)),
+    "options": TableKey("Settings of this test.", own(ANY)),
+    "threshold": TableKey(
         "What the test's score must reach; by default all assertions must pass.", own(NUMBER)
     ),
-    "metadata": Key("Names and values to filter by.", own(TABLE)),
-    "provider": Key(
+    "metadata": TableKey("Names and values to filter by.", own(TABLE)),
+    "provider": TableKey(
         "The model that this test asks, or who talks with the models: evenhand:user.", own(ANY)
     ),
-    "providers": Key("Only for these providers.", own(one_or_more(TEXT))),
-    "prompts": Key("Only for these prompts.", own(one_or_more(TEXT))),
-    "providerOutput": Key("The answer, where it is known already: nobody is asked.", own(ANY)),
-    "assertScoringFunction": Key("Computes the test's score: file://score.py:function.", own(TEXT)),
+    "providers": TableKey("Only for these providers.", own(one_or_more(TEXT))),
+    "prompts": TableKey("Only for these prompts.", own(one_or_more(TEXT))),
+    "providerOutput": TableKey("The answer, where it is known already: nobody is asked.", own(ANY)),
+    "assertScoringFunction": TableKey(
+        "Computes the test's score: file://score.py:function.", own(TEXT)
+    ),
 }
 _NEEDED = frozenset(
     {"vars", "assert", "options", "metadata", "provider", "providerOutput", "threshold"}
 )
-OPTIONS: Mapping[str, Key] = {
-    "prefix": Key("Before the prompt.", own(TEXT)),
-    "suffix": Key("After the prompt.", own(TEXT)),
-    "transform": Key("Changes the output: code, or file://transform.py.", own(TEXT)),
-    "postprocess": Key("The former name of transform.", own(TEXT)),
-    "transformVars": Key("Changes the variables before the prompt is filled in.", own(TEXT)),
-    "storeOutputAs": Key("Later tests have the output under this name.", own(TEXT)),
-    "rubricPrompt": Key("Your own prompt for judges.", own(ANY)),
-    "provider": Key("Who judges.", own(ANY)),
-    "factuality": Key("What each category of factuality scores.", own(TABLE)),
-    "disableVarExpansion": Key("A list is one value, and not one test for each item.", own(SWITCH)),
-    "disableConversationVar": Key("No _conversation.", own(SWITCH)),
-    "disableDefaultAsserts": Key("Without the assertions of defaultTest.", own(SWITCH)),
-    "runSerially": Key("Nothing else runs meanwhile.", own(SWITCH)),
-    "repeat": Key("How often this test is repeated.", own(NUMBER)),
+OPTIONS: Mapping[str, TableKey] = {
+    "prefix": TableKey("Before the prompt.", own(TEXT)),
+    "suffix": TableKey("After the prompt.", own(TEXT)),
+    "transform": TableKey("Changes the output: code, or file://transform.py.", own(TEXT)),
+    "postprocess": TableKey("The former name of transform.", own(TEXT)),
+    "transformVars": TableKey("Changes the variables before the prompt is filled in.", own(TEXT)),
+    "storeOutputAs": TableKey("Later tests have the output under this name.", own(TEXT)),
+    "rubricPrompt": TableKey("Your own prompt for judges.", own(ANY)),
+    "provider": TableKey("Who judges.", own(ANY)),
+    "factuality": TableKey("What each category of factuality scores.", own(TABLE)),
+    "disableVarExpansion": TableKey(
+        "A list is one value, and not one test for each item.", own(SWITCH)
+    ),
+    "disableConversationVar": TableKey("No _conversation.", own(SWITCH)),
+    "disableDefaultAsserts": TableKey("Without the assertions of defaultTest.", own(SWITCH)),
+    "runSerially": TableKey("Nothing else runs meanwhile.", own(SWITCH)),
+    "repeat": TableKey("How often this test is repeated.", own(NUMBER)),
 }
 """The options that are the test's own. All others are settings of the model."""
 _TRANSFORMS = ("transform", "postprocess", "transformVars")

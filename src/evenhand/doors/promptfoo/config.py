@@ -17,7 +17,7 @@ from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
 from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
 from evenhand.core.record import Record
 from evenhand.core.secrets import known
-from evenhand.core.table import Key, own
+from evenhand.core.table import TableKey, own
 from evenhand.doors.promptfoo.config_files import Written, read_written
 from evenhand.doors.promptfoo.environment import (
     declared,
@@ -36,37 +36,41 @@ from evenhand.languages.templates.filters import read_templates
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 from evenhand.render.promptfoo.derived import problem as derived_problem
 
-KEYS: Mapping[str, Key] = {
-    "$schema": Key("This schema's address, for editors.", own(TEXT)),
-    "description": Key("What this evaluation is about.", own(TEXT)),
-    "tags": Key("Names and values to find the run by.", own(TABLE)),
-    "prompts": Key(
+KEYS: Mapping[str, TableKey] = {
+    "$schema": TableKey("This schema's address, for editors.", own(TEXT)),
+    "description": TableKey("What this evaluation is about.", own(TEXT)),
+    "tags": TableKey("Names and values to find the run by.", own(TABLE)),
+    "prompts": TableKey(
         "Prompts: texts, files (file://prompt.txt), or functions (prompt.py:name).", own(ANY)
     ),
-    "providers": Key("The models: ids such as openai:gpt-5-mini.", own(ANY)),
-    "targets": Key("The same as providers.", own(ANY)),
-    "tests": Key("The test cases, or files of them (tests.csv).", own(ANY)),
-    "scenarios": Key("Tests for each of several sets of variables: {config, tests}.", own(ANY)),
-    "defaultTest": Key("What every test has, unless it says otherwise.", own(ANY)),
-    "outputPath": Key("Also write the results to these files.", own(one_or_more(TEXT))),
-    "assertionTemplates": Key(
+    "providers": TableKey("The models: ids such as openai:gpt-5-mini.", own(ANY)),
+    "targets": TableKey("The same as providers.", own(ANY)),
+    "tests": TableKey("The test cases, or files of them (tests.csv).", own(ANY)),
+    "scenarios": TableKey(
+        "Tests for each of several sets of variables: {config, tests}.", own(ANY)
+    ),
+    "defaultTest": TableKey("What every test has, unless it says otherwise.", own(ANY)),
+    "outputPath": TableKey("Also write the results to these files.", own(one_or_more(TEXT))),
+    "assertionTemplates": TableKey(
         "Assertions by name, for {$ref: '#/assertionTemplates/name'}.", own(TABLE)
     ),
-    "sharing": Key("No effect: nothing is uploaded.", own(ANY)),
-    "env": Key("Environment variables for this evaluation.", own(TABLE)),
-    "nunjucksFilters": Key("Filters for templates: name and JavaScript file.", own(TABLE)),
-    "derivedMetrics": Key(
+    "sharing": TableKey("No effect: nothing is uploaded.", own(ANY)),
+    "env": TableKey("Environment variables for this evaluation.", own(TABLE)),
+    "nunjucksFilters": TableKey("Filters for templates: name and JavaScript file.", own(TABLE)),
+    "derivedMetrics": TableKey(
         "Metrics computed from others: {name, value}.", own({"type": "array", "items": TABLE})
     ),
-    "extensions": Key("Hooks: file://hooks.py:function.", own(TEXTS)),
-    "metadata": Key("Kept with the run.", own(TABLE)),
-    "evaluateOptions": Key("How the evaluation is run.", own(ANY)),
-    "commandLineOptions": Key("Options of the command line, as defaults.", own(ANY)),
-    "tracing": Key("No effect yet.", own(ANY)),
-    "redteam": Key("No effect: only the evaluation is run.", own(ANY)),
-    "writeLatestResults": Key("Whether the run is kept.", own(SWITCH)),
-    "promptCompat": Key("promptfoo-strict: call prompt functions as promptfoo does.", own(TEXT)),
-    "evenhand": Key("Settings of Evenhand's own.", own(ANY)),
+    "extensions": TableKey("Hooks: file://hooks.py:function.", own(TEXTS)),
+    "metadata": TableKey("Kept with the run.", own(TABLE)),
+    "evaluateOptions": TableKey("How the evaluation is run.", own(ANY)),
+    "commandLineOptions": TableKey("Options of the command line, as defaults.", own(ANY)),
+    "tracing": TableKey("No effect yet.", own(ANY)),
+    "redteam": TableKey("No effect: only the evaluation is run.", own(ANY)),
+    "writeLatestResults": TableKey("Whether the run is kept.", own(SWITCH)),
+    "promptCompat": TableKey(
+        "promptfoo-strict: call prompt functions as promptfoo does.", own(TEXT)
+    ),
+    "evenhand": TableKey("Settings of Evenhand's own.", own(ANY)),
 }
 _HOLDS_TESTS = frozenset({"tests", "scenarios", "defaultTest"})
 _NO_EFFECT = {
@@ -74,19 +78,19 @@ _NO_EFFECT = {
     "tracing": "has no effect yet",
     "redteam": "has no effect: only the evaluation is run",
 }
-OPTIONS: Mapping[str, Key] = {
-    "cache": Key("Answers may come from the cache.", own(SWITCH)),
-    "delay": Key("Milliseconds between calls.", own(NUMBER)),
-    "maxConcurrency": Key("Calls at a time.", own(NUMBER)),
-    "repeat": Key("How often each test is repeated.", own(NUMBER)),
-    "showProgressBar": Key("Whether progress is shown.", own(SWITCH)),
-    "timeoutMs": Key("Milliseconds for one test.", own(NUMBER)),
-    "maxEvalTimeMs": Key("Milliseconds for the whole evaluation.", own(NUMBER)),
-    "filterRange": Key("Only these tests: 0:10.", own(TEXT)),
-    "generateSuggestions": Key("No effect.", own(SWITCH)),
-    "suggestionsCount": Key("No effect.", own(NUMBER)),
-    "eventSource": Key("No effect.", own(ANY)),
-    "interactiveProviders": Key("No effect.", own(SWITCH)),
+OPTIONS: Mapping[str, TableKey] = {
+    "cache": TableKey("Answers may come from the cache.", own(SWITCH)),
+    "delay": TableKey("Milliseconds between calls.", own(NUMBER)),
+    "maxConcurrency": TableKey("Calls at a time.", own(NUMBER)),
+    "repeat": TableKey("How often each test is repeated.", own(NUMBER)),
+    "showProgressBar": TableKey("Whether progress is shown.", own(SWITCH)),
+    "timeoutMs": TableKey("Milliseconds for one test.", own(NUMBER)),
+    "maxEvalTimeMs": TableKey("Milliseconds for the whole evaluation.", own(NUMBER)),
+    "filterRange": TableKey("Only these tests: 0:10.", own(TEXT)),
+    "generateSuggestions": TableKey("No effect.", own(SWITCH)),
+    "suggestionsCount": TableKey("No effect.", own(NUMBER)),
+    "eventSource": TableKey("No effect.", own(ANY)),
+    "interactiveProviders": TableKey("No effect.", own(SWITCH)),
 }
 """The keys of `evaluateOptions`."""
 _HOMES: Mapping[str, str] = {

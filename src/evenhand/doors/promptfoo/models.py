@@ -22,7 +22,7 @@ from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.core.selecting import Selector
-from evenhand.core.table import Key, own
+from evenhand.core.table import TableKey, own
 from evenhand.doors.assertions.code_files import transform_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
@@ -40,15 +40,17 @@ from evenhand.providers.wrapped import Paused
 if TYPE_CHECKING:
     from evenhand.doors.promptfoo.mcp_tools import McpTools
 
-KEYS: Mapping[str, Key] = {
-    "id": Key("openai:gpt-5-mini, anthropic:messages:…, file://provider.py, exec:…", own(TEXT)),
-    "label": Key("What it is called in results.", own(TEXT)),
-    "config": Key("Its settings: temperature, max_tokens, apiBaseUrl …", own(ANY)),
-    "prompts": Key("Only these prompts, by label.", own(one_or_more(TEXT))),
-    "transform": Key("Changes its output.", own(TEXT)),
-    "delay": Key("Milliseconds between its calls.", own(NUMBER)),
-    "env": Key("Environment variables for it.", own(TABLE)),
-    "inputs": Key("No effect: for red teaming.", own(TABLE)),
+KEYS: Mapping[str, TableKey] = {
+    "id": TableKey(
+        "openai:gpt-5-mini, anthropic:messages:…, file://provider.py, exec:…", own(TEXT)
+    ),
+    "label": TableKey("What it is called in results.", own(TEXT)),
+    "config": TableKey("Its settings: temperature, max_tokens, apiBaseUrl …", own(ANY)),
+    "prompts": TableKey("Only these prompts, by label.", own(one_or_more(TEXT))),
+    "transform": TableKey("Changes its output.", own(TEXT)),
+    "delay": TableKey("Milliseconds between its calls.", own(NUMBER)),
+    "env": TableKey("Environment variables for it.", own(TABLE)),
+    "inputs": TableKey("No effect: for red teaming.", own(TABLE)),
 }
 
 _SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")

@@ -91,8 +91,8 @@ def _of_chat(
     if rule.beside == "text":
         return calls if text is None else rule.read(text, config)
     if rule.beside == "calls":
-        said = rule.read(text, config)
-        return calls if said is text else said
+        output = rule.read(text, config)
+        return calls if output is text else output
     if not text:
         return calls
     whole = rule.functions or message.get("tool_calls")

@@ -10,24 +10,24 @@ from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, TEXTS
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.table import Key, own
+from evenhand.core.table import TableKey, own
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.templates.rendering import has_tags
 
 OWN_USER = "evenhand:user"
 SIMULATED_KEYS = ("goal", "facts", "never_says", "persona", "language", "model")
 SHARED_KEYS = ("max_turns", "start", "stateful")
-KEYS: Mapping[str, Key] = {
-    "turns": Key("A script: what the user says, turn by turn.", own(TEXTS)),
-    "goal": Key("What the user wants, for one that a model plays.", own(TEXT)),
-    "facts": Key("What the user knows, by name.", own(TABLE)),
-    "never_says": Key("What the user must not say.", own(TEXTS)),
-    "persona": Key("How the user is and speaks.", own(TEXT)),
-    "language": Key("The language the user speaks, as a code: de.", own(TEXT)),
-    "model": Key("Who plays the user; by default the judge.", own(ANY)),
-    "max_turns": Key("How often the model answers at most.", own(NUMBER)),
-    "start": Key("What was said before: a list of {role, content}, or a file.", own(ANY)),
-    "stateful": Key(
+KEYS: Mapping[str, TableKey] = {
+    "turns": TableKey("A script: what the user says, turn by turn.", own(TEXTS)),
+    "goal": TableKey("What the user wants, for one that a model plays.", own(TEXT)),
+    "facts": TableKey("What the user knows, by name.", own(TABLE)),
+    "never_says": TableKey("What the user must not say.", own(TEXTS)),
+    "persona": TableKey("How the user is and speaks.", own(TEXT)),
+    "language": TableKey("The language the user speaks, as a code: de.", own(TEXT)),
+    "model": TableKey("Who plays the user; by default the judge.", own(ANY)),
+    "max_turns": TableKey("How often the model answers at most.", own(NUMBER)),
+    "start": TableKey("What was said before: a list of {role, content}, or a file.", own(ANY)),
+    "stateful": TableKey(
         "Send the latest message alone, once there is a session.", own({"type": "boolean"})
     ),
 }

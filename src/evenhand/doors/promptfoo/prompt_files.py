@@ -16,7 +16,7 @@ from evenhand.core.json_schema import ANY, TABLE, TEXT
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.table import Key, own
+from evenhand.core.table import TableKey, own
 from evenhand.doors.assertions.code_files import file_problems
 from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.environment import env_filled
@@ -44,15 +44,15 @@ _PROGRAMS = frozenset(".sh .bash .rb .pl .ps1 .exe .bat .cmd".split())
 _INTERPRETERS = {".sh": ("sh",), ".bash": ("bash",), ".rb": ("ruby",), ".pl": ("perl",)}
 """What runs a script that is not executable, or runs it all the same."""
 _SEPARATOR = re.compile(r"^[ \t]*---[ \t]*$", re.MULTILINE)
-KEYS: Mapping[str, Key] = {
-    "id": Key("The prompt's file, or its name.", own(TEXT)),
-    "label": Key("What it is called in results.", own(TEXT)),
-    "raw": Key("The prompt's text.", own(ANY)),
-    "config": Key("Settings of the model for this prompt.", own(TABLE)),
-    "display": Key("The former name of label.", own(TEXT)),
-    "function": Key("No effect: only in JavaScript.", own(ANY)),
-    "prefix": Key("Before the prompt.", own(TEXT)),
-    "suffix": Key("After the prompt.", own(TEXT)),
+KEYS: Mapping[str, TableKey] = {
+    "id": TableKey("The prompt's file, or its name.", own(TEXT)),
+    "label": TableKey("What it is called in results.", own(TEXT)),
+    "raw": TableKey("The prompt's text.", own(ANY)),
+    "config": TableKey("Settings of the model for this prompt.", own(TABLE)),
+    "display": TableKey("The former name of label.", own(TEXT)),
+    "function": TableKey("No effect: only in JavaScript.", own(ANY)),
+    "prefix": TableKey("Before the prompt.", own(TEXT)),
+    "suffix": TableKey("After the prompt.", own(TEXT)),
 }
 
 

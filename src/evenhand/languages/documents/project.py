@@ -23,7 +23,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import CANARIES, NUMBER, RETRIES, SECONDS
 from evenhand.core.record import Record
 from evenhand.core.table import (
-    Key,
+    TableKey,
     TableReader,
     choice,
     flag,
@@ -72,11 +72,11 @@ class Project(Record, frozen=True, kw_only=True):
 
     path: str = ""
     judge: Annotated[
-        ProjectModel | None, Key("Who judges, for whatever names nobody.", own(TEXT))
+        ProjectModel | None, TableKey("Who judges, for whatever names nobody.", own(TEXT))
     ] = None
     timeout_s: Annotated[
         float | None,
-        Key(
+        TableKey(
             "Seconds for one attempt at a model.",
             number(SECONDS, _SECONDS, "Write timeout = 60."),
             "timeout",
@@ -84,14 +84,14 @@ class Project(Record, frozen=True, kw_only=True):
     ] = None
     retries: Annotated[
         int | None,
-        Key(
+        TableKey(
             "How often a failed call is tried again.",
             number(RETRIES, _COUNT, "Write retries = 3."),
         ),
     ] = None
     time_limit_s: Annotated[
         float | None,
-        Key(
+        TableKey(
             "Seconds for one call of a function of yours.",
             number(SECONDS, _SECONDS, "Write time-limit = 60."),
             "time-limit",
@@ -99,7 +99,7 @@ class Project(Record, frozen=True, kw_only=True):
     ] = None
     thresholds: Annotated[
         Mapping[str, float],
-        Key(
+        TableKey(
             "What metrics have to reach where an expectation has no bound.",
             own({"type": "object", "additionalProperties": {"type": "number"}}),
             "threshold",
@@ -107,7 +107,7 @@ class Project(Record, frozen=True, kw_only=True):
     ] = field(default_factory=dict[str, float])
     calibrated: Annotated[
         str,
-        Key(
+        TableKey(
             "Whether judged numbers need a calibration that holds.",
             choice(
                 CALIBRATED,
@@ -115,20 +115,20 @@ class Project(Record, frozen=True, kw_only=True):
             ),
         ),
     ] = ""
-    gate: Annotated[GateTerms, Key("What `evenhand gate` goes by.", own(schema_of(GateTerms)))] = (
-        field(default_factory=GateTerms)
-    )
+    gate: Annotated[
+        GateTerms, TableKey("What `evenhand gate` goes by.", own(schema_of(GateTerms)))
+    ] = field(default_factory=GateTerms)
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
     canaries: Annotated[
         int | None,
-        Key(
+        TableKey(
             "How many canaries a run asks its judges about, for each metric.",
             number(CANARIES, _COUNT, "Write canaries = 3."),
         ),
     ] = None
     batch: Annotated[
         bool,
-        Key(
+        TableKey(
             "Whether `evenhand run` asks in batches, as with --batch.", flag("Write batch = true.")
         ),
     ] = False

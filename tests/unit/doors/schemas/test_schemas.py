@@ -12,7 +12,7 @@ import jsonschema_rs
 import pytest
 
 from evenhand.core.json_schema import TEXT
-from evenhand.core.table import Key, own, schema_of
+from evenhand.core.table import TableKey, own, schema_of
 from evenhand.doors.assertions.kinds import KNOWN, type_problem
 from evenhand.doors.schemas import eval_file, meta_file, project, promptfoo
 from evenhand.languages.documents.findings import Findings
@@ -180,7 +180,7 @@ def test_every_type_that_is_read_is_taken_and_a_misspelt_one_is_marked(name: str
 def test_a_schema_of_a_key_that_no_reader_knows_is_an_error_of_ours():
     """The table and its schema can't come apart."""
     with pytest.raises(KeyError, match="c"):
-        schema_of({"a": Key("A text.", own(TEXT))}, {"c": TEXT})
+        schema_of({"a": TableKey("A text.", own(TEXT))}, {"c": TEXT})
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evenhand.wings.fleet.messages import Cluster
 
 
-def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) -> Settings:
+def with_fleet(request: object, plan: Plan, settings: Settings, session: Session) -> Settings:
     """The settings, with the fleet that the options ask for.
 
     Raises:
@@ -30,7 +30,7 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
     from evenhand.wings.fleet.commands.far_plan import far_plan
     from evenhand.wings.fleet.driver import Fleet
 
-    if not isinstance(asked, Asked):
+    if not isinstance(request, Asked):
         raise UsageError("this kind of run has no workers", hint="Leave out --workers and --ray.")
     if settings.replay is not None or plan.options.cassettes:
         raise UsageError(
@@ -43,14 +43,14 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
             hint="Leave out --batch, or --workers and --ray.",
         )
     cpus = session.cpus_per_trial
-    folder = _folder(asked)
+    folder = _folder(request)
     cluster, room, sent = _cluster(session, max(1.0, cpus or 1.0), folder)
     names = _keys(plan)
     if sent:
-        asked, more = _without_env_files(asked)
+        request, more = _without_env_files(request)
         names = tuple(sorted({*names, *more}))
     record = {
-        "asked": asked.record(),
+        "asked": request.record(),
         "version": __version__,
         "folder": str(folder) if sent else "",
     }
