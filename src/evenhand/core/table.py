@@ -4,10 +4,10 @@
         model: Annotated[str, TableKey("Who judges.", text())] = ""
         samples: Annotated[int, TableKey("How often it is asked.", number(REPEATS, COUNT))] = 1
 
-How this works: the record is read from the table by its keys, and the words that a hint suggests and the JSON Schema for
-editors are made from the same keys. A key says how its values are written; a field without a key, and a key whose form
-is `own`, are what the caller fills in. Annotations are looked at when a table is
-first read: declaring one costs nothing at start-up.
+How this works: the record is read from the table by its keys, and the words that a hint suggests and the JSON Schema
+for editors are made from the same keys. A key says how its values are written; a field without a key, and a key whose
+form is `own`, are what the caller fills in. Annotations are looked at when a table is first read: declaring one costs
+nothing at start-up.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Scale
-from evenhand.core.wording.words import clip, count, safe
 
 PARTS = ("input", "expected", "vars", "context", "tags", "rule")
 """What a case says, in the order in which it is told; the rule decides its verdict and score alone."""
@@ -30,7 +29,6 @@ _CONDITION = "Stated"
 _JUDGE_PROMPT = "judge's prompt"
 _ANY = "any"
 """In place of a digest: all values of an argument."""
-NAME = 40
 
 Slot = tuple[str, int]
 """What an expectation is known by in its trial: its metric or its name, and which of several under it."""
@@ -576,30 +574,3 @@ def case_digest(trial: TrialResult) -> str:
     content = trial.content or _derived(trial, imported=False)
     texts = {part: letters for part, letters in content.items() if part != "rule"}
     return brief([trial.case, texts])
-
-
-def part_words(parts: Sequence[str]) -> str:
-    """What a case says otherwise, in words: `another input and other tags`."""
-    words = [_WORDS[part] for part in parts]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-_WORDS = {
-    "input": "another input",
-    "expected": "another expected value",
-    "vars": "other variables",
-    "context": "another context",
-    "tags": "other tags",
-    "rule": "another rule",
-}
-
-
-def change_words(changes: Iterable[Change]) -> str:
-    """What is asked otherwise, in words; of many the first."""
-    texts = list(
-        dict.fromkeys(
-            f"{clip(safe(one.slot), NAME)}: {one.text}" if one.slot else one.text for one in changes
-        )
-    )
-    more = f" and {count(len(texts) - 3, 'other change')}" if len(texts) > 3 else ""
-    return "; ".join(texts[:3]) + more

@@ -7,17 +7,17 @@ differ. Then nothing is said of any case. Where single cases, or what is expecte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from evenhand.analysis.comparison.case_tests import TestChanges, change_words, part_words
+from evenhand.analysis.comparison.case_tests import Change, TestChanges
 from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen
 from evenhand.analysis.comparison.comparison_sides import Side
 from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.requirement import Bound
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
-from evenhand.core.wording.words import count, safe, short_id
+from evenhand.core.wording.words import clip, count, safe, short_id
 from evenhand.engine.replay.summary import replayed
 
 _EVERY_OUTCOME = frozenset({"fail", "error", "pass", "not_applicable"})
@@ -27,6 +27,8 @@ _CHOSEN = {
     frozenset({"error"}): "ended in an error",
 }
 _BY_VERDICT = (PASSED, "score")
+NAME = 40
+"""Characters of what an expectation is called."""
 DOUBTS = 5
 _OF_SET = ": "
 """Stands between the names of a set and an eval."""
@@ -176,3 +178,30 @@ class Likeness:
                 f"! {safe(text)} in {count(cases, 'case')}, one of its own for each: they are compared, as it may come"
                 " from what the application answered"
             )
+
+
+def part_words(parts: Sequence[str]) -> str:
+    """What a case says otherwise, in words: `another input and other tags`."""
+    words = [_WORDS[part] for part in parts]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+_WORDS = {
+    "input": "another input",
+    "expected": "another expected value",
+    "vars": "other variables",
+    "context": "another context",
+    "tags": "other tags",
+    "rule": "another rule",
+}
+
+
+def change_words(changes: Iterable[Change]) -> str:
+    """What is asked otherwise, in words; of many the first."""
+    texts = list(
+        dict.fromkeys(
+            f"{clip(safe(one.slot), NAME)}: {one.text}" if one.slot else one.text for one in changes
+        )
+    )
+    more = f" and {count(len(texts) - 3, 'other change')}" if len(texts) > 3 else ""
+    return "; ".join(texts[:3]) + more
