@@ -49,10 +49,10 @@ def overview(sources: Path) -> str:
     """`llms.txt`: what Evenhand is, and a line for each page (https://llmstxt.org)."""
     about = (sources / "about.md").read_text("utf-8").split("\n\n")
     index = (sources / "index.md").read_text("utf-8")
-    listed = index[index.index("## Tutorial") :]
+    listed = index[index.index("## Start") :]
     python = sorted((sources / "reference").glob("*.md"))
     lines = "".join(f"- [{title_of(path)}](reference/{path.name})\n" for path in python)
-    listed = listed.replace("## Explanation", f"### Python\n\n{lines}\n## Explanation")
+    listed = listed.replace("## Project", f"### Python\n\n{lines}\n## Project")
     return f"# Evenhand\n\n> {about[1]}\n\n{listed}"
 
 
