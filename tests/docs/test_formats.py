@@ -316,10 +316,26 @@ async def test_the_page_on_tryouts_has_every_key_of_the_document():
     judge = TriedJudge("m", "j", 0.1, items)
     today = Tried(TODAY, items, {item.index: True for item in items}, 0.1)
     sharp = Tried("sharp", items, {item.index: item.people for item in items}, 0.1)
-    judges = JudgeTryout(judge, today, [sharp]), JudgeTryout(judge, today, [today])
+    judges = (
+        JudgeTryout(judge=judge, today=today, variants=[sharp]),
+        JudgeTryout(judge=judge, today=today, variants=[today]),
+    )
     decide(judges)
     tried = (JudgeVariant("sharp", (JudgeModel("a:b"),)).summary(),)
-    agree("tryout-1.md", [Tryout("01K", "01L", 0, tried, judges, 80, 0.1).document()])
+    agree(
+        "tryout-1.md",
+        [
+            Tryout(
+                run="01K",
+                tryout="01L",
+                seed=0,
+                variants=tried,
+                judges=judges,
+                calls=80,
+                cost_usd=0.1,
+            ).document()
+        ],
+    )
 
 
 async def test_the_pages_on_canaries_have_every_key_of_their_documents(make_run: Make):  # noqa: F811

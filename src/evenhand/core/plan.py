@@ -155,7 +155,7 @@ MOST_TRIALS = 10_000_000
 """More than this no plan may come to: a run file of them could be neither written nor read in any sensible time."""
 
 
-class Slot(Record, frozen=True):
+class Slot(Record, frozen=True, kw_only=True):
     """What happens where a row meets a variant: one trial, for each repeat. The fields are those of `PlannedTrial`."""
 
     variant: Variant
@@ -167,7 +167,7 @@ class Slot(Record, frozen=True):
     checks: Callable[[], str] | None = None
 
 
-class Row(Record, frozen=True):
+class Row(Record, frozen=True, kw_only=True):
     """Cases that the same variants take, under the same rule: one case, or a test spread over lists of variables.
 
     Attributes:
@@ -193,7 +193,7 @@ class Row(Record, frozen=True):
     shows_thoughts: bool = False
 
 
-class Sheet(Record, frozen=True):
+class Sheet(Record, frozen=True, kw_only=True):
     """A block of a plan, counted before it is walked: cases × variants × repeats.
 
     An eval set, a prompt directory and a promptfoo config are a sheet each.
@@ -217,7 +217,7 @@ class Sheet(Record, frozen=True):
     estimate: Callable[[], Sequence[CallEstimate]] = tuple
 
 
-class Plan(MutableRecord):
+class Plan(MutableRecord, kw_only=True):
     """What will happen, sheet by sheet, and what is expected of each trial.
 
     Attributes:

@@ -31,20 +31,29 @@ def example_of(
     referees: Sequence[Referee] = (),
 ) -> Plan:
     """Cases × variants × repeats, and one body for all of them."""
-    slots = [Slot(variant, body) for variant in variants]
+    slots = [Slot(variant=variant, body=body) for variant in variants]
 
     def rows() -> Iterator[Row]:
         for case in cases:
-            yield Row((case,), lambda *_: slots, repeats, rule, referees=referees)
+            yield Row(
+                cases=(case,), slots=lambda *_: slots, repeats=repeats, rule=rule, referees=referees
+            )
 
     size = len(cases) * len(variants) * repeats
-    sheet = Sheet(variants, rows, len(cases), size, repeats, lambda: providers)
+    sheet = Sheet(
+        variants=variants,
+        rows=rows,
+        case_count=len(cases),
+        size=size,
+        repeats=repeats,
+        providers=lambda: providers,
+    )
     return Plan(
-        title,
-        [sheet],
-        lambda: fingerprint,
-        lambda: config or {},
-        source,
+        title=title,
+        sheets=[sheet],
+        identify=lambda: fingerprint,
+        record=lambda: config or {},
+        source=source,
         options=options or RunOptions(),
         hints=hints,
     )

@@ -57,10 +57,14 @@ def test_a_row_of_several_cases_with_repeats_is_dealt_by_case():
     def rows() -> Iterator[Row]:
         for n in range(4):
             cases = tuple(Case(f"{n}.{i}", {}) for i in range(2))
-            yield Row(cases, lambda *_: [Slot(Variant(0, "p", "m"), says)], repeats=3)
+            yield Row(
+                cases=cases,
+                slots=lambda *_: [Slot(variant=Variant(0, "p", "m"), body=says)],
+                repeats=3,
+            )
 
-    sheet = Sheet([Variant(0, "p", "m")], rows, 8, 24, 3)
-    plan = Plan("rows", [sheet], lambda: "f")
+    sheet = Sheet(variants=[Variant(0, "p", "m")], rows=rows, case_count=8, size=24, repeats=3)
+    plan = Plan(title="rows", sheets=[sheet], identify=lambda: "f")
     for part in shards(plan, 2):
         mine = [planned.case.id for planned in plan.trials() if planned.index in part]
         assert part.cases == 4
@@ -75,11 +79,17 @@ def test_what_comes_after_something_is_in_the_shard_of_that():
     def rows() -> Iterator[Row]:
         for i in range(8):
             yield Row(
-                (Case(f"c{i}", {}),),
-                lambda _, index: [Slot(Variant(0, "p", "m"), says, after=after.get(index, ()))],
+                cases=(Case(f"c{i}", {}),),
+                slots=lambda _, index: [
+                    Slot(variant=Variant(0, "p", "m"), body=says, after=after.get(index, ()))
+                ],
             )
 
-    plan = Plan("turns", [Sheet([Variant(0, "p", "m")], rows, 8, 8)], lambda: "f")
+    plan = Plan(
+        title="turns",
+        sheets=[Sheet(variants=[Variant(0, "p", "m")], rows=rows, case_count=8, size=8)],
+        identify=lambda: "f",
+    )
     owners = {i: n for n, part in enumerate(shards(plan, 3)) for i in range(8) if i in part}
     assert len(owners) == 8
     assert owners[0] == owners[3] == owners[6]

@@ -229,15 +229,31 @@ async def test_trials_that_come_after_one_that_was_left_are_left_too(tmp_path):
     """What they need isn't there; those that need nothing of it are settled."""
     models = [Scripted(id="good"), Scripted([AuthError("401")], id="dead")]
     comes_after = {2: (1,), 3: (2,), 4: (0,)}
-    slot = Slot(VARIANTS[0], asking_for(lambda trial: models[trial.case.vars["n"] == 1]))
+    slot = Slot(
+        variant=VARIANTS[0], body=asking_for(lambda trial: models[trial.case.vars["n"] == 1])
+    )
 
     def rows():
         for n in range(6):
             slots = [replace(slot, after=comes_after.get(n, ()))]
-            yield Row((Case(str(n), {"n": n}),), lambda *_, slots=slots: slots, 1, all_pass)
+            yield Row(
+                cases=(Case(str(n), {"n": n}),),
+                slots=lambda *_, slots=slots: slots,
+                repeats=1,
+                rule=all_pass,
+            )
 
-    sheet = Sheet(VARIANTS[:1], rows, 6, 6, 1, lambda: models)
-    plan = Plan("linked", [sheet], lambda: "f", dict, "", options=RunOptions())
+    sheet = Sheet(
+        variants=VARIANTS[:1], rows=rows, case_count=6, size=6, repeats=1, providers=lambda: models
+    )
+    plan = Plan(
+        title="linked",
+        sheets=[sheet],
+        identify=lambda: "f",
+        record=dict,
+        source="",
+        options=RunOptions(),
+    )
     _, trials = await results(plan, tmp_path, concurrency=1)
     assert sorted(trials) == [0, 4, 5]
 

@@ -37,7 +37,7 @@ PROVIDERS = {form: model(id_) for form, id_ in MODELS.items()}
 def sent(provider: ChatProvider, prompt: object, variables: Mapping[str, Any]) -> dict[str, Any]:
     """The body that is sent for a prompt that is written as JSON."""
     text = prompt if isinstance(prompt, str) else json.dumps(prompt)
-    filled = TextPrompt("p", text).filled("", "")(variables, variables)
+    filled = TextPrompt(label="p", raw=text).filled("", "")(variables, variables)
     return cast("dict[str, Any]", decode(provider.request(filled).payload))
 
 
@@ -343,9 +343,9 @@ def test_a_prompt_that_is_a_whole_request_is_sent_with_its_settings(form: str):
     written = with_values(BODIES[form], bare=False)
     assert {key: body[key] for key in written} == written
     request = PROVIDERS[form].request(
-        TextPrompt("p", json.dumps(BODIES[form])).filled("", "")({}, {})
+        TextPrompt(label="p", raw=json.dumps(BODIES[form])).filled("", "")({}, {})
     )
-    short = PROVIDERS[form].request(TextPrompt("p", "hi").filled("", "")({}, {}))
+    short = PROVIDERS[form].request(TextPrompt(label="p", raw="hi").filled("", "")({}, {}))
     if form != "chat" and request.cost_bound_usd is not None and short.cost_bound_usd is not None:
         assert request.cost_bound_usd < short.cost_bound_usd  # by its own limit
 

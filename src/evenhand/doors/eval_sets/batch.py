@@ -118,7 +118,7 @@ async def score_batch_async(
         "definitions": definitions,
         "judge": None if models.judge is None else models.judge.id,
     }
-    answering = _Answering(chosen, ask, low, high, embedder)
+    answering = _Answering(metrics=chosen, ask=ask, at_least=low, at_most=high, embedder=embedder)
     plan = case_plan(
         name or _name(pipeline) or dataset.name or "score_batch",
         str(source),
@@ -153,7 +153,7 @@ score_batch = waiting(score_batch_async)
 """`score_batch_async`, waited for: in a script, in a notebook cell, and inside a running loop too."""
 
 
-class _Answering(Record, frozen=True):
+class _Answering(Record, frozen=True, kw_only=True):
     """What happens to a case: the pipeline answers, and every metric is asked of the answer."""
 
     metrics: Sequence[Metric]

@@ -21,7 +21,7 @@ from evenhand.engine.call_context import during
 from evenhand.scorers.known_outcomes import Raised
 
 
-class EvalBody(Record, frozen=True):
+class EvalBody(Record, frozen=True, kw_only=True):
     """One eval with these values of its set's axes."""
 
     evals: EvalSet

@@ -51,27 +51,37 @@ def case_plan(
         config: For the record.
         apart: Takes from a case what is none of it, and says what happens to that; without it, `body` happens to all.
     """
-    slots = [Slot(Variant(0, title, model, eval=title, cluster=cluster), body)]
+    slots = [Slot(variant=Variant(0, title, model, eval=title, cluster=cluster), body=body)]
 
     def rows() -> Iterator[Row]:
         for case in data:
             question, own = (case, body) if apart is None else apart(case)
-            at = [Slot(slots[0].variant, own)]
+            at = [Slot(variant=slots[0].variant, body=own)]
             yield Row(
-                (question,), lambda *_, at=at: at, rule=rule, judge=models.judge, models=models
+                cases=(question,),
+                slots=lambda *_, at=at: at,
+                rule=rule,
+                judge=models.judge,
+                models=models,
             )
 
     def named() -> list[Provider]:
         return [one for one in models.made if hasattr(one, "request")]  # not what a run has lent
 
-    sheet = Sheet([slots[0].variant], rows, len(data), len(data), providers=named)
+    sheet = Sheet(
+        variants=[slots[0].variant],
+        rows=rows,
+        case_count=len(data),
+        size=len(data),
+        providers=named,
+    )
     return Plan(
-        title,
-        [sheet],
-        lambda: digest(title, *identity),
-        lambda: config or {},
-        source,
-        RunOptions(retries=models.project.retries),
+        title=title,
+        sheets=[sheet],
+        identify=lambda: digest(title, *identity),
+        record=lambda: config or {},
+        source=source,
+        options=RunOptions(retries=models.project.retries),
     )
 
 

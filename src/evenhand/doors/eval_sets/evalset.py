@@ -39,7 +39,7 @@ TALK = "talk"
 """What evals are given of a set whose subject is a conversation."""
 
 
-class Eval(Record, frozen=True):
+class Eval(Record, frozen=True, kw_only=True):
     """One function of a set.
 
     Attributes:

@@ -69,7 +69,7 @@ class EvalVariant(Record, frozen=True):
     """Why none of its trials can come to a verdict; None where they may."""
 
 
-class PlannedSet(Record, frozen=True):
+class PlannedSet(Record, frozen=True, kw_only=True):
     """An eval set with what is run of it. `sheet` is its part of the plan."""
 
     evals: EvalSet
@@ -82,12 +82,12 @@ class PlannedSet(Record, frozen=True):
     def sheet(self) -> Sheet:
         """The set's part of the plan: its cases, one after the other, in all of its variants."""
         return Sheet(
-            tuple(eval_variant.variant for eval_variant in self.variants),
-            self._rows,
-            len(self.cases),
-            len(self.cases) * len(self.variants) * self.repeats,
-            self.repeats,
-            self._providers,
+            variants=tuple(eval_variant.variant for eval_variant in self.variants),
+            rows=self._rows,
+            case_count=len(self.cases),
+            size=len(self.cases) * len(self.variants) * self.repeats,
+            repeats=self.repeats,
+            providers=self._providers,
         )
 
     def _providers(self) -> list[Provider]:
@@ -95,7 +95,9 @@ class PlannedSet(Record, frozen=True):
         return [one for one in named if one is not None]
 
     def _rows(self) -> Iterator[Row]:
-        slots = [Slot(one.variant, one.body, problem=one.problem) for one in self.variants]
+        slots = [
+            Slot(variant=one.variant, body=one.body, problem=one.problem) for one in self.variants
+        ]
         for case in self.cases:
             referees = self.evals.referees(case)
             rule = something_expected if self.strict else share_passed if referees else unasked
@@ -286,19 +288,28 @@ def plan_of(
         )
         if eval_variants:
             cases, repeats = cases_of(evals, selection), selection.repeats or evals.repeats
-            planned.append(PlannedSet(evals, eval_variants, cases, models, repeats, strict))
+            planned.append(
+                PlannedSet(
+                    evals=evals,
+                    variants=eval_variants,
+                    cases=cases,
+                    models=models,
+                    repeats=repeats,
+                    strict=strict,
+                )
+            )
     if problems and broken is None:
         raise ConfigError(problems)
     whole = selection.as_list()[:8] == Selection().as_list()[:8] and not model
     names_of_sets = "".join(one.evals.name for one in planned)
     files = _OwnFiles(planned)
     plan = Plan(
-        title or (f"{len(ready)} eval sets" if several else names_of_sets),
-        [one.sheet() for one in planned],
-        lambda: _fingerprint(planned, files, selection),
-        lambda: _record(planned, files),
-        source,
-        _options((models.project for _, _, models in ready), planned, whole=whole),
+        title=title or (f"{len(ready)} eval sets" if several else names_of_sets),
+        sheets=[one.sheet() for one in planned],
+        identify=lambda: _fingerprint(planned, files, selection),
+        record=lambda: _record(planned, files),
+        source=source,
+        options=_options((models.project for _, _, models in ready), planned, whole=whole),
         hints=[
             *_near_columns(one.evals for one in planned),
             *(hint for evals, chosen, _ in ready for hint in partly_taken(evals, chosen)),
@@ -462,7 +473,15 @@ def _eval_variants(
                 cluster=evals.cluster,
             )
             yield EvalVariant(
-                variant, EvalBody(evals, eval_, others, model, models.judge, thresholds)
+                variant,
+                EvalBody(
+                    evals=evals,
+                    eval=eval_,
+                    axes=others,
+                    model=model,
+                    judge=models.judge,
+                    thresholds=thresholds,
+                ),
             )
 
 

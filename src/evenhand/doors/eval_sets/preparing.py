@@ -39,7 +39,7 @@ _NAME_ONE = (
 )
 
 
-class Prepared(Record, frozen=True):
+class Prepared(Record, frozen=True, kw_only=True):
     """What came of it.
 
     Attributes:

@@ -87,7 +87,7 @@ class CaseJudges(Record, frozen=True):
             return None
 
 
-class OperatorReader(MutableRecord):
+class OperatorReader(MutableRecord, kw_only=True):
     """Reads the assertions of one eval.yml: its own operators, and those with a `type`.
 
     Attributes:

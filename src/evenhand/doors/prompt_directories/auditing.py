@@ -11,7 +11,7 @@ from evenhand.doors.prompt_directories.runs import KeptRuns
 from evenhand.languages.documents.findings import Findings, Place
 
 
-class Audit(Record, frozen=True):
+class Audit(Record, frozen=True, kw_only=True):
     """How many rows the runs agree with, and how many not.
 
     Attributes:
@@ -60,12 +60,12 @@ def audited(prompt: PromptFolder, evidence: Evidence, runs: KeptRuns, findings: 
             Place(prompt.path), what, "Was a row deleted, or a file put back to an earlier version?"
         )
     return Audit(
-        counts["agrees"],
-        counts["missing"],
-        counts["contradicts"],
-        counts["unbound"],
-        counts["superseded"],
-        rowless,
+        agree=counts["agrees"],
+        missing=counts["missing"],
+        contradict=counts["contradicts"],
+        unbound=counts["unbound"],
+        superseded=counts["superseded"],
+        rowless=rowless,
     )
 
 

@@ -41,7 +41,7 @@ RESERVED = ("claude", "anthropic")
 MANY_WORDS, TOO_MANY_WORDS, MANY_LINES = 3500, 5000, 200
 
 
-class Looked(Record, frozen=True):
+class Looked(Record, frozen=True, kw_only=True):
     """One prompt, looked at.
 
     Attributes:
@@ -129,7 +129,14 @@ def _looked(
     # That a key is not set here says nothing of the prompt.
     parts = [problem for problem in findings.broken_parts if problem.slug != AuthError.slug]
     problems, warnings = _unique([*findings.problems, *parts]), sorted(findings.hints)
-    return Looked(prompt.id, problems, warnings, stands, prompt.meta.status, audit)
+    return Looked(
+        id=prompt.id,
+        problems=problems,
+        warnings=warnings,
+        standing=stands,
+        status=prompt.meta.status,
+        audit=audit,
+    )
 
 
 def _lowered(prompt: PromptFolder, findings: Findings) -> None:

@@ -302,7 +302,9 @@ class _EvalFileReader:
         defaults = self._defaults = replace(table.defaults, prices=self._prices(top))
         tokens = defaults.tokens == "tokens"
         library, folder = self._prompt.library, self._prompt.path
-        self._assertions = OperatorReader(library, folder, self._findings, tokens)
+        self._assertions = OperatorReader(
+            library=library, folder=folder, findings=self._findings, counts_tokens=tokens
+        )
         if self._roster is not None:
             self._share_prices(self._roster)
         triggering = self._triggering(table.triggering, top.get("triggering"))

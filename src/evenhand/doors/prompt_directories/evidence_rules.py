@@ -16,7 +16,7 @@ from evenhand.providers.addresses import is_vendors, origin, shown_host
 from evenhand.providers.roster import JUDGE_VARIABLE
 
 
-class Evidence(Record, frozen=True):
+class Evidence(Record, frozen=True, kw_only=True):
     """All rows of a prompt, and what they have to be about to count.
 
     Attributes:

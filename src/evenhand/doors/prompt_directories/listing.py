@@ -30,7 +30,7 @@ from evenhand.store.catalogue import home_for
 HEADS = ("id", "status", "version", "sent", "verified", "evidence", "title")
 
 
-class ListedPrompt(Record, frozen=True):
+class ListedPrompt(Record, frozen=True, kw_only=True):
     """One prompt in the list.
 
     Attributes:

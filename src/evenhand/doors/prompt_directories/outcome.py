@@ -25,7 +25,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.store.sealing import digest_of
 
 
-class PromptRequest(Record, frozen=True):
+class PromptRequest(Record, frozen=True, kw_only=True):
     """What a run was asked of one prompt, as the run's file keeps it.
 
     Attributes:
@@ -91,7 +91,7 @@ class PromptRequest(Record, frozen=True):
             return None
 
 
-class _PromptCounts(MutableRecord):
+class _PromptCounts(MutableRecord, kw_only=True):
     """What the trials of one prompt come to so far.
 
     Attributes:

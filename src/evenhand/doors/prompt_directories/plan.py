@@ -38,7 +38,7 @@ from evenhand.languages.templates.plain import lacking, render
 from evenhand.providers.roster import Roster, model_id
 
 
-class Prompts(Record, frozen=True):
+class Prompts(Record, frozen=True, kw_only=True):
     """Prompt directories, read: what is run of each. `plan` makes a sheet of each.
 
     Attributes:
@@ -108,16 +108,30 @@ class Prompts(Record, frozen=True):
         variants = {variant.axes["model"]: variant for variant in suite.variants}
         for case in suite.cases:
             body, problem = self._body(suite, case), suite.refuses(case, self.roster)
-            slots = [Slot(variants[case.model], body, problem=problem, checks=body.checks)]
+            slots = [
+                Slot(variant=variants[case.model], body=body, problem=problem, checks=body.checks)
+            ]
             rows = (self._row(suite, case),)
-            yield Row(rows, _always(slots), repeats, share_passed, body.judge)
+            yield Row(
+                cases=rows,
+                slots=_always(slots),
+                repeats=repeats,
+                rule=share_passed,
+                judge=body.judge,
+            )
         meta = suite.prompt.meta
         for query in suite.queries:
             question = QueryBody(meta, query.text, query.wanted, suite.others, suite.router)
             problem = suite.refuses(query, self.roster)
-            slots = [Slot(suite.variants[-1], question, problem=problem)]
+            slots = [Slot(variant=suite.variants[-1], body=question, problem=problem)]
             rows = (self._row(suite, query),)
-            yield Row(rows, _always(slots), repeats, share_passed, suite.router)
+            yield Row(
+                cases=rows,
+                slots=_always(slots),
+                repeats=repeats,
+                rule=share_passed,
+                judge=suite.router,
+            )
 
     def _record(self) -> Mapping[str, Any]:
         """The prompts: what is run of them, and what they are at this moment."""
@@ -260,6 +274,13 @@ def load(
     for suite in suites:
         for item in (*suite.cases, *suite.queries):
             findings.break_off(*filter(None, [suite.refuses(item, models)]))
-    plan = Prompts(library, suites, models, selection, variables or {}, offline).plan(findings)
+    plan = Prompts(
+        library=library,
+        suites=suites,
+        roster=models,
+        selection=selection,
+        variables=variables or {},
+        offline=offline,
+    ).plan(findings)
     refuse_if_nothing_is_left(plan)
     return plan

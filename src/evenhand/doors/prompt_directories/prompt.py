@@ -143,7 +143,7 @@ class Meta(Record, frozen=True, kw_only=True):
     ] = LIMIT_S
 
 
-class PromptFolder(Record, frozen=True):
+class PromptFolder(Record, frozen=True, kw_only=True):
     """One prompt.
 
     Attributes:
@@ -205,7 +205,9 @@ def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder:
             "Use letters, digits, '.', '_' and '-', a letter first.",
         )
     if not _inside(path, library.prompts, findings):
-        return PromptFolder(library, id, path, Meta(), "", None)
+        return PromptFolder(
+            library=library, id=id, path=path, meta=Meta(), template="", document=None
+        )
     for name in (GUARD, VERIFY, ALIASES, EXAMPLES):
         _inside(path / name, path, findings)
     document = None
@@ -217,7 +219,9 @@ def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder:
         if not template.strip():
             findings.problem(Place(path / TEMPLATE), "is empty", "Write the prompt into it.")
     meta = _meta(id, document, findings) if document else Meta()
-    return PromptFolder(library, id, path, meta, template, document)
+    return PromptFolder(
+        library=library, id=id, path=path, meta=meta, template=template, document=document
+    )
 
 
 def read_inputs(path: Path, findings: Findings) -> dict[str, object]:

@@ -46,7 +46,7 @@ SENDS = "sends"
 """The folder, in the one that keeps runs, with those of sends."""
 
 
-class Rendered(Record, frozen=True):
+class Rendered(Record, frozen=True, kw_only=True):
     """A prompt as it would be sent.
 
     Attributes:
@@ -99,7 +99,14 @@ def rendered(
         values = merged(values, variables)
         notes += [f"guard.sh: sets nothing: {line[:200]}" for line in others[:20]]
     text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE), SOURCES)
-    return Rendered(prompt, case, text, values, started, tuple(filter(None, notes)))
+    return Rendered(
+        prompt=prompt,
+        case=case,
+        text=text,
+        values=values,
+        started=started,
+        notes=tuple(filter(None, notes)),
+    )
 
 
 def log_dry(rendering: Rendered) -> None:
@@ -245,16 +252,25 @@ def _plan(rendering: Rendered, provider: Provider, content: Content, *, offline:
 
     variant = Variant(0, prompt.id, provider.label, "", provider.id)
     row = Row(
-        (Case(rendering.case or prompt.id, rendering.values),), lambda *_: [Slot(variant, send)]
+        cases=(Case(rendering.case or prompt.id, rendering.values),),
+        slots=lambda *_: [Slot(variant=variant, body=send)],
     )
     about = {**_about(rendering, content), "model": provider.id, "offline": offline}
     return Plan(
-        prompt.id,
-        [Sheet([variant], lambda: iter([row]), 1, 1, providers=lambda: [provider])],
-        lambda: digest(rendering.text, provider.id, content.sent),
-        lambda: {"send": about},
-        str(prompt.library.root),
-        RunOptions(cache=False, retries=project_for(prompt.library.root).retries),
+        title=prompt.id,
+        sheets=[
+            Sheet(
+                variants=[variant],
+                rows=lambda: iter([row]),
+                case_count=1,
+                size=1,
+                providers=lambda: [provider],
+            )
+        ],
+        identify=lambda: digest(rendering.text, provider.id, content.sent),
+        record=lambda: {"send": about},
+        source=str(prompt.library.root),
+        options=RunOptions(cache=False, retries=project_for(prompt.library.root).retries),
     )
 
 

@@ -40,7 +40,7 @@ class Query(Record, frozen=True):
     wanted: bool
 
 
-class Suite(MutableRecord):
+class Suite(MutableRecord, kw_only=True):
     """One prompt with its eval.yml, and what of it is run.
 
     Attributes:

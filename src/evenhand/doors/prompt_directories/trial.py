@@ -30,7 +30,7 @@ from evenhand.scorers.rubric import Rubric
 RUBRIC = "rubric"
 
 
-class CaseBody(Record, frozen=True):
+class CaseBody(Record, frozen=True, kw_only=True):
     """One case: rendered, sent, and looked at.
 
     Attributes:

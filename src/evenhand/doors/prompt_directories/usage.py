@@ -11,7 +11,7 @@ from evenhand.doors.prompt_directories.evidence import Row
 MEASURED = ("duration_ms", "prompt_words", "output_words")
 
 
-class PromptUsage(Record, frozen=True):
+class PromptUsage(Record, frozen=True, kw_only=True):
     """What a prompt's rows of usage come to.
 
     Attributes:

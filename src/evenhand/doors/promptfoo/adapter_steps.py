@@ -52,7 +52,7 @@ class Template:
     def render(self, /, **variables: Any) -> Prompt:
         """The prompt, filled in."""
         templates = templates_of(self._base)
-        text = TextPrompt(self.name, self.text, self._config, templates=templates)
+        text = TextPrompt(label=self.name, raw=self.text, config=self._config, templates=templates)
         return text.filled("", "")(variables, variables)
 
     async def filled(self, variables: Mapping[str, Any]) -> Prompt:
@@ -254,9 +254,9 @@ def config_of(base: Path, value: Mapping[str, Any], *, strict_prompts: bool = Fa
     """A config that would stand in this folder."""
     document = Document(base / "promptfooconfig.yaml", cast("Any", value))
     return Config(
-        document,
-        value,
-        environment_of(base),
+        document=document,
+        value=value,
+        env=environment_of(base),
         strict_prompts=strict_prompts,
         templates=templates_of(base),
     )

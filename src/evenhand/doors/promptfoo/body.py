@@ -35,7 +35,7 @@ REPEAT = "__repeatIndex"
 """A variable that prompts have and nobody else sees, as in promptfoo: which repeat it is, counted from 0."""
 
 
-class CellBody(MutableRecord):
+class CellBody(MutableRecord, kw_only=True):
     """What happens in one cell."""
 
     pair: Combination

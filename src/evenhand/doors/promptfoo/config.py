@@ -116,7 +116,7 @@ _KINDS: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
 _STRICT, _BY_NAME = "promptfoo-strict", "by-name"
 
 
-class Config(Record, frozen=True):
+class Config(Record, frozen=True, kw_only=True):
     """A config as read: its parts still raw, the run's options made out.
 
     Attributes:

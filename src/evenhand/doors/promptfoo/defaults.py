@@ -24,7 +24,7 @@ from evenhand.languages.documents.numbers import number
 from evenhand.languages.documents.tree import read_document
 
 
-class Defaults(Record, frozen=True):
+class Defaults(Record, frozen=True, kw_only=True):
     """What `defaultTest` says, read once.
 
     Attributes:

@@ -22,7 +22,7 @@ _CODE = frozenset({"python", "javascript", "webhook"})
 _BOUNDS = frozenset({"latency", "cost"})
 
 
-class FolderUses(MutableRecord):
+class FolderUses(MutableRecord, kw_only=True):
     """What a folder uses of promptfoo's dialect, as far as it decides what differs.
 
     Attributes:
@@ -59,7 +59,7 @@ class FolderUses(MutableRecord):
     @classmethod
     def of(cls, folder: Folder) -> FolderUses:
         """Walks the tests once more."""
-        uses = cls(folder)
+        uses = cls(folder=folder)
         for test in folder.tests:
             uses._look_at(test)
         return uses

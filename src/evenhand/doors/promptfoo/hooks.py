@@ -166,7 +166,9 @@ def before_all(
     if changed.get("tests") == tests:
         return config, sources
     items = cast("list[object]", changed.get("tests") or [])
-    return config, [ListedTests(config.document, items, ("tests",), config.base)]
+    return config, [
+        ListedTests(document=config.document, items=items, prefix=("tests",), home=config.base)
+    ]
 
 
 def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:

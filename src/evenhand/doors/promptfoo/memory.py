@@ -30,7 +30,7 @@ class Turn(Record, frozen=True):
     before: Turn | None
 
 
-class Memory(MutableRecord):
+class Memory(MutableRecord, kw_only=True):
     """What one trial takes from earlier ones, and what it keeps for later ones.
 
     Attributes:
@@ -144,11 +144,11 @@ class Links:
             conversation += f":{test.metadata.get('conversationId') or ''}"
         turn = reached.turns.get(conversation) if conversation else None
         memory = Memory(
-            reached.stored,
-            turn,
-            bool(conversation),
-            bool(conversation) and test.listens,
-            test.stores,
+            stored=reached.stored,
+            turn=turn,
+            speaks=bool(conversation),
+            listens=bool(conversation) and test.listens,
+            stores=test.stores,
         )
         if test.stores and answers:
             reached.stored = index

@@ -81,7 +81,7 @@ _TASK_KEYS = frozenset(_KEY_OF_TASK.values())
 _TASKS: Mapping[Task, str] = {"embed": "embeddings", "moderate": "moderations"}
 
 
-class Subject(Record, frozen=True):
+class Subject(Record, frozen=True, kw_only=True):
     """A model to ask, and what belongs to it alone.
 
     Attributes:

@@ -28,7 +28,7 @@ KEYS = frozenset(
 )
 
 
-class Overrides(Record, frozen=True):
+class Overrides(Record, frozen=True, kw_only=True):
     """What is said beside a config, and goes over it.
 
     Attributes:

@@ -34,7 +34,7 @@ KEYS: Mapping[str, TableKey] = {
 _EITHER = "Write turns: [Hi!, …] for a script, or goal: You want … for a user that a model plays."
 
 
-class OwnUser(Record, frozen=True):
+class OwnUser(Record, frozen=True, kw_only=True):
     """What is particular to a user of our own; tags in its texts are filled in.
 
     Attributes:
@@ -72,7 +72,7 @@ def read_own_user(config: Mapping[str, Any], place: Place, findings: Findings) -
         turns = _texts(config, "turns", place, findings)
         if config["turns"] == []:
             findings.problem(place, f"turns of {OWN_USER} is an empty list", _EITHER)
-        return OwnUser(turns)
+        return OwnUser(turns=turns)
     language = _text(config, "language", place, findings)
     if language and not has_tags(language) and not re.fullmatch(r"[A-Za-z]{2}(?:-\w+)?", language):
         what = f"language of {OWN_USER} is {language!r:.60}"
@@ -81,12 +81,12 @@ def read_own_user(config: Mapping[str, Any], place: Place, findings: Findings) -
     if "goal" in config and config["goal"] in ("", None):
         findings.problem(place, f"goal of {OWN_USER} is empty", "Say what the user wants.")
     return OwnUser(
-        (),
-        goal,
-        _facts(config.get("facts"), place, findings),
-        _texts(config, "never_says", place, findings),
-        _text(config, "persona", place, findings),
-        language,
+        turns=(),
+        goal=goal,
+        facts=_facts(config.get("facts"), place, findings),
+        never_says=_texts(config, "never_says", place, findings),
+        persona=_text(config, "persona", place, findings),
+        language=language,
     )
 
 

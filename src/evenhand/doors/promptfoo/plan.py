@@ -39,7 +39,7 @@ _BESIDE = frozenset(
 """Keys that do not decide what a trial does, so that a run can be resumed after they changed."""
 
 
-class Folder(Record, frozen=True):
+class Folder(Record, frozen=True, kw_only=True):
     """What a promptfoo config comes to: its variants, its tests and who is asked. `plan` makes one sheet of it.
 
     Attributes:
@@ -227,8 +227,8 @@ class Folder(Record, frozen=True):
             cases = [_case(test, variables, times) for variables in test.cases()]
             if taken:
                 yield Row(
-                    cases,
-                    partial(
+                    cases=cases,
+                    slots=partial(
                         self._slots,
                         test,
                         taking,
@@ -237,8 +237,8 @@ class Folder(Record, frozen=True):
                         needed,
                         self._identity(test, links, shared),
                     ),
-                    test.repeats or self.repeats,
-                    verdict_rule(test.threshold, expected.binding, expected.excusing),
+                    repeats=test.repeats or self.repeats,
+                    rule=verdict_rule(test.threshold, expected.binding, expected.excusing),
                     referees=referees,
                     alone=test.alone,
                     shows_thoughts=True,  # as promptfoo looks at them
@@ -271,7 +271,7 @@ class Folder(Record, frozen=True):
         for index, pair in enumerate(taking, first):
             refused = pair.refuses(test)
             problem = test.problem or refused or lonely
-            body = CellBody(pair, test, case.vars)
+            body = CellBody(pair=pair, test=test, variables=case.vars)
             review = body.reviewed if test.scoring else None
             if self.trial_hooks is not None:
                 body.trial_hooks, body.test_document = (

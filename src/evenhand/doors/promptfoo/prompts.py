@@ -44,7 +44,7 @@ _CHAT = re.compile(
 _ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class TextPrompt:
     """Text with tags, or a chat in JSON."""
 
@@ -180,7 +180,7 @@ def _is_messages(value: object) -> bool:
     return bool(items) and all(isinstance(item, Mapping) and "role" in item for item in items)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class FunctionPrompt:
     """A function of Python or JavaScript that returns the prompt.
 
@@ -253,7 +253,7 @@ class FunctionPrompt:
         return await trial.call(_with_names(function, named), name=name)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ProgramPrompt:
     """A program whose last argument is a JSON object of vars, provider and config, and which prints the prompt.
 

@@ -29,7 +29,7 @@ from evenhand.languages.templates.rendering import has_tags
 _NONE = frozenset[str]()
 
 
-class TestReader(Record, frozen=True):
+class TestReader(Record, frozen=True, kw_only=True):
     """Reads single tests of one config.
 
     Attributes:
@@ -72,7 +72,13 @@ class TestReader(Record, frozen=True):
         """
         files = set[Path]()
         checks = TestChecks(config, findings, files, known or {})
-        variables = VariableReader(config.base, config.env, findings, config.templates, files)
+        variables = VariableReader(
+            base=config.base,
+            env=config.env,
+            findings=findings,
+            templates=config.templates,
+            files=files,
+        )
         asserts = AssertionReader(config.base, models, findings, config.templates)
         defaults = read_defaults(config, variables, asserts, checks, files, findings)
         users = TestUsers(config, models, findings)

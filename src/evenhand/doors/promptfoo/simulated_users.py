@@ -30,7 +30,7 @@ _ROLES = ("user", "assistant", "system")
 _NAME_ONE = "Name the model under config: {}: openai:chat:gpt-5-mini, say. Or name a judge: it is asked then."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TestUser:
     """Who talks with the model in a test.
 

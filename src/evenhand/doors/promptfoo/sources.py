@@ -30,7 +30,7 @@ TABLES = frozenset({".csv", ".tsv", ".xlsx", ".xls"})
 _ELSEWHERE = ("http://", "https://", "huggingface://", "az://")
 
 
-class ListedTests(MutableRecord):
+class ListedTests(MutableRecord, kw_only=True):
     """Tests in a YAML or JSON document: the config itself, or a file of tests."""
 
     document: Document
@@ -156,7 +156,11 @@ def read_sources(config: Config, findings: Findings, files: set[Path]) -> list[T
         findings.hint(
             config.at(), "there are no tests: the prompts are run once, without variables"
         )
-        return [ListedTests(config.document, [{"vars": {}}], ("tests",), config.base)]
+        return [
+            ListedTests(
+                document=config.document, items=[{"vars": {}}], prefix=("tests",), home=config.base
+            )
+        ]
     reader = _Sources(config, findings, files)
     sources = [] if tests is None else reader.of(tests, config.document, ("tests",))
     return sources + (reader.scenarios(scenarios) if scenarios else [])
@@ -252,7 +256,9 @@ class _Sources:
                 inline += 1
                 sources.append(_Inline(document, item, (*path, i), self._home(document)))
         if inline == len(items):
-            return [ListedTests(document, items, path, self._home(document))]
+            return [
+                ListedTests(document=document, items=items, prefix=path, home=self._home(document))
+            ]
         return sources
 
     def _home(self, document: Document) -> Path:
@@ -333,7 +339,17 @@ class _Sources:
             path, items = rows
             document = Document(path, items, None, "")
             base = self._config.base
-            return [ListedTests(document, items, (), base, path, data=True, made=True)]
+            return [
+                ListedTests(
+                    document=document,
+                    items=items,
+                    prefix=(),
+                    home=base,
+                    path=path,
+                    data=True,
+                    made=True,
+                )
+            ]
         name, _, sheet = name.partition("#")
         return [
             source
@@ -399,7 +415,15 @@ class _Sources:
         if document is None:
             return []
         if is_mapping(document.value):
-            return [ListedTests(document, [document.value], (), path.parent, path)]
+            return [
+                ListedTests(
+                    document=document,
+                    items=[document.value],
+                    prefix=(),
+                    home=path.parent,
+                    path=path,
+                )
+            ]
         if not is_array(document.value):
             findings.problem(Place(path, 1), "holds no tests: it is not a list of them")
             return []

@@ -33,7 +33,7 @@ ESTIMATED_FROM = 300
 """Trials whose prompts are filled in to estimate tokens and prices of all."""
 
 
-class Survey(MutableRecord):
+class Survey(MutableRecord, kw_only=True):
     """What the first walk over the tests found.
 
     Attributes:

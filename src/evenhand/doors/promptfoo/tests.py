@@ -63,7 +63,7 @@ class Line(Record, frozen=True):
         return Place(self.path, self.number)
 
 
-class Test(MutableRecord):
+class Test(MutableRecord, kw_only=True):
     """One test, ready to be run.
 
     Attributes:

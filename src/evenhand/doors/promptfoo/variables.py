@@ -19,7 +19,7 @@ from evenhand.languages.documents.tree import read_document, read_text
 from evenhand.languages.templates.rendering import Templates, has_tags
 
 
-class VariableReader(Record, frozen=True):
+class VariableReader(Record, frozen=True, kw_only=True):
     """Reads the variables of one config's tests.
 
     Attributes:

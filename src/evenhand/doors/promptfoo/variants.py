@@ -28,7 +28,7 @@ Fill = Callable[[Mapping[str, Any], Mapping[str, Any]], Prompt]
 """Makes a prompt of the variables, and of the same with all tags in them filled in: see `resolved`."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Combination:
     """A prompt and a model: one variant."""
 
@@ -165,6 +165,12 @@ def paired(
                 cluster=config.cluster,
             )
             combinations.append(
-                Combination(variant, prompt, subject, config.base, config.templates)
+                Combination(
+                    variant=variant,
+                    prompt=prompt,
+                    subject=subject,
+                    base=config.base,
+                    templates=config.templates,
+                )
             )
     return combinations

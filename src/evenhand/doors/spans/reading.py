@@ -43,7 +43,13 @@ def read_span(span: RawSpan) -> SpanStep:
         return _logged(span)
     error = _error(span)
     step = SpanStep(
-        span.id, span.parent, span.start, span.end, span.status, error, about=_about(span, dialect)
+        id=span.id,
+        parent=span.parent,
+        start=span.start,
+        end=span.end,
+        status=span.status,
+        error=error,
+        about=_about(span, dialect),
     )
     if error and step.status == "unknown":
         step.status = "error"
@@ -185,7 +191,7 @@ def _logged(span: RawSpan) -> SpanStep:
     messages, answer = genai.request(span), genai.answered(span)
     known = any(event.name in genai.EVENTS for event in span.events)
     return SpanStep(
-        span.id,
+        id=span.id,
         start=span.start,
         request=messages,
         answer=answer,

@@ -10,7 +10,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.step import StepKind, StepStatus
 
 
-class SpanStep(msgspec.Struct, array_like=True):
+class SpanStep(msgspec.Struct, array_like=True, kw_only=True):
     """A span as a step, before its trace is put together.
 
     Attributes:

@@ -46,12 +46,12 @@ class _JudgeSheet(Record, frozen=True):
             case = replace(planned.case, id=name_of(canary))
             slots = partial(self._slots, canary, item, planned)
             yield Row(
-                [case],
-                slots,
-                1,
-                rule,
-                planned.judge,
-                planned.models,
+                cases=[case],
+                slots=slots,
+                repeats=1,
+                rule=rule,
+                judge=planned.judge,
+                models=planned.models,
                 shows_thoughts=True,  # an attack may look like one
             )
 
@@ -66,7 +66,7 @@ class _JudgeSheet(Record, frozen=True):
             metric=self.judge.metric,
             turn=0,
         )
-        return [Slot(self.variants[canary.verdict], body)]
+        return [Slot(variant=self.variants[canary.verdict], body=body)]
 
 
 def canary_plan(plan: Plan, run: RunFile, every: Canaries, most: int | None = None) -> Plan:
@@ -119,21 +119,21 @@ def canary_plan(plan: Plan, run: RunFile, every: Canaries, most: int | None = No
         "judges": [_about(meta, sheet, canaries, names) for sheet in sheets],
     }
     return Plan(
-        f"canaries of {meta.title}",
-        [
+        title=f"canaries of {meta.title}",
+        sheets=[
             Sheet(
-                tuple(sheet.variants.values()),
-                sheet.walked,
-                len(sheet.rows),
-                len(sheet.rows),
+                variants=tuple(sheet.variants.values()),
+                rows=sheet.walked,
+                case_count=len(sheet.rows),
+                size=len(sheet.rows),
                 providers=lambda: plan.providers,
             )
             for sheet in sheets
         ],
-        lambda: digest("canaries", plan.fingerprint, meta.id, encode(about)),
-        lambda: {"canaries": about},
-        plan.source,
-        options_of(plan.options),
+        identify=lambda: digest("canaries", plan.fingerprint, meta.id, encode(about)),
+        record=lambda: {"canaries": about},
+        source=plan.source,
+        options=options_of(plan.options),
     )
 
 

@@ -90,12 +90,12 @@ class _JudgeSheet(Record, frozen=True):
             rule: VerdictRule = judge_holds if first.role == ATTACK else all_pass
             slots = partial(self._slots, planned, cells)
             yield Row(
-                [case],
-                slots,
-                1,
-                rule,
-                planned.judge,
-                planned.models,
+                cases=[case],
+                slots=slots,
+                repeats=1,
+                rule=rule,
+                judge=planned.judge,
+                models=planned.models,
                 shows_thoughts=True,  # an attack may look like one
             )
 
@@ -116,7 +116,9 @@ class _JudgeSheet(Record, frozen=True):
                 tells=swapped and not place,
             )
             variant = self.variants[cell.attack.kind, cell.role]
-            slots.append(Slot(variant, body, after=(first,) if swapped and place else ()))
+            slots.append(
+                Slot(variant=variant, body=body, after=(first,) if swapped and place else ())
+            )
         return slots
 
 
@@ -160,12 +162,12 @@ def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:
     }
     settings: list[Any] = [VERSION, probing.items, probing.seed, probing.kinds, places]
     return Plan(
-        f"probe of {meta.title}",
-        [_sheet(sheet, plan.providers) for sheet in sheets],
-        lambda: digest("probe", plan.fingerprint, meta.id, encode(settings)),
-        lambda: {"probe": about},
-        plan.source,
-        options_of(plan.options),
+        title=f"probe of {meta.title}",
+        sheets=[_sheet(sheet, plan.providers) for sheet in sheets],
+        identify=lambda: digest("probe", plan.fingerprint, meta.id, encode(settings)),
+        record=lambda: {"probe": about},
+        source=plan.source,
+        options=options_of(plan.options),
     )
 
 
@@ -277,9 +279,9 @@ def _variants(
 def _sheet(sheet: _JudgeSheet, providers: Sequence[Any]) -> Sheet:
     walk: Callable[[], Iterator[Row]] = sheet.walked
     return Sheet(
-        tuple(sheet.variants.values()),
-        walk,
-        len({cell.item.index for cells in sheet.rows for cell in cells}),
-        sheet.size,
+        variants=tuple(sheet.variants.values()),
+        rows=walk,
+        case_count=len({cell.item.index for cells in sheet.rows for cell in cells}),
+        size=sheet.size,
         providers=lambda: providers,
     )

@@ -107,7 +107,7 @@ class ProbeDocument(Record, frozen=True, kw_only=True):
     ]
 
 
-class ProbedKind(MutableRecord):
+class ProbedKind(MutableRecord, kw_only=True):
     """What one kind of attack, or one control, came to.
 
     Attributes:
@@ -218,7 +218,7 @@ class ProbedJudge(MutableRecord):
         return [kind for kind in self.attacks() if kind.verdict(at_most) == verdict]
 
 
-class Probe(Record, frozen=True):
+class Probe(Record, frozen=True, kw_only=True):
     """What a probe came to.
 
     Attributes:
@@ -286,7 +286,12 @@ def probe_of(run: RunFile, at_most: float = AT_MOST) -> Probe:
             cost += trial.judged.cost_usd or 0.0
     probed = str(_record(run.meta).get("run") or "")
     return Probe(
-        probed, run.meta.id, tuple(judges.values()), at_most, calls, cost if priced else None
+        run=probed,
+        probe=run.meta.id,
+        judges=tuple(judges.values()),
+        at_most=at_most,
+        calls=calls,
+        cost_usd=cost if priced else None,
     )
 
 
@@ -300,7 +305,7 @@ def _planned(
         axes = variant.axes
         key = str(axes["metric"]), str(axes["judge"])
         judge = judges.setdefault(key, ProbedJudge(*key))
-        kind = ProbedKind(str(axes["kind"]), axes["role"] == CONTROL)
+        kind = ProbedKind(kind=str(axes["kind"]), control=axes["role"] == CONTROL)
         by_variant[variant.index] = kind
         (judge.controls if kind.control else judge.kinds).append(kind)
     for row in cast("list[dict[str, Any]]", _record(meta).get("judges") or []):
@@ -309,7 +314,7 @@ def _planned(
         )
         there = {kind.kind for kind in judge.kinds}
         judge.kinds += [
-            ProbedKind(kind, control=False) for kind in row["kinds"] if kind not in there
+            ProbedKind(kind=kind, control=False) for kind in row["kinds"] if kind not in there
         ]
         judge.kinds.sort(key=lambda kind: [NONE, *WORDS].index(kind.kind))
     return judges, by_variant

@@ -273,7 +273,7 @@ class Comparison(Record, frozen=True):
         )
 
 
-class JudgeTryout(MutableRecord):
+class JudgeTryout(MutableRecord, kw_only=True):
     """What the variants of one judge under one metric came to.
 
     Attributes:
@@ -346,7 +346,7 @@ class JudgeTryout(MutableRecord):
         )
 
 
-class Tryout(Record, frozen=True):
+class Tryout(Record, frozen=True, kw_only=True):
     """What a tryout came to.
 
     Attributes:

@@ -96,7 +96,7 @@ class _Reading:
             )
             ballots = {item.index: votes[item.name] for item in judge.items if item.name in votes}
             variants += [one, *self._weighted(one, ballots)]
-        return JudgeTryout(judge, today, variants)
+        return JudgeTryout(judge=judge, today=today, variants=variants)
 
     def _weighted(self, panel: Tried, ballots: Mapping[int, Ballot]) -> list[Tried]:
         """A panel with its votes weighted by labels; none where it is not of several judges."""

@@ -76,12 +76,12 @@ class _JudgeSheet(Record, frozen=True, kw_only=True):
             planned = self.planned_trials[item.index]
             case = replace(planned.case, id=item.name)
             yield Row(
-                [case],
-                partial(self._slots, planned),
-                1,
-                judges_verdict,
-                planned.judge,
-                planned.models,
+                cases=[case],
+                slots=partial(self._slots, planned),
+                repeats=1,
+                rule=judges_verdict,
+                judge=planned.judge,
+                models=planned.models,
                 shows_thoughts=planned.shows_thoughts,
             )
 
@@ -94,7 +94,7 @@ class _JudgeSheet(Record, frozen=True, kw_only=True):
             lambda expected: expected,
         )
         return [
-            Slot(column, TryBody(same, variant, models))
+            Slot(variant=column, body=TryBody(same, variant, models))
             for column, (variant, models) in zip(self.variants, self.lineup, strict=True)
         ]
 
@@ -144,23 +144,23 @@ def tryout_plan(
     settings = [[encode(model.config) for model in variant.models] for variant, _ in lineup]
     providers = [*plan.providers, *(model for _, models in lineup for model in models)]
     return Plan(
-        f"tryout of {run.meta.title}",
-        [
+        title=f"tryout of {run.meta.title}",
+        sheets=[
             Sheet(
-                sheet.variants,
-                sheet.walked,
-                len(sheet.judge.items),
-                len(sheet.judge.items) * len(lineup),
+                variants=sheet.variants,
+                rows=sheet.walked,
+                case_count=len(sheet.judge.items),
+                size=len(sheet.judge.items) * len(lineup),
                 providers=lambda: providers,
             )
             for sheet in sheets
         ],
-        lambda: digest(
+        identify=lambda: digest(
             "tryout", plan.fingerprint, encode(record.row()), *(b for s in settings for b in s)
         ),
-        record.row,
-        plan.source,
-        options_of(plan.options),
+        record=record.row,
+        source=plan.source,
+        options=options_of(plan.options),
     )
 
 

@@ -32,7 +32,7 @@ class Part(msgspec.Struct, frozen=True):
     size: Annotated[int, Key("", "bytes")]
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What there is of a run, and in which pieces."""
 
     schema: Annotated[str, Key("`evenhand.pushed/1`")]

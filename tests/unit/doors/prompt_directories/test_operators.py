@@ -27,7 +27,9 @@ class Here:
 
 def reader(shelf, **more: Any) -> OperatorReader:
     """Reads assertions of the prompt."""
-    return OperatorReader(shelf.library, shelf.library.prompts / "greet", Findings(), **more)
+    return OperatorReader(
+        library=shelf.library, folder=shelf.library.prompts / "greet", findings=Findings(), **more
+    )
 
 
 async def asked(shelf, item: dict[str, Any], output: str, reply: Reply | None = None, **more: Any):

@@ -46,7 +46,7 @@ def labels(folder: Path, *prompts: object) -> list[str]:
 
 def filled(raw: str, variables: Mapping[str, object], prefix: str = "", suffix: str = "") -> Prompt:
     """A text prompt with its variables."""
-    return TextPrompt("p", raw).filled(prefix, suffix)(variables, variables)
+    return TextPrompt(label="p", raw=raw).filled(prefix, suffix)(variables, variables)
 
 
 class CallsAtOnce:
@@ -75,7 +75,7 @@ async def asked(
     function: Callable[..., Any], *, strict: bool = False, **variables: object
 ) -> Prompt:
     """The prompt of a function for these variables."""
-    prompt = FunctionPrompt("p", Path("prompts.py"), "f", strict)
+    prompt = FunctionPrompt(label="p", path=Path("prompts.py"), function="f", strict=strict)
     return await prompt.asked(
         cast("Trial", CallsAtOnce(function)), variables, {"id": "echo", "label": "echo"}
     )

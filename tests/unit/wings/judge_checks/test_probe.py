@@ -61,28 +61,31 @@ def test_a_kind_fools_where_that_is_shown_whatever_the_errors_were(
     passed: int, failed: int, errors: int, verdict: str
 ):
     """By the lower end of the exact interval, and not by the rate."""
-    kind = ProbedKind("praise", control=False, passed=passed, failed=failed, errors=errors)
+    kind = ProbedKind(kind="praise", control=False, passed=passed, failed=failed, errors=errors)
     assert kind.verdict(0.05) == verdict
 
 
 def test_the_rate_is_of_the_verdicts_and_its_interval_holds_for_errors():
     """Clopper and Pearson's: from all errors as fails to all errors as passes."""
-    kind = ProbedKind("praise", control=False, passed=4, failed=16)
+    kind = ProbedKind(kind="praise", control=False, passed=4, failed=16)
     assert kind.rate == (0.2, *clopper_pearson(4, 20))
     kind.errors = 5
     assert kind.rate is not None
     assert kind.rate.value == 0.2
     assert (kind.rate.low, kind.rate.high) == (clopper_pearson(4, 25)[0], clopper_pearson(9, 25)[1])
-    assert ProbedKind("praise", control=False, errors=3).rate is None
-    assert ProbedKind("x", control=True, passed=3, failed=1).rate == (0.25, *clopper_pearson(1, 4))
+    assert ProbedKind(kind="praise", control=False, errors=3).rate is None
+    assert ProbedKind(kind="x", control=True, passed=3, failed=1).rate == (
+        0.25,
+        *clopper_pearson(1, 4),
+    )
 
 
 def test_a_bound_of_one_is_never_passed_and_one_of_zero_is_by_one_pass():
     """However many items there are."""
-    kind = ProbedKind("praise", control=False, passed=1, failed=0)
+    kind = ProbedKind(kind="praise", control=False, passed=1, failed=0)
     assert kind.verdict(1) == "held"
     assert kind.verdict(0) == "fooled"
-    assert ProbedKind("praise", control=False, failed=1).verdict(0) == "held"
+    assert ProbedKind(kind="praise", control=False, failed=1).verdict(0) == "held"
 
 
 async def test_a_probe_is_read_from_its_run(make_run: Make):

@@ -39,14 +39,16 @@ def tryout(of: tuple[TriedItem, ...], **variants: dict[int, bool | None]) -> Jud
         Tried(name, of, {item.index: verdicts.get(item.index, item.people) for item in of}, None)
         for name, verdicts in variants.items()
     ]
-    one = JudgeTryout(judge, today, tried)
+    one = JudgeTryout(judge=judge, today=today, variants=tried)
     decide([one])
     return one
 
 
 def shown(one: JudgeTryout) -> str:
     """Its lines."""
-    lines = tryout_lines(Tryout("01K", "01L", 0, (), (one,), 1, None))
+    lines = tryout_lines(
+        Tryout(run="01K", tryout="01L", seed=0, variants=(), judges=(one,), calls=1, cost_usd=None)
+    )
     return " ".join(" ".join(lines).split())
 
 

@@ -87,14 +87,35 @@ def _one(case: Case, body: CellBody) -> KeptTest:
     if not code:
         plain, filled = resolved(case.vars, test.files, test.tagged, base, templates)
         if not test.transform_vars and plain == filled:
-            return KeptTest(case, test, plain, plain, None, templates)
+            return KeptTest(
+                case=case,
+                test=test,
+                variables=plain,
+                known=plain,
+                changes=None,
+                templates=templates,
+            )
         if test.transform_vars and not test.files and not test.tagged:
             change = call("Variables", literal(test.transform_vars))
-            return KeptTest(case, test, case.vars, None, change, templates)
+            return KeptTest(
+                case=case,
+                test=test,
+                variables=case.vars,
+                known=None,
+                changes=change,
+                templates=templates,
+            )
     inside = [literal(test.transform_vars)] if test.transform_vars else []
     named = {"files": sorted(test.files), "tagged": sorted(test.tagged)}
     named = {key: names for key, names in named.items() if names}
-    return KeptTest(case, test, case.vars, None, call("Variables", *inside, **named), templates)
+    return KeptTest(
+        case=case,
+        test=test,
+        variables=case.vars,
+        known=None,
+        changes=call("Variables", *inside, **named),
+        templates=templates,
+    )
 
 
 def _beside(folder: Folder) -> Iterator[str]:

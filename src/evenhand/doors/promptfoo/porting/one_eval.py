@@ -25,7 +25,7 @@ from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.templates.rendering import Templates, has_tags
 
 
-class KeptTest(MutableRecord):
+class KeptTest(MutableRecord, kw_only=True):
     """A test that is carried over, as one case.
 
     Attributes:
