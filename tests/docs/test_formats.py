@@ -32,6 +32,7 @@ from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.history import history
 from evenhand.analysis.trust.audit import Audit, GroupCount
 from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.calibration_document import calibration_document
 from evenhand.analysis.trust.canaries import canary_report
 from evenhand.analysis.trust.labels.failure_codes import codes_document
 from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
@@ -63,7 +64,7 @@ from evenhand.render.history_text import document as history_document
 from evenhand.store import schema
 from evenhand.store.cache import Cache
 from evenhand.store.calls import BatchRecord
-from evenhand.store.cassette_making import cassette_of
+from evenhand.store.cassette_writing import cassette_of
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_draw, add_metric_labels, add_pair_labels
 from evenhand.store.labels.stored_labels import append_labels
@@ -218,8 +219,8 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     )
     again = [(one.pair, NAME, one.answer) for one in compared.pair_labels()[:20]]
     add_pair_labels(compared.path, "bo", again)
-    documents = [calibrate(one).document() for one in (run, by_jury, compared)]
-    agree("calibration-1.md", [*documents, audited.document(decided)])
+    documents = [calibration_document(calibrate(one)) for one in (run, by_jury, compared)]
+    agree("calibration-1.md", [*documents, calibration_document(audited, decided)])
     batch = await make_run(
         [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},

@@ -284,7 +284,7 @@ def test_a_late_batch_that_was_cancelled_is_not_cancelled_again_on_resume(
     serve(stuck=1.0)
     (tmp_path / "agent_evals.py").write_text(AGENT.replace("CASES", "2").replace("TURNS", "1"))
     words = ("--batch-until", "500s", "--detach", *QUICK)
-    monkeypatch.setattr("evenhand.engine.batches.waves.time", late := Late())
+    monkeypatch.setattr("evenhand.engine.batches.submitted_batches.time", late := Late())
     run("run", "agent_evals.py", "--no-cache", "--batch", *words, code=6)
     late.by_s = 501.0
     for _ in range(3):

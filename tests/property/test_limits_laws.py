@@ -17,8 +17,8 @@ from evenhand.core.errors import (
     RateLimited,
 )
 from evenhand.core.provider import RateLimits
-from evenhand.engine.limits import Account
 from evenhand.engine.pace import Permit
+from evenhand.engine.rate_limits import Account
 from evenhand.engine.retry import RetryPolicy
 
 LAW = settings(derandomize=True, max_examples=150, deadline=None, database=None)

@@ -34,7 +34,7 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count, near, safe
     from evenhand.render.own_files import look_for_folder
-    from evenhand.store.cassette_making import cassette_of, write_cassette
+    from evenhand.store.cassette_writing import cassette_of, write_cassette
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 

@@ -14,7 +14,7 @@ from evenhand.analysis.trust.labels.drawing import DrawnItem, draw, drawn_items,
 from evenhand.analysis.trust.labels.failure_codes import failure_codes
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count, safe
-from evenhand.render.calibration import worth_line
+from evenhand.render.calibration_text import worth_line
 from evenhand.store.catalogue import called
 from evenhand.store.labels.draw import LabelledVerdict
 from evenhand.store.labels.label import LabelField, LabelValue, NewLabel, newest, standing

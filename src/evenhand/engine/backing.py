@@ -17,8 +17,8 @@ from evenhand.core.provider import RateLimits
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallEnd, CallStart, ToolRecord, TrialResult
 from evenhand.engine.budget import Budget, Reservation
-from evenhand.engine.limits import Limits
 from evenhand.engine.pace import Permit
+from evenhand.engine.rate_limits import Limits
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.cache import Cache, CachedReply
 from evenhand.store.journal import Journal
@@ -124,7 +124,7 @@ class Answers(Protocol):
 
 
 class CallAccount(Protocol):
-    """Lets calls through to an account. `engine.limits.Account` learns how many."""
+    """Lets calls through to an account. `engine.rate_limits.Account` learns how many."""
 
     async def acquire(self, priority: int, tokens: int) -> Permit:
         """Waits until a call may be sent. Every permit has to be given back: released, withdrawn or forgotten."""

@@ -37,7 +37,7 @@ from evenhand.engine.budget import UNPRICED, Budget, asked_with, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.ending import Ending
-from evenhand.engine.limits import Limits
+from evenhand.engine.rate_limits import Limits
 from evenhand.engine.replay.answering import Replay, record_of
 from evenhand.engine.replay.cassettes import (
     Cassettes,

@@ -92,7 +92,7 @@ class Runner:
         self._over = asyncio.Event()
         self._waves = None
         if lane is not None:
-            from evenhand.engine.batches.waves import Waves  # noqa: PLC0415 (for runs in batches only)
+            from evenhand.engine.batches.submitted_batches import Waves  # noqa: PLC0415 (for runs in batches only)
 
             self._waves = Waves(lane, self._over, self._show_waiting)
         self._waits_for = ""

@@ -16,15 +16,15 @@ from evenhand.analysis.comparison.comparison_results import Compared, ComparedRu
 from evenhand.analysis.comparison.comparison_rows import CASES, METRICS, case_rows, metric_rows
 from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource, Side, matched, side_of
 from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences
-from evenhand.analysis.comparison.likeness import (
+from evenhand.analysis.comparison.pairing import paired, with_verdicts
+from evenhand.analysis.comparison.same_input import pairing_notes, same_input
+from evenhand.analysis.comparison.same_test import (
     Likeness,
     other_evals,
     reach_note,
     same_outputs,
     withheld_of,
 )
-from evenhand.analysis.comparison.pairing import paired, with_verdicts
-from evenhand.analysis.comparison.same_input import pairing_notes, same_input
 from evenhand.analysis.summaries.clusters import copies_note
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.analysis.summaries.frames import Framed, Table

@@ -94,8 +94,8 @@ def _rankings(run: RunFile, grid: Grid, where: Marked) -> list[str]:
 def _compared(run: RunFile, grid: Grid) -> list[str]:
     if run.narrowed or len(grid.names) < 2:
         return []
-    from evenhand.analysis.comparison.likeness import chosen_by, chosen_note  # noqa: PLC0415 (imported on use)
     from evenhand.analysis.comparison.one_run import VariantTests  # noqa: PLC0415 (imported on use)
+    from evenhand.analysis.comparison.same_test import chosen_by, chosen_note  # noqa: PLC0415 (imported on use)
     from evenhand.analysis.comparison.variants import sentences  # noqa: PLC0415 (imported on use)
 
     chosen = chosen_by(run.meta)

@@ -13,7 +13,7 @@ from evenhand.analysis.summaries.rates import HEADS, rate_cells
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import count, money, passed_of, safe, seconds, short_id, tokens
-from evenhand.render.calibration import judged_or_damaged
+from evenhand.render.calibration_text import judged_or_damaged
 from evenhand.render.classification_tables import classification_lines
 from evenhand.render.failures import failure_lines
 from evenhand.render.findings import findings

@@ -25,7 +25,7 @@ from evenhand.core.wording.words import (
     short_id,
     tokens,
 )
-from evenhand.render.calibration import judged_or_damaged
+from evenhand.render.calibration_text import judged_or_damaged
 from evenhand.render.failures import failure_lines
 from evenhand.render.findings import findings
 from evenhand.render.requirements import requirement_lines

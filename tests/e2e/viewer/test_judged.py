@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evenhand.analysis.trust.calibrated import judged_rates
-from evenhand.render.calibration import standing
+from evenhand.render.calibration_text import standing
 from evenhand.store.runfile import RunFile
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "judge"

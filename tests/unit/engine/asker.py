@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from evenhand.core.errors import ProviderError, RateLimited
 from evenhand.core.provider import RateLimits
-from evenhand.engine.limits import Account
 from evenhand.engine.pace import Permit
+from evenhand.engine.rate_limits import Account
 from evenhand.engine.retry import RetryPolicy
 
 

@@ -10,7 +10,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import BadReply, ConnectionFailed, Overloaded
 from evenhand.engine import door
 from evenhand.engine.door import Settings
-from evenhand.engine.limits import Account
+from evenhand.engine.rate_limits import Account
 from evenhand.engine.retry import RetryPolicy
 from evenhand.store.runfile import RunFile
 from evenhand.store.writer import Writer

@@ -18,7 +18,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.provider import RateLimits
 from evenhand.engine.closing import OVERLOADS
-from evenhand.engine.limits import FAILURES, PATIENCE_S, SILENCE_S, Limits
+from evenhand.engine.rate_limits import FAILURES, PATIENCE_S, SILENCE_S, Limits
 from evenhand.engine.retry import RetryPolicy
 
 

@@ -18,7 +18,7 @@ from evenhand.core.errors import (
     ProviderError,
     RateLimited,
 )
-from evenhand.engine.limits import Account
+from evenhand.engine.rate_limits import Account
 from evenhand.engine.retry import RetryPolicy
 
 LOOPS = ("asyncio", "uvloop")

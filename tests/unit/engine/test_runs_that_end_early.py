@@ -29,7 +29,7 @@ from evenhand.engine import door, tasks
 from evenhand.engine.budget import Budget
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
-from evenhand.engine.limits import Limits
+from evenhand.engine.rate_limits import Limits
 from evenhand.engine.runner import Runner
 from evenhand.engine.session import Session
 from evenhand.store.cache import Cache
@@ -248,8 +248,8 @@ async def test_a_fault_in_a_provider_is_its_trials_error_and_loses_no_permit(tmp
 
 async def test_an_error_that_gives_up_on_the_account_ends_the_run(tmp_path, monkeypatch):
     """Failures and not one answer: the message names the last of them."""
-    monkeypatch.setattr("evenhand.engine.limits.FAILURES", 3)
-    monkeypatch.setattr("evenhand.engine.limits.PATIENCE_S", 0.0)
+    monkeypatch.setattr("evenhand.engine.rate_limits.FAILURES", 3)
+    monkeypatch.setattr("evenhand.engine.rate_limits.PATIENCE_S", 0.0)
     monkeypatch.setattr(
         "evenhand.engine.retry.RetryPolicy.pause", lambda self, error, *_: 0.0 * bool(error)
     )

@@ -18,7 +18,7 @@ from tests.unit.engine.conftest import FakeTime
 
 from evenhand.core.errors import Overloaded, ProviderError, RateLimited
 from evenhand.core.provider import RateLimits
-from evenhand.engine.limits import Account
+from evenhand.engine.rate_limits import Account
 from evenhand.engine.retry import RetryPolicy
 
 ON_THE_WAY_S = 0.005

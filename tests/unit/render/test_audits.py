@@ -20,7 +20,7 @@ from evenhand.analysis.trust.consistency import questions
 from evenhand.analysis.trust.group_audits import LabelledOutput, OutputTraits, group_audits
 from evenhand.core.run import AnswerDetails, TrialResult
 from evenhand.core.variant import Variant
-from evenhand.render.calibration import calibration_lines
+from evenhand.render.calibration_text import calibration_lines
 from evenhand.store.runfile import RunFile
 
 __all__ = ["make_run"]

@@ -18,6 +18,7 @@ from tests.unit.conftest import Make, make_run, result
 from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences
 from evenhand.analysis.trust.calibrated import judged_rates, judged_rows
 from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.calibration_document import calibration_document
 from evenhand.analysis.trust.calibration_file import place_of, read_calibration, write_calibration
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.labels.drawing import draw, drawn_items, items_for
@@ -34,7 +35,7 @@ from evenhand.core.run import AnswerDetails, CallEnd, CallStart, RunMeta, TrialR
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.doors.promptfoo.overrides import Overrides
-from evenhand.render.calibration import (
+from evenhand.render.calibration_text import (
     calibration_lines,
     judged_lines,
     judged_or_damaged,
@@ -786,7 +787,7 @@ async def test_a_calibration_with_impossible_counts_is_refused(make_run: Make, t
     """Edited by hand: fewer than no labels, or a text for a number."""
     source = {"source": str(tmp_path / "promptfooconfig.yaml")}
     run = label(await a_run(make_run, **source), lambda i: i % 10 < 6)
-    document = calibrate(run).document()
+    document = calibration_document(calibrate(run))
     for count in (-1, 10**12, "many"):
         document["judges"][0]["variants"][0]["missed"] = count
         place_of(run.meta).write_text(json.dumps(document))

@@ -14,7 +14,7 @@ from evenhand.analysis.trust.judgements.judged import certainty_of
 from evenhand.analysis.trust.selective import items_for_people, lines_of, selective_verdicts
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
-from evenhand.render.calibration import calibration_lines
+from evenhand.render.calibration_text import calibration_lines
 from evenhand.store.runfile import RunFile
 
 __all__ = ["make_run"]

@@ -13,6 +13,7 @@ from tests.unit.render.test_judge_trust import a_run
 
 from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.analysis.trust.calibration import WEIGHTED, calibrate
+from evenhand.analysis.trust.calibration_document import calibration_document
 from evenhand.analysis.trust.calibration_file import place_of, read_calibration, write_calibration
 from evenhand.analysis.trust.labels.drawing import draw, drawn_items
 from evenhand.analysis.trust.labels.failure_codes import failure_codes
@@ -21,7 +22,7 @@ from evenhand.analysis.trust.labels.uneven_drawing import draw_by_stratum, draw_
 from evenhand.analysis.trust.selective import selective_verdicts
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
-from evenhand.render.calibration import calibration_lines
+from evenhand.render.calibration_text import calibration_lines
 from evenhand.stats.agreement import kappa
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_metric_labels
@@ -135,7 +136,7 @@ async def test_weighted_labels_give_the_rate_of_all_outputs(make_run: Make):
     text = "\n".join(calibration_lines(calibrate(run)))
     assert WEIGHTED in text
     assert "how far people agree with each other is left out" in text
-    assert calibrate(run).document()["judges"][0]["weighted"] is True
+    assert calibration_document(calibrate(run))["judges"][0]["weighted"] is True
     assert sure.drawn
 
 

@@ -29,7 +29,7 @@ from evenhand.doors.recording import tool
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.store.cassette import CassetteSource, read_cassette
-from evenhand.store.cassette_making import cassette_of, write_cassette
+from evenhand.store.cassette_writing import cassette_of, write_cassette
 from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted, example, example_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Seen, read_trials
-from evenhand.analysis.comparison.likeness import Likeness
+from evenhand.analysis.comparison.same_test import Likeness
 from evenhand.core.score import Scale
 from evenhand.core.wording.words import safe
 from evenhand.store.runfile import RunFile

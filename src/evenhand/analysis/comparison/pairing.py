@@ -13,7 +13,7 @@ from statistics import fmean
 from evenhand.analysis.comparison.case_changes import CaseNames, CasePairs, ListedCases, in_order
 from evenhand.analysis.comparison.case_values import LOWER, PASSED, Measured, Seen
 from evenhand.analysis.comparison.comparison_results import Compared
-from evenhand.analysis.comparison.likeness import Likeness
+from evenhand.analysis.comparison.same_test import Likeness
 from evenhand.analysis.comparison.scales import other_scale
 from evenhand.analysis.summaries.rates import known_scale
 from evenhand.core.score import SHARES, Scale

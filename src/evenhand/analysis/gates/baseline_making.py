@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from msgspec import UNSET
 
-from evenhand.analysis.comparison.likeness import chosen_by, chosen_note
+from evenhand.analysis.comparison.same_test import chosen_by, chosen_note
 from evenhand.analysis.gates.baseline import (
     SCHEMA,
     BaselineExpectation,

@@ -15,8 +15,8 @@ from functools import partial
 from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Scales, Seen, read_trials
 from evenhand.analysis.comparison.comparison_results import unlike_words
 from evenhand.analysis.comparison.comparison_sides import LISTED, matched_variants
-from evenhand.analysis.comparison.likeness import Likeness, chosen_by, chosen_note, other_evals
 from evenhand.analysis.comparison.pairing import paired
+from evenhand.analysis.comparison.same_test import Likeness, chosen_by, chosen_note, other_evals
 from evenhand.analysis.gates.baseline import Baseline, BaselineTrial
 from evenhand.analysis.gates.baseline_making import bound_to
 from evenhand.analysis.gates.early_stopping import LAST, GateDecider, expecting

@@ -68,7 +68,6 @@ from evenhand.store.labels.draw import Draw, MetricLabel
 from evenhand.store.labels.stored_draws import standing_labels
 from evenhand.store.runfile import RunFile
 
-SCHEMA = "evenhand.calibration/1"
 WEIGHTED = "some outputs were likelier to be drawn than others: each label is weighted by how likely it was"
 NO_PEOPLE = (
     "how far people agree with each other is left out: it holds for the drawn outputs, not for all"
@@ -262,28 +261,6 @@ class Calibration(Record, frozen=True, kw_only=True):
         """Whether people labelled anything that counts."""
         labels = [judge.verdicts.labels for judge in self.judges]
         return any(labels) or any(one.labels.pairs for one in self.rankings)
-
-    def document(
-        self, selective: Mapping[tuple[str, str], Mapping[str, Any]] | None = None
-    ) -> dict[str, Any]:
-        """The calibration as a document of the schema `evenhand.calibration/1`.
-
-        Args:
-            selective: What each judge may decide, by metric and judge, for a document that is printed; None for a file.
-        """
-        rows = [judge.row(self.variants) for judge in self.judges]
-        for row in rows:
-            row["audits"] = [one.row() for one in self.audits[row["metric"], row["model"]]]
-        if selective is not None:
-            for row in rows:
-                row["selective"] = selective.get((row["metric"], row["model"]))
-        return {
-            "schema": SCHEMA,
-            "run": self.run,
-            "made_at": self.made_at,
-            "judges": rows,
-            "rankings": [one.row(self.variants) for one in self.rankings],
-        }
 
 
 def calibrate(run: RunFile) -> Calibration:

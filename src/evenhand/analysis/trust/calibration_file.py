@@ -8,7 +8,8 @@ from typing import Annotated
 
 import msgspec
 
-from evenhand.analysis.trust.calibration import SCHEMA, Calibration
+from evenhand.analysis.trust.calibration import Calibration
+from evenhand.analysis.trust.calibration_document import SCHEMA, calibration_document
 from evenhand.analysis.trust.jury_rates import Count, KeptJury, KeptVotes
 from evenhand.analysis.trust.trust_rules import Evidence
 from evenhand.core.encoding import decode
@@ -164,7 +165,9 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    text = json.dumps(calibration.document(), ensure_ascii=False, indent=1, sort_keys=True)
+    text = json.dumps(
+        calibration_document(calibration), ensure_ascii=False, indent=1, sort_keys=True
+    )
     try:
         path.write_text(text + "\n", "utf-8")
     except (OSError, UnicodeEncodeError) as error:

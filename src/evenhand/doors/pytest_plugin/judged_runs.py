@@ -9,7 +9,7 @@ from evenhand.analysis.trust.unchecked import is_unchecked
 from evenhand.core.errors import EvenhandError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import safe
-from evenhand.render.calibration import judged_lines
+from evenhand.render.calibration_text import judged_lines
 from evenhand.store.runfile import RunFile
 
 MOST = 10

@@ -48,7 +48,6 @@ from evenhand.engine.call_context import Home
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
 from evenhand.engine.door import CEILING, START
-from evenhand.engine.limits import Limits
 from evenhand.engine.outcome import (
     checked_outcome,
     error_outcome,
@@ -57,6 +56,7 @@ from evenhand.engine.outcome import (
     trial_error,
 )
 from evenhand.engine.place import OURS, is_users
+from evenhand.engine.rate_limits import Limits
 from evenhand.engine.replay.answering import Replay, replay_record
 from evenhand.engine.replay.cassettes import record_cassettes
 from evenhand.engine.stragglers import task_name, too_late

@@ -2,7 +2,7 @@
 
 How this works: a call that the vendor of its model takes in batches, and that nobody has answered yet, is noted as
 wanted, and its trial is suspended (see `suspending`). Once all trials are settled or suspended, what is wanted goes out
-in batches (see `engine.batches.waves`). Their answers go into the journal like those of live calls, and the trials run
+in batches (see `submitted_batches`). Their answers go into the journal like those of live calls, and the trials run
 again from their start: the journal answers what it has, and the trial gets as far as its next question. Judges are
 asked in the next wave, and an agent of four turns takes four.
 

@@ -18,7 +18,7 @@ from evenhand.core.plan import CassetteUse, Plan
 from evenhand.core.record import MutableRecord
 from evenhand.engine.replay.answering import Replay
 from evenhand.store.cassette import CassetteSource, is_cassette, read_cassette
-from evenhand.store.cassette_making import cassette_of, write_cassette
+from evenhand.store.cassette_writing import cassette_of, write_cassette
 from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
 

@@ -309,7 +309,7 @@ class FarAccount:
         if most > 1 and isinstance(error, Overloaded) and self._closed_until > time.monotonic():
             attempts = min(
                 attempts, most - 1
-            )  # as in `engine.limits`: it was sent on behalf of all
+            )  # as in `engine.rate_limits`: it was sent on behalf of all
         return self._policy.pause(error, attempts, seconds, self._draw)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from evenhand.analysis.trust.canaries import CanaryReport, JudgeKey
 from evenhand.core.wording.words import count, percent, safe, short_id
-from evenhand.render.calibration import rate
+from evenhand.render.calibration_text import rate
 from evenhand.render.drift import drift_words
 
 BAR = 20

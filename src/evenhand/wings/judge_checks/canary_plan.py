@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.analysis.comparison.case_tests import case_digest
-from evenhand.analysis.comparison.likeness import chosen_by
+from evenhand.analysis.comparison.same_test import chosen_by
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, judge_of, judgements, metric_of
 from evenhand.analysis.trust.judgements.raw_rates import raw_rate
 from evenhand.analysis.trust.trust_rules import estimate_row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenhand.core.wording.words import count, folded, percent, safe
-from evenhand.render.calibration import rate
+from evenhand.render.calibration_text import rate
 from evenhand.wings.judge_checks.probe import Probe, ProbedJudge, ProbedKind
 from evenhand.wings.judge_checks.probe_kinds import NONE, WORDS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenhand.core.wording.words import clip, count, folded, money, padded, safe
-from evenhand.render.calibration import points, rate
+from evenhand.render.calibration_text import points, rate
 from evenhand.stats.correction import Estimate
 from evenhand.wings.judge_checks.tried import FEWEST, Comparison, JudgeTryout, Tried, Tryout
 from evenhand.wings.judge_checks.tryout_record import CHOOSING, CONFIRMING

@@ -22,7 +22,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.record import Record
 from evenhand.core.wording.words import interval, percent
-from evenhand.render.calibration import worth_line
+from evenhand.render.calibration_text import worth_line
 from evenhand.store.labels.draw import LabelledVerdict
 from evenhand.store.labels.label import LONGEST_AUTHOR, newest, standing
 from evenhand.store.labels.stored_draws import add_metric_labels, set_rule, standing_labels

@@ -16,7 +16,7 @@ from evenhand.analysis.trust.standings import Standings, standings
 from evenhand.core.errors import UsageError
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
-from evenhand.render.calibration import standing
+from evenhand.render.calibration_text import standing
 from evenhand.render.findings import findings
 from evenhand.render.run_warnings import warnings
 from evenhand.render.standings import standing_notes, standing_sentence

@@ -28,7 +28,7 @@ from evenhand.analysis.trust.labelled_cases import (
 from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
-from evenhand.render.calibration import calibration_lines, half_width, standing
+from evenhand.render.calibration_text import calibration_lines, half_width, standing
 from evenhand.stats.bounded_correction import mean_by_judge
 from evenhand.stats.correction import Estimate, corrected_rate
 from evenhand.stats.design_effect import CaseLabel

@@ -17,7 +17,7 @@ from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.analysis.trust.scores_calibrated import SCORES_ARE_NO_DRAW
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
-from evenhand.render.calibration import calibration_lines, judged_lines
+from evenhand.render.calibration_text import calibration_lines, judged_lines
 from evenhand.render.comparing import compare
 from evenhand.render.markdown import write_markdown
 from evenhand.store.labels.label import NewLabel

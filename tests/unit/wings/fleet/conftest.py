@@ -16,7 +16,7 @@ from evenhand.core.errors import StoreError
 from evenhand.core.run import CallEnd, CallStart, TrialResult
 from evenhand.engine.backing import Backing, CallCounts
 from evenhand.engine.budget import Budget
-from evenhand.engine.limits import Limits
+from evenhand.engine.rate_limits import Limits
 from evenhand.engine.retry import RetryPolicy
 from evenhand.store.encoding import write_result
 from evenhand.wings.fleet.driver import Driver, Fleet

@@ -145,7 +145,7 @@ def _calibrated(
     from evenhand.analysis.trust.calibration_file import place_of, write_calibration
     from evenhand.analysis.trust.selective import selective_verdicts
     from evenhand.core.wording.words import put
-    from evenhand.render.calibration import calibration_lines
+    from evenhand.render.calibration_text import calibration_lines
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(file) as run_file:
@@ -158,10 +158,11 @@ def _calibrated(
         tell(f"written to {path}; commit it, and later runs are corrected with it")
     with printing():
         if as_json:
+            from evenhand.analysis.trust.calibration_document import calibration_document
             from evenhand.core.wording.json_text import json_text, writer
 
             decided = {key: verdicts.document() for key, verdicts in selective.items()}
-            writer(sys.stdout)(json_text(calibration.document(decided or None)) + "\n")
+            writer(sys.stdout)(json_text(calibration_document(calibration, decided or None)) + "\n")
         else:
             put(
                 sys.stdout,

@@ -14,6 +14,7 @@ from tests.unit.analysis.trust.test_standings import NAME, VARIANTS, broken, dra
 from tests.unit.conftest import Make
 
 from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.calibration_document import calibration_document
 from evenhand.analysis.trust.calibration_file import write_calibration
 from evenhand.analysis.trust.labels.pair_drawing import (
     DrawnPair,
@@ -29,7 +30,7 @@ from evenhand.cli.label import label as label_command
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.run import AnswerDetails
 from evenhand.core.score import Outcome
-from evenhand.render.calibration import calibration_lines, judged_lines
+from evenhand.render.calibration_text import calibration_lines, judged_lines
 from evenhand.render.document import document
 from evenhand.store.labels.drawn_pairs import PairAnswer, unordered
 from evenhand.store.labels.stored_draws import add_pair_labels, standing_pair_labels
@@ -199,7 +200,7 @@ async def test_labels_correct_the_ranking_and_raw_stays_beside_it(make_run: Make
     (row,) = document(run)["rankings"]
     assert (row["labels"], row["calibration"]) == (90, "fresh")
     assert row["ranked"][0]["corrected"]["low"] == best.low
-    (judged,) = calibrate(run).document()["rankings"]
+    (judged,) = calibration_document(calibrate(run))["rankings"]
     assert (judged["labels"], judged["pairs"], judged["random_draw"]["ok"]) == (90, 180, True)
     assert 0 < judged["agreement"]["value"] < 1
     assert judged["first_wins"]["rate"] > 0

@@ -19,7 +19,7 @@ from evenhand.core.errors import (
     Unreachable,
 )
 from evenhand.core.provider import RateLimits
-from evenhand.engine.limits import HeaderBucket, Limits
+from evenhand.engine.rate_limits import HeaderBucket, Limits
 
 
 class Clock:
