@@ -55,6 +55,7 @@ def unless_blocked(
 
 def every(outcomes: Sequence[Outcome], binding: frozenset[int] = frozenset()) -> Verdict:
     """Every assertion must pass; see `verdict_rule`."""
+    # Most tests have one assertion, whose outcome is the verdict: no mean has to be worked out.
     if len(outcomes) == 1:
         only = outcomes[0]
         if only.weight > 0 and not only.metric and not only.named:
