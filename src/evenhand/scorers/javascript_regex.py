@@ -186,7 +186,7 @@ def _start() -> subprocess.Popen[str]:
     """A process that is ready to search: on a busy machine, starting it takes longer than a search may."""
     import subprocess  # noqa: PLC0415 (imported on use)
 
-    # Isolated and without site-packages: it starts sooner, and no file of the user's can stand in for `re` or `json`.
+    # Isolated and without site-packages, it starts sooner, and no file of the user's can shadow `re` or `json`.
     child = subprocess.Popen(  # noqa: S603 (our own program, given above)
         [sys.executable, "-I", "-S", "-c", _CHILD],
         stdin=subprocess.PIPE,

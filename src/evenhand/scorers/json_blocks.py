@@ -152,8 +152,7 @@ def _marks(text: str) -> Iterator[_Mark | None]:
             fence = ""
             yield None
         if fence:
-            # As in CommonMark: a closing fence is indented by three columns at most, and nothing follows it in its
-            # line.
+            # As in CommonMark, a closing fence is indented by at most three columns and ends its line.
             closing = _FENCE.match(line)
             if (
                 closing
@@ -170,8 +169,7 @@ def _marks(text: str) -> Iterator[_Mark | None]:
             containers.append(_columns(item[0]))
         container = containers[-1] if containers else 0
         rest = line[item.end() :] if item else line
-        # As in CommonMark: four columns of indentation are no fence, nor are backticks with another backtick in the
-        # line.
+        # As in CommonMark, four columns of indentation make no fence, nor do backticks with another in their line.
         opening = _FENCE.match(rest)
         if (
             opening

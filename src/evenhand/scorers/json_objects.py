@@ -126,7 +126,7 @@ def _end_of_object(text: str, start: int) -> tuple[int, int]:
 
 
 def _lenient(piece: str, strict: bool) -> Mapping[str, object] | None:
-    # Deeper nesting could exhaust the stack of the C reader, which ends the process and raises nothing.
+    # Deeper nesting could exhaust the C reader's stack, which ends the process without an exception.
     if _depth(piece) > DEEPEST:
         return None
     import yaml  # noqa: PLC0415 (only for what is not quite JSON)

@@ -76,7 +76,8 @@ class MeetsRubric:
         if self.threshold is not None:
             metadata["threshold"] = self.threshold
             if ruling.score is not None and ruling.score > 1 >= self.threshold:
-                # A judge that counts up to 10 reaches any threshold up to 1, so its pass means little.
+                # A judge that scores from 1 to 10 always reaches a threshold of at most 1, so that its pass means
+                # little.
                 gave = f"{OFF_SCALE}{ruling.score:g}, and the threshold is {self.threshold:g}"
                 metadata["warning"] = gave
         if (ruling.passed, ruling.score) in CONTRADICTIONS:

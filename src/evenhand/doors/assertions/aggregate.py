@@ -77,11 +77,13 @@ def every(outcomes: Sequence[Outcome], binding: frozenset[int] = frozenset()) ->
 def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
     """The weighted mean of the scores must reach the threshold; see `verdict_rule`."""
     if not outcomes or all(o.outcome == "not_applicable" for o in outcomes):
+        # There is no score to take the mean of.
         return replace(every(outcomes), threshold=threshold)
     counted = [o for o in outcomes if o.weight > 0 and o.outcome != "not_applicable"]
     total = sum(o.weight for o in counted)
     known = sum(o.weight * o.score for o in counted if o.score is not None)
     unknown = sum(o.weight for o in counted if o.outcome == "error")
+    # The two means that are possible: with each missing score as 0, and with each as 1.
     lowest = known / total if total else 0.0
     highest = (known + unknown) / total if total else 0.0
     state: State

@@ -71,6 +71,7 @@ class Similar:
 
     async def score(self, output: Any, trial: Trial) -> Score:
         model = trial.model(self.embedder, "judge")
+        # One request for the output and all texts together.
         mine, *others = await model.embed([text_of(output), *self.texts])
         scores = [self._score(_NEARNESS[self.name](other, mine)) for other in others]
         if self.negated:

@@ -299,7 +299,7 @@ class AssertionReader:
             weight = number(weight, at("weight"), "weight", findings, NOT_NEGATIVE)
         if threshold is not None:
             threshold = number(threshold, at("threshold"), "threshold", findings)
-        # A model that cannot be had is a problem that `_asked` adds; counting tells whether it did.
+        # `_asked` adds a problem for a model that cannot be had; comparing the counts shows whether it did.
         known = len(findings.problems)
         judge = self._asked(kind.asks, raw, options, at)
         embedder = self._asked("embed" if kind.embeds else None, raw, options, at)
@@ -415,7 +415,7 @@ def problems(assertion: Assertion) -> list[Lack]:
     """What keeps an assertion from a verdict, as far as can be seen before anything runs."""
     kind, value = kind_of(assertion.type), assertion.value
     lacking = lacks(assertion)
-    # That its model cannot be had was told where the model is named.
+    # A model that cannot be had was reported where it is named.
     tolerated = nobody_to_ask(assertion) if assertion.refused else []
     faults: list[Lack] = [lack for lack in lacking if lack not in tolerated]
     written = [assertion.metric]

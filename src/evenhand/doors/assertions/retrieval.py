@@ -102,7 +102,7 @@ class Retrieved:
 async def _recall(of: Retrieved, output: str, trial: Trial) -> tuple[float, dict[str, Any]]:
     context = await of.context(output, trial, of.cell.prompt)
     grader = of.grader()
-    # promptfoo's prompts have this name; the places in ours are of small letters only.
+    # promptfoo's prompts spell it groundTruth; names in ours have only lowercase letters and underscores.
     key = "groundTruth" if grader.template else "ground_truth"
     verdicts, metadata = await grader.ask(
         trial,
@@ -150,7 +150,8 @@ async def _relevance(of: Retrieved, output: str, trial: Trial) -> tuple[float, d
     grader = of.grader()
 
     def quoted_from(text: str) -> list[str]:
-        # By the user's own prompt the words may stand anywhere, as in promptfoo; by ours they are the whole answer.
+        # With the user's own prompt these words count anywhere, as in promptfoo; with ours they must be the whole
+        # answer.
         if _NONE_NEEDED in text if grader.own else text.strip(" \n.*_`") == _NONE_NEEDED:
             return []
         # A sentence that the judge quotes twice counts once.

@@ -40,7 +40,7 @@ def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         )
     all_wanted = [WantedSteps(cast("str", item), _TOOL) for item in items]
     met = [any(expected.is_met_by(step) for step in steps) for expected in all_wanted]
-    # Negated, none of the tools may be used, which is more than that not all of them are.
+    # `not-` forbids each of these tools; the mere opposite of `all` would still allow some of them.
     passed = not any(met) if assertion.negated else all(met)
     return _known(assertion, ", ".join(cast("list[str]", items)), passed, steps)
 

@@ -144,7 +144,7 @@ class _UnderWay:
             ended = await self._led()
         finally:
             self._agent.close()
-            # Kept also where it broke off: what was said until then explains the error.
+            # A conversation that broke off is kept, too: what was said before that explains the error.
             talk = replace(self._talk(), ended=ended)
             self._keep(talk)
         self._expect_judged()

@@ -301,7 +301,7 @@ class MCPWorld(Toolbox):
         except Exception as error:
             raise self._failed(f"broke off while {name} was called: {_words_of(error)}") from error
         finally:
-            # A call that is done ignores this; one that is not would outlive the trial.
+            # A finished call ignores this; an unfinished one would outlive the trial.
             call.cancel()
             await asyncio.wait({call})
         if task.done():

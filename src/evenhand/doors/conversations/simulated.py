@@ -137,7 +137,7 @@ class _Simulated:
             return said_in(cast("Reply", await self._ask(chat_prompt(messages))))
         history = [{"role": m.role, "content": m.content} for m in messages]
         name = f"the simulated user {self._function}"
-        # Models that the function itself asks are the simulator's cost, and not the agent's.
+        # What the function itself asks of models is charged to the simulator, and not to the agent.
         with during("simulator"):
             result = await called(self._trial, self._ask, history, name=name)
         if isinstance(result, Reply):

@@ -173,7 +173,7 @@ def _unlike(names: Sequence[str]) -> Iterator[str]:
     known: set[str] = set()
     for name in names:
         own, number = name, 0
-        # A name with a number must not be one that stands in the header by itself.
+        # A numbered name must not be one that the header has already.
         while (name and own in known) or (number and own in used):
             number += 1
             own = f"{name}.{number}"
@@ -187,7 +187,7 @@ def _table(path: Path, delimiter: str) -> list[tuple[str, object]]:
         table = _columns_and_rows(path, delimiter)
         header = Header(next(table, (1, []))[1])
         for line, cells in table:
-            # A blank line, such as the last one of many files.
+            # A blank line, which many files end with.
             if not any(cells):
                 continue
             wrong = None if header.fits(cells) else header.misfit(cells)

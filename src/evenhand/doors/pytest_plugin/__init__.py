@@ -227,7 +227,7 @@ def _session_run(item: pytest.Function) -> SessionRun:
                 name = _function(other)
                 planned[name] = planned.get(name, 0) + count_of(other)
                 folders.add(other.path.parent)
-        # A test may ask for `expect` by request.getfixturevalue, which the names of its fixtures don't tell.
+        # A test may ask for `expect` by request.getfixturevalue; its `fixturenames` then do not list it.
         planned.setdefault(_function(item), 1)
         try:
             live = bool(config.getoption("evenhand_live"))

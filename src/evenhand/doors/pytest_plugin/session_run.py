@@ -153,7 +153,7 @@ class TestTrial(LiveTrial):
             self._expectations.append(Expectation(False, Stated("the test's own asserts", reason)))
             return len(self._expectations) - 1
         self.blame(CodeError(f"the test raised {text}", hint=where))
-        # A problem stands behind all expectations in the result, so its outcome is the last.
+        # Problems come after all expectations in the result, so this outcome is the last one.
         return -1
 
     def _record(self, expectation: Expectation) -> int:
@@ -340,7 +340,7 @@ class SessionRun:
                 error=trial_error(error),
                 description=planned.case.description,
             )
-            # After a StoreError the run's file takes nothing any more.
+            # After a StoreError nothing more can be written to the run's file.
             if not isinstance(error, StoreError):
                 await self._journal.settle(result)
         self._settled += 1

@@ -112,7 +112,7 @@ class Exchange:
             if is_final(error):
                 own.halted = own.halted or error
             if isinstance(error, ProviderError) and error.answer is not None:
-                # The SDKs ask again after some statuses, which the run has done already.
+                # The SDKs retry after some statuses, and the run has retried already.
                 status, headers, body = error.answer
                 return ResponseHead(
                     status, {**_passed_on(headers), "x-should-retry": "false"}, body

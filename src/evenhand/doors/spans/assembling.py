@@ -237,7 +237,7 @@ def _are_twins(one: SpanStep, other: SpanStep) -> bool:
     if None not in counted and counted[:2] != counted[2:]:
         return False
     if one.answer is None or other.answer is None:
-        # Without both answers, that the tokens are known and equal has to be enough.
+        # If an answer is missing, token counts that are known and equal have to be enough.
         return None not in counted
     return _gist(one) == _gist(other)
 

@@ -166,7 +166,7 @@ def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
         else:
             texts.append(_text(part))
     contents = [text for text in texts if text not in (None, "")]
-    # Of a message that holds nothing but the results of tools, each has been given as a message already.
+    # If a message holds only tools' results, each of them has been yielded above.
     if contents or calls or not is_array(content):
         # The id of any other message is its own, and not that of a call.
         own = fields.get("tool_call_id") or (

@@ -69,13 +69,13 @@ def priced(step: SpanStep, span: RawSpan) -> None:
     price = _price(step.name, span.attributes)
     if price is None or _is_dearer(span.attributes):
         return
-    # Models that make embeddings write no tokens, and have no price for any.
+    # Embedding models write no tokens, and have no price for them.
     written_out = step.tokens_out if step.tokens_out is not None or price.usd_out else 0
     usage = Usage(step.tokens_in, written_out, _first(span.attributes, _CACHED))
     usd = cost(price, usage)
     written = _first(span.attributes, _WRITTEN)
     if usd is not None and written:
-        # Writing to the cache costs 1.25 times the price, of which 1 is in the cost of all tokens read.
+        # Writing to the cache costs 1.25 times the price of input; the price itself is part of the cost above.
         usd += 0.25 * written * price.usd_in / 1e6
     step.cost_usd = usd
     if usd is not None:

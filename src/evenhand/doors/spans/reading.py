@@ -67,7 +67,7 @@ def read_span(span: RawSpan) -> SpanStep:
         _model(step, span, dialect)
     elif kind == "agent":
         _ends(step, span, dialect)
-        # An agent's own span is not done by that agent: it would be within itself.
+        # An agent's own span is not one of the steps that this agent takes.
         step.agent = ""
     else:
         step.arguments = _arguments(span, dialect)
@@ -95,7 +95,7 @@ def _dialect_of(span: RawSpan) -> Dialect | None:
     if known is not ...:
         return known
     dialect = next((one for one in DIALECTS if one.knows(span)), None)
-    # Names with numbers in them can be others in each span, so neither long nor many lists of names are kept.
+    # Numbered attribute names differ from span to span, so the cache is bounded and skips long lists of names.
     if len(_known) < _MOST_KNOWN and len(names) <= _FEW:
         _known[names] = dialect
     return dialect

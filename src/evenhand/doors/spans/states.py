@@ -40,7 +40,7 @@ def conversation_in(value: object) -> list[Said]:
             rows = value_of(fields.get(key))
             if is_array(rows) and _are_messages(rows):
                 messages = messages_of(rows)
-                # Beside `chat_history`, what the user says now stands in `input`.
+                # A state with `chat_history` holds the user's current message in `input`.
                 own = fields.get("input") if key == "chat_history" else None
                 return [*messages, *messages_of(own)] if isinstance(own, str) else messages
         return []

@@ -319,7 +319,7 @@ class OnlyCalls(Question):
         steps = steps_in(output, trial)
         allowed = [CallsTool(one) if isinstance(one, str) else one for one in self.allowed]
         calls = tool_calls(steps)
-        # A call whose arguments cannot be read may be an allowed one: it counts as allowed here, and is an error below.
+        # A call whose arguments cannot be read may be allowed: it passes here, and is an error below.
         others = [
             (i, s)
             for i, s in calls

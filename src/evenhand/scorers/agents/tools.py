@@ -76,7 +76,7 @@ class CallsTool(Question):
     def score(self, output: Any, trial: Trial | None = None) -> Score:
         calls = calls_in(output, trial)
         called = any(self.matches(call, doubt=False) for call in calls)
-        # Where the two answers differ, the verdict hangs on arguments that cannot be read.
+        # Where the two answers differ, the verdict depends on arguments that cannot be read.
         if not called and any(self.matches(call, doubt=True) for call in calls):
             raise _unreadable(self, calls)
         return check(

@@ -128,7 +128,7 @@ async def _judged(
     model = lent_judge(question.judge, trial)
     steps = steps_in(output, trial)
     own = own_steps(output)
-    # Steps that are the output itself are among the material already.
+    # If the steps are the output itself, the judge is shown them already.
     text = "" if output is None or own is not None else _clipped(_text(output))
     values = {
         "goal": goal,

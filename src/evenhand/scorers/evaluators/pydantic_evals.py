@@ -50,8 +50,7 @@ class PydanticEvals(Question):
             expected_output=answer.expected,
             output=output,
             duration=self.duration,
-            # An evaluator that asks for spans gets this error with its reason. An empty tree would read as "no such
-            # span".
+            # An evaluator that asks for spans gets this error: an empty tree would say that no such span was made.
             _span_tree=library_object(
                 "pydantic_evals.otel", "SpanTreeRecordingError", message=_NO_SPANS
             ),

@@ -41,7 +41,7 @@ def _nearly(piece: str, passage: str) -> bool:
     if len(piece) < 4 * WINDOW:
         return False
     windows = [piece[at : at + WINDOW] for at in range(len(piece) - WINDOW + 1)]
-    # One wrong letter is missing from up to WINDOW windows, so only a long quote can bear a slip.
+    # One wrong letter spoils up to WINDOW windows, so that only a long quote can tolerate a slip.
     missing = round(len(windows) * (1 - ENOUGH))
     for window in windows:
         if window not in passage:

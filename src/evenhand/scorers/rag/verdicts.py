@@ -72,7 +72,7 @@ def material(
                 parts.append(f"The claims {listed(own)} are checked against {which} alone:")
             lines = (f"[{i}] {' '.join(group.claims[i - claim].split())}" for i in own)
             parts.append(fenced("claims", "\n".join(lines), mark))
-        # The sentences of a single group may be asked about when no claim is.
+        # With a single group, the judge may be asked about its sentences without any claim.
         if own or len(groups) == 1:
             parts += [fenced(f"passage {i}", shown[i - 1], mark) for i in ranks]
         claim += len(group.claims)
