@@ -83,6 +83,7 @@ def _fitted(value: str, tag: str, within: str, variables: Mapping[str, Any]) -> 
     if within in ("//", "/*"):
         return _LEAVES_COMMENT.sub(" ", value)
     if within == "/":
+        # Escaped, where a comment gets a space: in a pattern each character counts.
         return _LEAVES_PATTERN.sub(lambda match: f"\\u{ord(match.group()):04x}", value)
     if _BARE.fullmatch(value):
         return value

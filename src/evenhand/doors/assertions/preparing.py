@@ -113,6 +113,7 @@ def prepared(assertion: Assertion) -> Make:
     kind = kind_of(assertion.type)
     assertion = _without_secrets(assertion)
     for what, hint, *_ in lacks(assertion):
+        # The first one is enough here: `problems` reports all of them.
         return unsettled(
             assertion.written, ScoreError(what, hint=hint), assertion.weight, assertion
         )
