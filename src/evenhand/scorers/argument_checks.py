@@ -49,6 +49,7 @@ def need_number(
     Raises:
         UsageError: It isn't one.
     """
+    # True is an int in Python, and nobody means it as a bound.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise UsageError(f"{who}: {what} is {value!r}, not a number")
     if scale is not None and not scale[0] <= value <= scale[1]:

@@ -57,6 +57,7 @@ from evenhand.scorers.judging import (
 from evenhand.scorers.opposite import Question
 
 S = TypeVar("S")
+# Annotations are text in modules with `from __future__ import annotations`.
 _NUMBERS = (float, int, "float", "int")
 
 
@@ -98,6 +99,7 @@ class CustomJudge(Question, Generic[S]):
             )
         schema_of(cls.schema)
         if cls.overall is CustomJudge.overall and not comes_to_one(cls.schema):
+            # Refused when the class is written: later, a judge would have been paid for an answer that cannot be used.
             raise _unclear(cls)
         if cls.overall is CustomJudge.overall:
             scales = set(grades_of(cls.schema).values())

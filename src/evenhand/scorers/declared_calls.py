@@ -66,6 +66,7 @@ class CallsDeclaredTools:
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         text = text_of(output)
+        # promptfoo's OpenAI provider writes the end of an MCP call into the output's text in these words.
         if "MCP Tool Error" in text:
             match = _MCP_ERROR.search(text)
             name, problem = match.groups() if match else ("unknown", "unknown error")

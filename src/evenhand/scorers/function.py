@@ -123,12 +123,14 @@ def as_scorer(target: object, label: str = "") -> Scorer:
     if isinstance(target, (list, tuple)):
         hint = "Write an expect(…) for each scorer."
     if isinstance(target, bool):
+        # `not Contains(…)` is plain False by the time it gets here.
         hint = "For the opposite of a scorer write ~ before it, as in ~Contains('sorry')."
     raise UsageError(f"{type(target).__name__} {str(target)[:60]!r} is not a scorer", hint=hint)
 
 
 def _annotated(function: object) -> Traits:
     """What a function's annotation says of its answers."""
+    # A partial has no annotations of its own.
     while isinstance(function, functools.partial):
         function = function.func
     returned = getattr(inspect.unwrap(cast("Any", function)), "__annotations__", {}).get("return")
@@ -171,10 +173,12 @@ def _of_one(function: FunctionType) -> bool:
     code = function.__code__
     flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
     one = code.co_argcount == 1 and not code.co_kwonlyargcount and not flags
+    # A wrapper's own code takes *args; only inspect.signature follows `__wrapped__` to the real parameters.
     return one and code.co_varnames[0] != "case" and not hasattr(function, "__wrapped__")
 
 
 def _is_bool(value: object) -> bool:
     """Whether this is true or false, NumPy's too."""
     kind = type(value)
+    # Compared by name, so that NumPy is not imported.
     return kind is bool or (kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"))

@@ -82,12 +82,14 @@ def _not_html(text: str) -> str:
         return "the output is empty"
     if len(text) > LONGEST:
         return "the output is too long to be read as HTML"
+    # An HTML parser reads the XML declaration as a comment, and would let XML pass.
     if text[:5].lower() == "<?xml":
         return "the output is XML"
     from justhtml import JustHTML  # noqa: PLC0415 (only where HTML is looked for)
 
     nodes = list(_all_nodes(JustHTML(text, sanitize=False).root))
     body = next((node for node in nodes if node.name == "body"), None)
+    # Text outside of the written elements ends up in the body that the parser adds.
     if body is not None and not _WRITTEN["body"].search(text):
         for child in body.children or ():
             if child.name == "#text" and str(child.data).strip():
@@ -100,10 +102,12 @@ def _not_html(text: str) -> str:
 def _known(name: str, text: str) -> bool:
     if name in _WRITTEN:
         return _WRITTEN[name].search(text) is not None
+    # Custom elements have a hyphen in their name; #text, #comment and !doctype are nodes of the parser's.
     return name in _ELEMENTS or ("-" in name and name[:1] not in ("#", "!"))
 
 
 def _all_nodes(root: Any) -> Iterator[Any]:
+    # A list in place of recursion: deeply nested HTML would exceed Python's limit.
     waiting = [root]
     while waiting:
         node = waiting.pop()

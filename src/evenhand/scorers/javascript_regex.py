@@ -74,6 +74,7 @@ def javascript_pattern(pattern: str) -> re.Pattern[str]:
             return _escape(match, inside=inside)
         if inside:
             inside = not match["end"]
+            # Python warns of a nested set at a bare `[` between brackets; to JavaScript it is an ordinary character.
             return "\\[" if match["class"] == "[" else text
         if match["flags"] or match["foreign"]:
             raise ScoreError(
@@ -83,6 +84,7 @@ def javascript_pattern(pattern: str) -> re.Pattern[str]:
         if match["class"]:
             inside = True
             return text
+        # `{,5}` is plain text in JavaScript, and a repeat from 0 on in Python.
         spelling = {"nothing": "[\\s\\S]", "group": "(?P<", "brace": "\\{", "dollar": "\\Z"}
         return spelling.get(
             match.lastgroup or "", "[^\\n\\r\\u2028\\u2029]" if match["dot"] else text
@@ -91,6 +93,7 @@ def javascript_pattern(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(_PARTS.sub(respelt, pattern), re.ASCII)
     except (re.error, OverflowError, RecursionError) as error:
+        # A repeat that is too large overflows, and groups nested too deep exceed the limit of recursion.
         raise ScoreError(f"'{pattern}' is not a regular expression: {error}") from None
 
 
@@ -104,12 +107,14 @@ def _escape(match: re.Match[str], *, inside: bool) -> str:
         return SPACE if inside else f"[{SPACE}]"
     if text == "\\S" and not inside:
         return f"[^{SPACE}]"
+    # Python refuses an escaped letter without a meaning; JavaScript drops the backslash.
     return text if not text[1].isalnum() or text[1] in _LETTERS else text[1]
 
 
 @lru_cache(maxsize=1024)
 def care(pattern: str) -> int:
     """How much care a pattern needs: 2 where it can backtrack without end, 1 where it is slow on long texts, else 0."""
+    # Escapes and classes become one character each: brackets and stars in them repeat nothing.
     bare = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "x", pattern, flags=re.DOTALL)
     unsure: list[bool] = []
     repeats = 0
@@ -181,6 +186,7 @@ def _start() -> subprocess.Popen[str]:
     """A process that is ready to search: on a busy machine, starting it takes longer than a search may."""
     import subprocess  # noqa: PLC0415 (imported on use)
 
+    # Isolated and without site-packages, it starts sooner, and no file of the user's can shadow `re` or `json`.
     child = subprocess.Popen(  # noqa: S603 (our own program, given above)
         [sys.executable, "-I", "-S", "-c", _CHILD],
         stdin=subprocess.PIPE,

@@ -89,6 +89,7 @@ def strict_json(text: str) -> Any:
         ValueError: It is not.
     """
     try:
+        # Python's reader accepts NaN and Infinity, which JSON does not have.
         return json.loads(text, parse_constant=_refused)
     except RecursionError:
         raise ValueError("nested too deep") from None
@@ -128,6 +129,7 @@ def _pairs(text: str) -> list[_Span]:
             pairs.append(_Span(first.at, mark.at + 1, first.begins_line, mark.ends_line))
             unpaired -= 1
         else:
+            # A closing bracket without its partner: whatever is open around it cannot be JSON any more.
             opened.clear()
             unpaired += 1
         if unpaired > MOST_UNPAIRED:
@@ -150,6 +152,7 @@ def _marks(text: str) -> Iterator[_Mark | None]:
             fence = ""
             yield None
         if fence:
+            # As in CommonMark, a closing fence is indented by at most three columns and ends its line.
             closing = _FENCE.match(line)
             if (
                 closing
@@ -166,6 +169,7 @@ def _marks(text: str) -> Iterator[_Mark | None]:
             containers.append(_columns(item[0]))
         container = containers[-1] if containers else 0
         rest = line[item.end() :] if item else line
+        # As in CommonMark, four columns of indentation make no fence, nor do backticks with another in their line.
         opening = _FENCE.match(rest)
         if (
             opening

@@ -126,13 +126,16 @@ def _end_of_object(text: str, start: int) -> tuple[int, int]:
 
 
 def _lenient(piece: str, strict: bool) -> Mapping[str, object] | None:
+    # Deeper nesting could exhaust the C reader's stack, which ends the process without an exception.
     if _depth(piece) > DEEPEST:
         return None
     import yaml  # noqa: PLC0415 (only for what is not quite JSON)
 
     try:
         text = _BLOCK.sub(lambda part: part[1] or " ", piece)
+        # YAML's comments begin with `#`.
         text = _COMMENT.sub(r"\1#", text)
+        # Aliases of aliases make a short text fill the memory, so a text with any is not read.
         if "*" in text and any(
             isinstance(e, yaml.AliasEvent) for e in yaml.parse(text, Loader=_loader(strict))
         ):
@@ -168,6 +171,7 @@ def _unique(pairs: list[tuple[Any, Any]], *, strict: bool = False) -> dict[str, 
     return fields
 
 
+# NaN stays text, which no score accepts. Not strict: models write bare line breaks inside of strings.
 _decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=str, strict=False)
 _strict_decoder = json.JSONDecoder(
     object_pairs_hook=partial(_unique, strict=True), parse_constant=str, strict=False
@@ -182,6 +186,7 @@ def _loader(strict: bool) -> type[Any]:
     core: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(core):
+        # Empty, as the inherited table has YAML 1.1's rules, by which `no` is false.
         yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012 (PyYAML's own name and kind)
 
     def mapping(loader: Any, node: Any) -> dict[str, object]:
@@ -193,6 +198,7 @@ def _loader(strict: bool) -> type[Any]:
 
     def whole(loader: Any, node: Any) -> int:
         text = loader.construct_scalar(node)
+        # With base 0, Python refuses 012, which is 12 in YAML 1.2.
         return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
 
     def real(loader: Any, node: Any) -> float:

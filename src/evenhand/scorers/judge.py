@@ -76,6 +76,8 @@ class MeetsRubric:
         if self.threshold is not None:
             metadata["threshold"] = self.threshold
             if ruling.score is not None and ruling.score > 1 >= self.threshold:
+                # A judge that scores from 1 to 10 always reaches a threshold of at most 1, so that its pass means
+                # little.
                 gave = f"{OFF_SCALE}{ruling.score:g}, and the threshold is {self.threshold:g}"
                 metadata["warning"] = gave
         if (ruling.passed, ruling.score) in CONTRADICTIONS:
@@ -87,6 +89,7 @@ class MeetsRubric:
 
     def _instrument(self, prompt: Prompt, text: str) -> str:
         if self.messages is not None:
+            # A user's own prompt has no marks around the output by which it could be cut out.
             prompt, text = conversation(self.messages(self.rubric, "")), ""
         return instrument_of(prompt, text)
 

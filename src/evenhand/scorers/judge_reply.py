@@ -85,6 +85,7 @@ def the_object(text: str, keys: Collection[str]) -> Mapping[str, object]:
     ]
     if not verdicts:
         raise JudgeError(f"the judge's reply holds no verdict: {shown(text)}")
+    # Only where the verdicts stand in a list may its closing bracket follow the last one.
     listed = text[: verdicts[0].start].rstrip().endswith("[")
     if (_END_OF_LIST if listed else _END).fullmatch(text, verdicts[-1].end) is None:
         raise JudgeError(f"the judge's reply does not end with its verdict: {shown(text)}")
@@ -99,6 +100,7 @@ def the_object(text: str, keys: Collection[str]) -> Mapping[str, object]:
 def _is_quoted(text: str, candidate: FoundObject) -> bool:
     """Whether an object stands in quotation marks, in a line's code, or in a line that quotes somebody."""
     before, after = text[: candidate.start], text[candidate.end :]
+    # A fence on the object's own line ends with a backtick too, and is no quotation.
     if before.endswith(_FENCE) and after.startswith(_FENCE):
         return False
     line = before.rpartition("\n")[2].lstrip()

@@ -143,6 +143,7 @@ def _object(cls: type) -> dict[str, Any]:
         if field.default is not dataclasses.MISSING
         or field.default_factory is not dataclasses.MISSING
     }
+    # A dataclass without a docstring is given its signature as one, which tells a judge nothing.
     docstring = (cls.__doc__ or "").strip()
     described = (
         {}

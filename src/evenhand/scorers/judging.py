@@ -233,8 +233,10 @@ async def side_by_side(questions: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     tasks = [asyncio.ensure_future(question) for question in questions]
     try:
         return list(await asyncio.gather(*tasks))
+    # This includes cancellation, which is no Exception: the questions must end with the trial that asked them.
     except BaseException:
         for task in tasks:
             task.cancel()
+        # Cancelling is only a request: without waiting, a task could still run after the trial is over.
         await asyncio.wait(tasks)
         raise

@@ -62,6 +62,7 @@ class Label(Question):
         return Score(result.value, ok, result.reason, labels, {METRIC: float(ok)})
 
     def __str__(self) -> str:
+        # A member of a text enum would show its name, not the label.
         return f"label {str.__str__(self.wanted)!r}"
 
 

@@ -163,6 +163,7 @@ def own_metric(name: str) -> Metric | None:
     try:
         ranking = parse(name)
     except ValueError as error:
+        # A ranking metric of ours with a wrong cut is refused here. An unknown name may be one that a package adds.
         if "cut" in str(error):
             raise UsageError(
                 f"metrics: {error}", hint=f"There are: {', '.join(names())}."
@@ -413,6 +414,7 @@ _TABLE: dict[str, Metric] = {
         *map(_wording, WORDINGS),
     )
 }
+# The class's traits describe its other parts: compression asks no judge, and less is better.
 _TABLE["summarisation:compression"] = replace(
     _TABLE["summarisation:compression"], best="low", counted=False, judged=False
 )

@@ -83,6 +83,7 @@ class Not(Record, frozen=True):
             raise ScoreError(
                 f"{label_of(self.scorer)} gave {score.value:g} without a verdict", hint=hint
             )
+        # A score outside of 0 to 1 must not give an opposite that is outside of it, too.
         value = score.value if self.keeps_score else min(1.0, max(0.0, 1.0 - score.value))
         reason = score.reason
         if score.passed and not reason:

@@ -166,6 +166,7 @@ def _statements(code: str) -> list[ast.stmt]:
     if not text:
         raise CodeError("it is empty", hint="Write an expression that uses `output`.")
     try:
+        # In parentheses an expression may span lines. The line break ends a comment that its last line may have.
         expression = ast.parse("(" + text.strip() + "\n)", "<python>", mode="eval").body
     except (SyntaxError, ValueError):
         pass
@@ -306,6 +307,7 @@ def _scale(scale: object, score: float, name: str) -> Scale | None:
     if scale is None:
         return None
     ends = [_scalar(end) for end in scale] if isinstance(scale, (list, tuple)) else []
+    # NaN fails every comparison, so it is refused here, too.
     match ends:
         case [float(low), float(high)] if -math.inf < low < high < math.inf:
             pass
@@ -331,6 +333,7 @@ def _scalar(value: Any) -> object:
     try:
         return float(value)
     except OverflowError:
+        # A whole number that is too large for a float; infinity is refused with a message of its own.
         return math.inf
 
 

@@ -108,6 +108,7 @@ class Ranking(AsksJudge):
     ) -> Sequence[tuple[int, int]]:
         if self.both_orders:
             return (i, j), (j, i)
+        # The first hexadecimal digit of a digest is below 8 half of the time.
         return ((i, j) if _chance("order", contestants, i, j) < "8" else (j, i),)
 
     async def _asked(self, model: Model, one: TrialResult, two: TrialResult) -> _Answer:

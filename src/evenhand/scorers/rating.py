@@ -82,6 +82,7 @@ class Rating(AsksJudge):
             value = the_object(answer, ["score"])
             if value["score"] is None:
                 raise JudgeError("the judge gave no score")
+            # The rubric itself decides which scores there are: it may lack some between its lowest and its highest.
             score = rubric.checked(number(value["score"], None))
             return score, reasoning_of(value), confidence_of(value)
 

@@ -73,5 +73,6 @@ def refuses(text: str) -> bool:
     polite = _POLITE.match(plain)
     if polite is not None and not _DECLINES.search(plain):
         plain = plain[polite.end() :]
+        # The stop in front lets phrases match, but not a refusal's opening words: the apology was a polite one.
         return _REFUSAL.match(f". {plain}") is not None
     return not plain or _REFUSAL.match(plain) is not None

@@ -107,6 +107,7 @@ class Rubric:
             there = low <= score <= high
         else:
             for known in self._scores():
+                # A judge's 0.3 need not equal a level that was computed, such as 0.1 + 0.2.
                 if math.isclose(score, known, abs_tol=1e-9):
                     return float(known)
             there = False

@@ -103,6 +103,7 @@ async def called(
         CodeError: It cannot be run, raised, took too long, or returned something that is not JSON.
     """
     name, ruby = source.name, source.ruby
+    # Ruby is started in another folder, from which a relative path would lead elsewhere.
     file = source.file if source.code is not None else source.file.absolute()
     request = {
         "file": str(file),

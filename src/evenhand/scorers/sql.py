@@ -118,6 +118,7 @@ def _unlikely(text: str, database: str) -> str:
     """What a parser lets pass and nobody means; empty for nothing."""
     if text.count("`") % 2:
         return "a backtick is not closed"
+    # Only these two dialects put names in square brackets.
     pattern = _WITH_BRACKETS if database in ("TransactSQL", "Sqlite") else _PLAIN
     bare = pattern.sub(lambda match: " ? " if match["text"] is not None else " ", text)
     comma = _MYSQL_COMMA if database in ("MySQL", "MariaDB") else _COMMA

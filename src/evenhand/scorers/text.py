@@ -63,6 +63,7 @@ def value_text(value: object) -> str:
     if isinstance(value, str):
         return str.__str__(value)  # the text itself, however a member of an enum prints itself
     text = _json(value)
+    # Most values have no whole float in them, and are written once.
     return _json(_whole(value)) if ".0" in text else text
 
 

@@ -84,8 +84,10 @@ def _not_well_formed(text: str) -> str:
     def doctype(name: str, system: str | None, public: str | None, internal: bool) -> None:
         del name, public
         own.append(internal)
+        # A document's own entities can refer to each other, and expand a short text without end.
         if internal:
             raise ValueError
+        # XML forbids a fragment here, which expat lets pass.
         if system is not None and "#" in system:
             raise ValueError
 
@@ -131,6 +133,7 @@ def _pieces(text: str) -> list[tuple[int, int]]:
         start = tag.start
         if tag.kind == "closing":
             if not opened or opened[-1].name != tag.name:
+                # A closing tag without its partner: no element that is open around it can be balanced any more.
                 opened.clear()
                 continue
             start = opened.pop().start

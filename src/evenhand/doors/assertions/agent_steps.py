@@ -162,6 +162,7 @@ def _kind(name: str, about: str, make: Make, takes: str, **more: Any) -> Kind:
 
     def check(assertion: Assertion) -> Wrong:
         written = str(assertion.value)
+        # The value is known only when its tags are filled in or its file has been called.
         if has_tags(written) or written.startswith("file://"):
             return ()
         try:

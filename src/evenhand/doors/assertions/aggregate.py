@@ -55,6 +55,7 @@ def unless_blocked(
 
 def every(outcomes: Sequence[Outcome], binding: frozenset[int] = frozenset()) -> Verdict:
     """Every assertion must pass; see `verdict_rule`."""
+    # Most tests have one assertion, whose outcome is the verdict: no mean has to be worked out.
     if len(outcomes) == 1:
         only = outcomes[0]
         if only.weight > 0 and not only.metric and not only.named:
@@ -76,11 +77,13 @@ def every(outcomes: Sequence[Outcome], binding: frozenset[int] = frozenset()) ->
 def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
     """The weighted mean of the scores must reach the threshold; see `verdict_rule`."""
     if not outcomes or all(o.outcome == "not_applicable" for o in outcomes):
+        # There is no score to take the mean of.
         return replace(every(outcomes), threshold=threshold)
     counted = [o for o in outcomes if o.weight > 0 and o.outcome != "not_applicable"]
     total = sum(o.weight for o in counted)
     known = sum(o.weight * o.score for o in counted if o.score is not None)
     unknown = sum(o.weight for o in counted if o.outcome == "error")
+    # The two means that are possible: with each missing score as 0, and with each as 1.
     lowest = known / total if total else 0.0
     highest = (known + unknown) / total if total else 0.0
     state: State

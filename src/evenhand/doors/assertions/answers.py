@@ -156,6 +156,7 @@ def _guardrails(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     if report.get("flagged"):
         reason = str(report.get("reason") or f"the provider's guardrails flagged the {side}")
         return Answered(assertion.type, check(False, reason))
+    # Where no guardrails report anything, a vendor's refusal or content filter is the block.
     if not report and cell is not None and cell.reply and _is_refused(cell.reply):
         return Answered(assertion.type, check(False, _refused(cell.reply)))
     return Answered(assertion.type, check(True, "not flagged"))

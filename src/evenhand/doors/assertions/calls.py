@@ -117,6 +117,7 @@ def _used_often_enough(
         )
     count = sum(map(expected.is_met_by, used))
     if assertion.negated:
+        # `max: 0` is allowed with `not-`, because it says the same.
         if expected.least is not None or expected.most:
             raise ScoreError(
                 f"'{assertion.written}' takes no min and no max",

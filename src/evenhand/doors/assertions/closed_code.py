@@ -64,6 +64,7 @@ def python_digest(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _of_python(text: str) -> str:
+    # Lines with a `return` are Python only inside of a function.
     tree = _parsed(text) or _parsed("def f():\n" + textwrap.indent(text, "    "))
     if tree is None or _imports(tree) is None or _imports(tree):
         return ""
@@ -85,6 +86,7 @@ def _of_file(file: Path, seen: set[Path]) -> str:
     parts = [code]
     for name in local:
         other = file.parent / f"{name}.py"
+        # Files that import each other would be read without end.
         if other in seen:
             continue
         content = _of_file(other, seen) if other.is_file() else ""

@@ -69,6 +69,7 @@ def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, s
         if isinstance(t, ast.Name)
     }
     first = name.split(".")[0]
+    # A star import may bring along any name.
     if first in names | others or "*" in others:
         return []
     hint = did_you_mean(first, names, f"It has: {', '.join(sorted(names)) or 'no functions'}.")

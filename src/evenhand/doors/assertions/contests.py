@@ -96,6 +96,7 @@ def _place(text: str, *, count: int, anywhere: bool) -> int:
     """
     match = _NUMBER.search(text) if anywhere else _CHOICE.fullmatch(last_line(text))
     digits = "" if match is None or is_disowned(text) else match[match.lastindex or 0]
+    # The length comes first: int() raises an error of its own for thousands of digits.
     if not digits or len(digits) > 9 or int(digits) >= count:
         raise JudgeError(
             f"the judge was to name one of the outputs 0 to {count - 1}, and said {shown(text)}"

@@ -41,6 +41,7 @@ def cosine(one: Vector, other: Vector) -> float:
 
 def euclidean(one: Vector, other: Vector) -> float:
     """The distance between two vectors, from 0."""
+    # Called for its check: math.dist raises a ValueError for vectors of different lengths.
     dot(one, other)
     return math.dist(one, other)
 
@@ -70,6 +71,7 @@ class Similar:
 
     async def score(self, output: Any, trial: Trial) -> Score:
         model = trial.model(self.embedder, "judge")
+        # One request for the output and all texts together.
         mine, *others = await model.embed([text_of(output), *self.texts])
         scores = [self._score(_NEARNESS[self.name](other, mine)) for other in others]
         if self.negated:
@@ -78,6 +80,7 @@ class Similar:
 
     def _score(self, measure: float) -> Score:
         if self.name == "similar:euclidean":
+            # A number on the threshold counts as near and, for `not-`, as far, so that rounding fails neither.
             near, far = measure <= self.threshold + EPSILON, measure >= self.threshold - EPSILON
             value, description = 1 / (1 + measure), f"distance {measure:.2f}"
         else:

@@ -16,9 +16,11 @@ from evenhand.languages.templates.in_code import code_filled, is_dumped, named_b
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 
 _BARE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|true|false|null")
+# `$` and braces are among them, because a template literal runs what stands in `${…}`.
 _UNSAFE = re.compile("[\\x00-\\x1f\\x7f\\\\'\"`${}\u2028\u2029\ud800-\udfff]")
 _LEAVES_COMMENT = re.compile("[\\x00-\\x1f\u2028\u2029\ud800-\udfff]|\\*/")
 _LEAVES_PATTERN = re.compile("[/\\x00-\\x1f\u2028\u2029\ud800-\udfff]")
+# A slash begins a pattern only after an operator, a bracket or `return`; elsewhere it divides.
 _OPENED = re.compile(r"""//|/\*|(?<=[(,=:\[!&|?{};])\s*/|\A\s*/|\breturn\s+/|['"`{}]""")
 _CLOSED = {
     "'": re.compile(r"\\.|'|\n", re.DOTALL),
@@ -81,6 +83,7 @@ def _fitted(value: str, tag: str, within: str, variables: Mapping[str, Any]) -> 
     if within in ("//", "/*"):
         return _LEAVES_COMMENT.sub(" ", value)
     if within == "/":
+        # Escaped, where a comment gets a space: in a pattern each character counts.
         return _LEAVES_PATTERN.sub(lambda match: f"\\u{ord(match.group()):04x}", value)
     if _BARE.fullmatch(value):
         return value

@@ -265,6 +265,7 @@ class GEval:
             )
             text = as_variable(output) if self.evaluate.template else text_to_judge(output)
             values: dict[str, Any] = {"input": self.question, "output": text, "criteria": criterion}
+            # promptfoo's prompts spell it maxScore; names in ours have only lowercase letters and underscores.
             values["maxScore" if self.evaluate.template else "max_score"] = str(_MOST)
             (points, reason), metadata = await self.evaluate.ask(
                 trial,

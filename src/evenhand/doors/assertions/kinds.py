@@ -89,6 +89,7 @@ def type_problem(written: str) -> tuple[str, str] | None:
     """Why a type, as written, cannot be run, and what to do; None for one that can."""
     name, negated = split(written)
     try:
+        # A type of ours is known by its name. Only `not-` depends on what the family says, and imports it.
         kind = None if name in SUPPORTED and not negated else kind_of(name)
     except ScoreError:
         return unknown_type(written)

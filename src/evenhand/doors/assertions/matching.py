@@ -13,5 +13,6 @@ def matches(name: str, pattern: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
+    # What `.` matches in JavaScript, in which promptfoo compares these names.
     escaped = re.escape(pattern).replace(r"\*", r"[^\n\r\u2028\u2029]*")
     return re.compile(escaped.replace(r"\?", r"[^\n\r\u2028\u2029]"), re.IGNORECASE)

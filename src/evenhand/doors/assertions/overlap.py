@@ -69,6 +69,7 @@ def _near(reference: str, most: float, output: object) -> tuple[bool, str]:
 
 def _units(text: str) -> Sequence[int]:
     """A text's units of UTF-16, which JavaScript counts in."""
+    # Most texts are ASCII, in which each byte is one unit.
     if text.isascii():
         return text.encode()
     return memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")

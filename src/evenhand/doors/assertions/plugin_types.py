@@ -49,6 +49,7 @@ class Bounded(Record, frozen=True):
             if not meets_bound:
                 shortfall = f"{score.value:g}, wanted at {'most' if low else 'least'} {bound:g}"
                 reason = f"{shortfall}: {reason}" if reason else shortfall
+            # A bound can only make the scorer's own verdict stricter.
             passed = meets_bound and passed is not False
         settled = replace(score, passed=passed, reason=reason, scale=score.scale or traits.scale)
         return settled if _has_scale(score, traits) else _as_verdict(settled)

@@ -53,6 +53,7 @@ class AfterTransform:
 
     async def score(self, output: Any, trial: Trial) -> Score:
         context = dict(self.context())
+        # promptfoo gives transforms the prompt as an object, and assertions the same prompt as a text.
         context["prompt"] = {"raw": context["prompt"], "label": context["prompt"]}
         try:
             changed = await transformed(self.code, output, context, self.base, trial)
@@ -112,6 +113,7 @@ def prepared(assertion: Assertion) -> Make:
     kind = kind_of(assertion.type)
     assertion = _without_secrets(assertion)
     for what, hint, *_ in lacks(assertion):
+        # The first one is enough here: `problems` reports all of them.
         return unsettled(
             assertion.written, ScoreError(what, hint=hint), assertion.weight, assertion
         )
@@ -126,6 +128,7 @@ def prepared(assertion: Assertion) -> Make:
     rendered = _renderer(kind, value, assertion.templates)
     computed = kind.files and is_file(value)
     turned = kind.negation if assertion.negated else "own"
+    # Worked out once and only when needed: it reads all files that the assertion names.
     definition = lru_cache(maxsize=1)(partial(definition_in, assertion))
 
     def make(cell: Cell) -> Expectation:
@@ -179,6 +182,7 @@ def _contents(value: object, base: Path) -> Iterator[str]:
     """A digest of each file that a value names, at whatever depth."""
     if isinstance(value, str) and value.startswith("file://"):
         name = value.removeprefix("file://")
+        # What follows the last colon may be the name of a function in the file.
         yield file_digest(base / name) or file_digest(base / name.rpartition(":")[0])
     elif isinstance(value, Mapping):
         for item in value.values():

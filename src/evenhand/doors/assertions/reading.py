@@ -137,6 +137,7 @@ class Expected(Record, frozen=True, kw_only=True):
 
     def referees(self) -> list[Referee]:
         """Who compares the outputs of all variants. As in promptfoo, one of each type does: the first."""
+        # Read backwards, so that the first of each type is the one that stays.
         first = {assertion.type: assertion for assertion in reversed(self.contests)}
         if not first:
             return []
@@ -300,6 +301,7 @@ class AssertionReader:
             weight = number(weight, at("weight"), "weight", findings, NOT_NEGATIVE)
         if threshold is not None:
             threshold = number(threshold, at("threshold"), "threshold", findings)
+        # `_asked` adds a problem for a model that cannot be had; comparing the counts shows whether it did.
         known = len(findings.problems)
         judge = self._asked(kind.asks, raw, options, at)
         embedder = self._asked("embed" if kind.embeds else None, raw, options, at)
@@ -351,6 +353,7 @@ class AssertionReader:
 
     def _value(self, value: object, at: At) -> object:
         """An assertion's value, with the file of data that it names read in."""
+        # With tags in its name, which file is meant depends on the case.
         if not isinstance(value, str) or not value.startswith("file://") or has_tags(value):
             return value
         path = self._path(value)
@@ -414,6 +417,7 @@ def problems(assertion: Assertion) -> list[Lack]:
     """What keeps an assertion from a verdict, as far as can be seen before anything runs."""
     kind, value = kind_of(assertion.type), assertion.value
     lacking = lacks(assertion)
+    # A model that cannot be had was reported where it is named.
     tolerated = nobody_to_ask(assertion) if assertion.refused else []
     faults: list[Lack] = [lack for lack in lacking if lack not in tolerated]
     written = [assertion.metric]

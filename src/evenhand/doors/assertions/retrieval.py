@@ -102,6 +102,7 @@ class Retrieved:
 async def _recall(of: Retrieved, output: str, trial: Trial) -> tuple[float, dict[str, Any]]:
     context = await of.context(output, trial, of.cell.prompt)
     grader = of.grader()
+    # promptfoo's prompts spell it groundTruth; names in ours have only lowercase letters and underscores.
     key = "groundTruth" if grader.template else "ground_truth"
     verdicts, metadata = await grader.ask(
         trial,
@@ -149,8 +150,11 @@ async def _relevance(of: Retrieved, output: str, trial: Trial) -> tuple[float, d
     grader = of.grader()
 
     def quoted_from(text: str) -> list[str]:
+        # With the user's own prompt these words count anywhere, as in promptfoo; with ours they must be the whole
+        # answer.
         if _NONE_NEEDED in text if grader.own else text.strip(" \n.*_`") == _NONE_NEEDED:
             return []
+        # A sentence that the judge quotes twice counts once.
         quotes = list(dict.fromkeys(_lines(text) if by_line else _sentences(text)))
         there = [_stands_in(whole, _NUMBER.sub("", s, count=1)) for s in quotes]
         if not any(there):
@@ -170,6 +174,7 @@ async def _relevance(of: Retrieved, output: str, trial: Trial) -> tuple[float, d
         query=of.query,
     )
     metadata["needed"] = needed
+    # A judge may cut the context into more pieces than we count.
     return min(len(needed), len(units)) / len(units) if units else 0.0, metadata
 
 

@@ -38,6 +38,7 @@ class Span(Record, frozen=True, kw_only=True):
     @property
     def failed(self) -> bool:
         """Whether its status, its attributes or its message say that it went wrong."""
+        # 2 is OpenTelemetry's code for an error; values from 400 on are HTTP statuses.
         if self.status is not None and (self.status == 2 or self.status >= 400):
             return True
         if any(_is_sign(self.attributes.get(key)) for key in _BAD_SIGNS):

@@ -106,6 +106,7 @@ def _step(span: Span, shells: frozenset[str]) -> AgentStep:
     tool = _tool(span)
     shell = tool.strip().lower() in shells
     command = _command(span, shell)
+    # Having an argument called `command` does not make a tool a shell.
     if command and (shell or not tool):
         names = {span.name, command, *command.split()[:1]} | ({tool} if tool else set())
         arguments = _arguments(span) if tool else Nothing
@@ -129,6 +130,7 @@ def _tool(span: Span) -> str:
     if known:
         return known
     for key, text in _texts(span):
+        # Such a key may hold a tool's whole definition, which is JSON and not a name.
         if not _is_json(text) and (
             _NAMES_TOOL.search(key) or (_IS_TOOL.search(key) and not _NO_NAME.search(key))
         ):

@@ -25,6 +25,7 @@ def _contains_json(assertion: Assertion, cell: Cell | None, value: Any) -> Score
 def _schema(value: object) -> str:
     schema = schema_text(value)
     if schema:
+        # Compiled when the file is read, so that a wrong schema is told before anything is sent.
         validator(schema)
     return schema
 

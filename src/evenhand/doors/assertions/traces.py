@@ -57,6 +57,7 @@ def _within(took: Sequence[float], most: float, percentile: float | None) -> Sco
     if not took:
         return check(True, "no finished span matches")
     rank = len(took) if percentile is None else math.ceil(percentile / 100 * len(took))
+    # The 0th percentile has rank 0, and is the fastest span.
     slowest = took[max(0, rank - 1)]
     what = "the slowest of" if percentile is None else f"the {percentile:g}th percentile of"
     return check(slowest <= most, f"{what} {len(took)} spans took {slowest:g} ms")
@@ -73,6 +74,7 @@ def _errors(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     label = f"{assertion.type} {pattern}"
     spans = _matching(assertion, cell, pattern)
     failed = [span for span in spans if span.failed]
+    # Without a span nothing has failed, and there is no share to be worked out.
     passed = not spans or (
         (most is None or len(failed) <= most)
         and (share is None or len(failed) / len(spans) * 100 <= share)

@@ -40,6 +40,7 @@ def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         )
     all_wanted = [WantedSteps(cast("str", item), _TOOL) for item in items]
     met = [any(expected.is_met_by(step) for step in steps) for expected in all_wanted]
+    # `not-` forbids each of these tools; the mere opposite of `all` would still allow some of them.
     passed = not any(met) if assertion.negated else all(met)
     return _known(assertion, ", ".join(cast("list[str]", items)), passed, steps)
 
@@ -58,6 +59,7 @@ def _sequence(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
             w.is_met_by(step) for w, step in zip(expected, steps, strict=True)
         )
     else:
+        # All share one iterator, so each is searched for only after the one before it.
         waiting = iter(steps)
         passed = all(any(w.is_met_by(step) for step in waiting) for w in expected)
     label = (", then " if exact else " … ").join(w.pattern for w in expected)

@@ -39,6 +39,7 @@ def split_reference(reference: str, default: str) -> tuple[str, str]:
 def is_python(code: str) -> bool:
     """Whether inline code is Python rather than JavaScript."""
     reads = bool(_PYTHON_ONLY.search(code))
+    # Much short code can be read as either: then it is JavaScript, which is all that promptfoo knows.
     if not reads and javascript.is_javascript(code, "output", "context"):
         return False
     try:

@@ -104,6 +104,7 @@ def schema_text(value: object) -> str:
     """
     if value is None or value == "":
         return ""
+    # These are schemas, too: one allows every value, the other none.
     if isinstance(value, str) and value.strip() in ("true", "false"):
         return value.strip()
     if isinstance(value, str):
@@ -124,6 +125,7 @@ def schema_text(value: object) -> str:
             f"the schema is not an object but {_in_json(value)}",
             hint="Leave the value out if any JSON will do." if isinstance(value, bool) else "",
         )
+    # Validators are cached by this text; sorting the keys lets equal schemas share one.
     return json.dumps(value, sort_keys=True)
 
 

@@ -57,6 +57,7 @@ class TurnChecks:
             return [Fault("too-long", f"{len(text):,} characters")]
         moment = Moment(text, ends, after[:TOO_LONG], self._so_far)
         faults = [fault for rule in RULES for fault in rule(moment)]
+        # Reversing twice keeps the first mistake of each kind, in the order in which they were found.
         return list({fault.kind: fault for fault in reversed(faults)}.values())[::-1]
 
     def user_said(self, text: str, *, ends: bool = False) -> None:
@@ -64,6 +65,7 @@ class TurnChecks:
         so_far = self._so_far
         sentence = " ".join(words(text))
         if len(so_far.own) == REMEMBERED:
+            # The deque is full: the append below drops its oldest turn, which must no longer be counted.
             oldest = so_far.own[0]
             so_far.times[oldest] -= 1
             if not so_far.times[oldest]:
@@ -73,6 +75,7 @@ class TurnChecks:
         so_far.farewells = so_far.farewells + 1 if is_parting(text) else 0
         so_far.over = so_far.over or ends
         note_stated(text, so_far)
+        # The first turn whose language can be told sets the language of the whole conversation.
         if not (self._any_language or expected_language(so_far)):
             so_far.language = language_of(text)
 

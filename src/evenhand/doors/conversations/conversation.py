@@ -144,6 +144,7 @@ class _UnderWay:
             ended = await self._led()
         finally:
             self._agent.close()
+            # A conversation that broke off is kept, too: what was said before that explains the error.
             talk = replace(self._talk(), ended=ended)
             self._keep(talk)
         self._expect_judged()
@@ -152,6 +153,7 @@ class _UnderWay:
     async def _led(self) -> Ended:
         answers = 0
         if self._messages and self._messages[-1].role == "user":
+            # This answer completes what `start` began, so `max_turns` does not count it.
             await self._answered()
         while answers < self._conversation.max_turns:
             if answers and await self._is_over():

@@ -40,6 +40,7 @@ class DatabaseWorld(Toolbox):
                 self._of = Path(folder.name) / "before.db"
                 with closing(sqlite3.connect(self._of)) as database:
                     database.executescript(of.read_text("utf-8"))
+            # backup() also copies what stands in the write-ahead log only, which a copy of the file would miss.
             source = sqlite3.connect(f"{self._of.as_uri()}?mode=ro", uri=True, timeout=_WAIT_S)
             with closing(source), closing(sqlite3.connect(self.path)) as copy:
                 source.backup(copy)
@@ -53,7 +54,9 @@ class DatabaseWorld(Toolbox):
     def _opened(self) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(self.path, timeout=_WAIT_S)) as database:
             database.row_factory = sqlite3.Row
+            # SQLite checks foreign keys only on connections that ask for it.
             database.execute("pragma foreign_keys = on")
+            # Commits, or rolls back after an error: closing alone drops what was changed.
             with database:
                 yield database
 

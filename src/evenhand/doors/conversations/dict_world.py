@@ -28,6 +28,7 @@ class DictWorld(Toolbox):
 
     def __init__(self, of: Mapping[str, Any]) -> None:
         super().__init__()
+        # Two copies: tools change `state` at any depth, and neither the other copy nor the caller's dict may follow.
         self._before = copy.deepcopy(dict(of))
         self.state: dict[str, Any] = copy.deepcopy(dict(of))
 

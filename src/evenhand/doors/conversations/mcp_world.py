@@ -114,6 +114,7 @@ class MCPWorld(Toolbox):
             raise UsageError("MCPWorld needs the package mcp", hint="pip install 'evenhand[mcp]'")
         await asyncio.to_thread(_import_client)
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # A file and not a pipe: a pipe that nobody reads fills up, and blocks the server.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the server is)
         self._task = asyncio.create_task(self._serve(ready), name=f"MCP server {self.server}")
         done, _ = await asyncio.wait(
@@ -288,16 +289,19 @@ class MCPWorld(Toolbox):
             raise self._failed("is not running")
         call = asyncio.ensure_future(client.call_tool(name, dict(arguments)))
         try:
+            # The server's task ends when its process does, which the call itself may never notice.
             await asyncio.wait({call, task}, timeout=self._limit_s, return_when="FIRST_COMPLETED")
             if call.done():
                 return call.result()
         except MCPError as error:
+            # With these the server is gone; any other error is its own answer to the call.
             if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
                 raise self._failed(f"broke off while {name} was called") from error
             raise ToolFailedError(str(error)) from error
         except Exception as error:
             raise self._failed(f"broke off while {name} was called: {_words_of(error)}") from error
         finally:
+            # A finished call ignores this; an unfinished one would outlive the trial.
             call.cancel()
             await asyncio.wait({call})
         if task.done():
@@ -349,6 +353,7 @@ def _result(result: CallToolResult) -> Any:
         raise ToolFailedError(text or "it failed")
     content = result.structured_content
     if isinstance(content, dict):
+        # Structured content has to be an object, so servers wrap a list or a number in `result`.
         return content["result"] if content.keys() == {"result"} else content
     return blocks if text is None else text
 

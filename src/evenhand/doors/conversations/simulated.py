@@ -137,6 +137,7 @@ class _Simulated:
             return said_in(cast("Reply", await self._ask(chat_prompt(messages))))
         history = [{"role": m.role, "content": m.content} for m in messages]
         name = f"the simulated user {self._function}"
+        # What the function itself asks of models is charged to the simulator, and not to the agent.
         with during("simulator"):
             result = await called(self._trial, self._ask, history, name=name)
         if isinstance(result, Reply):
@@ -196,6 +197,7 @@ def said_in(reply: Reply) -> Said:
     words, ends, after = without_stop(text)
     words = _LABEL.sub("", words, count=1).strip()
     quoted = _QUOTED.fullmatch(words)
+    # With marks inside, the first and the last may belong to two different quotations.
     if quoted and not re.search(r'["“”«»]', quoted[2]):
         words = quoted[2].strip()
     return Said(words, ends, after, tuple(faults))

@@ -80,6 +80,7 @@ class CallingModel:
         if self._definitions is not None:
             config = {**prompt.config, "tools": list(self._definitions)}
             prompt = replace(prompt, config=config)
+        # Keyed by the number of messages, so that the next turn can insert the calls where they were made.
         earlier = self._made.setdefault(len(prompt.messages), [])
         replies: list[Reply] = []
         while True:
@@ -87,6 +88,7 @@ class CallingModel:
             replies.append(reply)
             calls = reply.tool_calls
             callable_ = all(call.name in self._tools.tools for call in calls)
+            # Without the vendor's own items there is nothing to send back that the results could refer to.
             if not (calls and callable_ and reply.items) or len(replies) == self._most:
                 return whole(replies)
             returned = [await self._tools.call(call.name, call.arguments) for call in calls]
@@ -117,6 +119,7 @@ def returned_items(
                 "functionResponse": {
                     **({"id": call.id} if call.id else {}),
                     "name": call.name,
+                    # Google accepts only an object here.
                     "response": value if isinstance(value, dict) else {"result": value},
                 }
             }

@@ -131,6 +131,7 @@ def _looked_up(
             )
             trial = present.get()
             if trial is not None and not trial.over:
+                # An agent may catch the error and go on; the trial must end in it all the same.
                 trial.halt(missing)
             raise missing
         at = taken[key] = min(taken.get(key, -1) + 1, len(rows) - 1)

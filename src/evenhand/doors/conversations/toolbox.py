@@ -87,6 +87,7 @@ class Toolbox:
             for parameter in signature.parameters.values():
                 if parameter.kind is parameter.VAR_KEYWORD:  # `**arguments`: each is one of its own
                     named |= named.pop(parameter.name, {})
+            # A tool may change what it is given; what is noted is what the agent sent.
             return copy.deepcopy(named)
 
         if inspect.iscoroutinefunction(function):
@@ -133,6 +134,7 @@ class Toolbox:
         return {"error": error}
 
     def _note(self, call: Called) -> None:
+        # Plain tools run in threads, several at a time.
         with self._lock:
             self._calls.append(call)
 
@@ -150,6 +152,7 @@ class Toolbox:
         if arguments is None:
             return self._refused(name, None, "the arguments are no JSON object")
         try:
+            # Checked before the call, because a TypeError from inside the tool looks the same.
             inspect.signature(tool).bind(**arguments)
         except TypeError as error:
             return self._refused(name, arguments, f"{name}: {error}")
@@ -162,6 +165,7 @@ class Toolbox:
             result = tool(**arguments)
             return await result if inspect.isawaitable(result) else result
         except EvenhandError as error:
+            # The trial wraps what a tool raised; the tool's own words were noted with the call.
             if self._calls and self._calls[-1].error:
                 return {"error": self._calls[-1].error}
             raise error from None

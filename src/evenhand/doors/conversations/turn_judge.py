@@ -101,6 +101,7 @@ class TurnJudge(AsksJudge):
             unsure_below=self.unsure_below,
             prompt=prompt,
         )
+        # A digest of the prompt would change with each goal, as if each had a judge of its own.
         details["instrument"] = version
         return Ruled(sound, reasoning, {"confidence": confidence, **details})
 

@@ -45,6 +45,7 @@ def with_verdicts(recordings: Recordings, names: Sequence[str]) -> Recordings:
             outcomes = [_decided(outcome, chosen) for outcome in trial.outcomes]
             settled = trial.outcome
             if settled == "not_applicable" and any(o.outcome in ("pass", "fail") for o in outcomes):
+                # None lets the outcomes decide, now that one of them is a verdict.
                 settled = None
             trials.append(replace(trial, outcomes=outcomes, outcome=settled))
         id_ = digest(one.run.id, *sorted(chosen))[:24]

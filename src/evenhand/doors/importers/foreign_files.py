@@ -156,6 +156,7 @@ def _columns_and_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[st
     if text is None:
         (problem,) = findings.problems
         raise UsageError(problem.summary, hint=problem.hint)
+    # Line breaks inside of quoted cells have to stay as they are.
     table = records(io.StringIO(text, newline=""), delimiter)
     line, names = next(table, (1, []))
     yield line, list(_unlike([column_name(name) for name in names]))
@@ -172,6 +173,7 @@ def _unlike(names: Sequence[str]) -> Iterator[str]:
     known: set[str] = set()
     for name in names:
         own, number = name, 0
+        # A numbered name must not be one that the header has already.
         while (name and own in known) or (number and own in used):
             number += 1
             own = f"{name}.{number}"
@@ -185,6 +187,7 @@ def _table(path: Path, delimiter: str) -> list[tuple[str, object]]:
         table = _columns_and_rows(path, delimiter)
         header = Header(next(table, (1, []))[1])
         for line, cells in table:
+            # A blank line, which many files end with.
             if not any(cells):
                 continue
             wrong = None if header.fits(cells) else header.misfit(cells)
@@ -209,6 +212,7 @@ def _cell(text: str) -> object:
         pass
     try:  # as pandas writes a list of texts
         value: object = ast.literal_eval(text)
+        # Anything else in brackets may be text that somebody wrote.
         return value if is_array(value) and _texts(value) else text
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text

@@ -81,6 +81,7 @@ def _no_number(one: ForeignScore, metadata: dict[str, object], notes: Notes) -> 
             f"{shown(one.name)} is {shown(one.value)}, no number: it is kept, and decides nothing"
         )
         notes.changed(one.where, text)
+        # JSON has no form for NaN and infinity.
         too_large = isinstance(one.value, float) and not math.isfinite(one.value)
         metadata["value"] = str(one.value) if too_large else one.value
         reason = f"{one.value}: {one.reason}" if one.reason else str(one.value)

@@ -197,6 +197,7 @@ def run_lines(runs: Sequence[ImportedFile], names: Sequence[str]) -> Iterator[st
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(6)]
     for row in rows:
+        # A column that is empty in all rows takes no room.
         cells = [text.ljust(width) for text, width in zip(row, widths, strict=True) if width]
         yield f"  {'  '.join(cells)}".rstrip()
 

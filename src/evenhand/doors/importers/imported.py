@@ -242,7 +242,9 @@ def _plus(own: int | None, judged: int | None) -> int | None:
 
 def _problems(run: ImportedRun) -> Iterator[str]:
     # A package's importer need not be type-checked: what is of the wrong type would fail later, far from here.
+    # Trials are checked one at a time below, as they may be many and read from a file.
     problem = misfit(run, trials=())
+    # An iterator would be used up by this check, and leave nothing to import.
     if not problem and not hasattr(run.trials, "__len__"):
         problem = f"trials are {type(run.trials).__name__}, not a sequence"
     if problem:

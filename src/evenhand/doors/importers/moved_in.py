@@ -51,6 +51,7 @@ def written(texts: Mapping[Path, str], folder: Path, tool: str) -> list[Path]:
     for path, text in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            # A file may have appeared since the check above, and must not be overwritten.
             with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text)
         except OSError as error:

@@ -25,6 +25,7 @@ def slug(name: str, otherwise: str) -> str:
     words = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:LONGEST].strip("_")
     if not words or words[0].isdigit():
         words = f"{otherwise}_{words}".strip("_")
+    # A function called `list` would hide Python's own from the rest of the file.
     if keyword.iskeyword(words) or words in _RESERVED or hasattr(builtins, words):
         words += "_"
     return words

@@ -64,6 +64,7 @@ def recordings(
         UsageError: What is wrong with a run.
     """
     imported = [Imported(run, path, importer) for path, run in runs]
+    # The id breaks ties between runs with the same time, so that the order of the files makes no difference.
     imported.sort(key=lambda one: (one.run.created_at, one.run.id))
     sets = list(datasets)
     return Recordings(imported, tuple(notes), sets)

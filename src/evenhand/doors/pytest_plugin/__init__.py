@@ -227,6 +227,7 @@ def _session_run(item: pytest.Function) -> SessionRun:
                 name = _function(other)
                 planned[name] = planned.get(name, 0) + count_of(other)
                 folders.add(other.path.parent)
+        # A test may ask for `expect` by request.getfixturevalue; its `fixturenames` then do not list it.
         planned.setdefault(_function(item), 1)
         try:
             live = bool(config.getoption("evenhand_live"))
@@ -425,6 +426,7 @@ def _left_alone(config: pytest.Config) -> bool:
     channels: list[Any] = [one.channel for one in workers if hasattr(one, "channel")]
     for channel in channels:
         try:
+            # An open channel only times out; one whose other end has died returns or raises at once.
             channel.waitclose(timeout=0.02)
         except channel.TimeoutError:
             continue

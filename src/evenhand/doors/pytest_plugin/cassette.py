@@ -67,6 +67,7 @@ def lend_keys(config: pytest.Config) -> None:
 
     def take_back() -> None:
         for name, key in lent.items():
+            # A test may have set a key of its own in the meantime.
             if os.environ.get(name) == key:
                 del os.environ[name]
 

@@ -34,6 +34,7 @@ def standing_of(runs: Iterable[Path]) -> JudgesStanding:
     lines: list[str] = []
     undecided = False
     for path in runs:
+        # Anew for each run: one that cannot be opened must not inherit what the run before requires.
         required = False
         try:
             with RunFile.open(path) as run:

@@ -36,6 +36,7 @@ class Lines(Record, frozen=True):
 def lines(result: TrialResult, places: Sequence[str]) -> Lines:
     """What became of each expectation, with the line of the test that says it."""
     listed = Lines([], [], [], [])
+    # What went wrong beside the expectations is an outcome that no line of the test stands for.
     for outcome, place in zip_longest(result.outcomes, places[: len(result.outcomes)]):
         where = f"{place}  " if place else ""
         line = f"{_MARKS[outcome.outcome]} {where}{_outcome_text(outcome)}"

@@ -153,6 +153,7 @@ class TestTrial(LiveTrial):
             self._expectations.append(Expectation(False, Stated("the test's own asserts", reason)))
             return len(self._expectations) - 1
         self.blame(CodeError(f"the test raised {text}", hint=where))
+        # Problems come after all expectations in the result, so this outcome is the last one.
         return -1
 
     def _record(self, expectation: Expectation) -> int:
@@ -258,6 +259,7 @@ class SessionRun:
         )
         self.tools = self._desk.tools
         self._loop = asyncio.new_event_loop()
+        # Threads that were there before the tests are not waited for at the end.
         self._known = threading.enumerate()
         self._late: list[tuple[LiveTrial, CodeError]] = []
         # Tests without `expect` are no trials: what they ask is their own business.
@@ -338,6 +340,7 @@ class SessionRun:
                 error=trial_error(error),
                 description=planned.case.description,
             )
+            # After a StoreError nothing more can be written to the run's file.
             if not isinstance(error, StoreError):
                 await self._journal.settle(result)
         self._settled += 1
@@ -380,6 +383,7 @@ class SessionRun:
         await threads_over(GRACE_S, self._known)
         await self._home.close()
         closing = [provider.close() for provider in self._asked.values()]
+        # A provider that fails to close must not keep the others open.
         await asyncio.gather(*closing, return_exceptions=True)
         self._cache.close()
         self._host.close()
@@ -394,6 +398,7 @@ class SessionRun:
         try:
             return future.result()
         except BaseException:
+            # Ctrl-C interrupts this thread alone: the work on the run's loop would go on.
             future.cancel()
             raise
 

@@ -78,6 +78,7 @@ def http_client(
     chosen = library or _library()
     limits = chosen.Limits(max_connections=_CONNECTIONS)
     transport = Transport(chosen.Client(limits=limits), role=role, prices=prices)
+    # Redirects are followed as the SDKs' own clients do, where httpx by itself does not.
     return chosen.Client(transport=transport, follow_redirects=True)
 
 

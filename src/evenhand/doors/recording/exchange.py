@@ -112,11 +112,14 @@ class Exchange:
             if is_final(error):
                 own.halted = own.halted or error
             if isinstance(error, ProviderError) and error.answer is not None:
+                # The SDKs retry after some statuses, and the run has retried already.
                 status, headers, body = error.answer
                 return ResponseHead(
                     status, {**_passed_on(headers), "x-should-retry": "false"}, body
                 )
             if isinstance(error, (ConnectionFailed, TimedOut)):
+                # An SDK that asks again after this gets the same error at once: the run has tried as often as makes
+                # sense.
                 own.given_up[self._call.asked.key] = error
                 raise
             return refusal(error)

@@ -72,8 +72,10 @@ class SpanProcessor(_SpanProcessor):
         places = [
             place for place in (log.within(), around.place if around else None) if place is not None
         ]
+        # The parent span is a step of another log, in which its place means another step.
         if around is not None and around.log is not log:
             places = []
+        # Steps are added when they begin, so the later of two places is the inner one.
         place = log.add(Step("agent", span.name, parent=max(places, default=None)))
         with self._lock:
             self._open[context.span_id] = _OpenSpan(trial, log, place)

@@ -135,6 +135,7 @@ class _RecordedTool:
         if trial is None or trial.over or not isinstance(tools, Tools):
             return None
         bound = self._signature.bind(*args, **kwargs)
+        # A call that leaves a default out has the same recording as one that gives it.
         bound.apply_defaults()
         named = {key: v for key, v in bound.arguments.items() if key not in self._ignored}
         with _halting(trial):

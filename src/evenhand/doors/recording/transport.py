@@ -54,7 +54,9 @@ class Transport:
             return _whole(library, refusal(trial))
         if trial is None or trial.home is None:
             if self._through is None:
+                # Each request carries the timeouts of the client that it was made by.
                 self._through = library.Client(timeout=None)
+            # The client around this transport has added the authentication, and follows redirects itself.
             return self._through.send(request, stream=True, auth=None, follow_redirects=False)
         loop = trial.home.loop
         if _running() is loop:

@@ -134,6 +134,7 @@ def _told_once(spans: Iterable[SpanStep], problems: Problems) -> list[SpanStep]:
         if len(by_id) == MOST_STEPS:
             problems.too_many += 1
             continue
+        # A span without an id gets one that begins with a space, which no real id does.
         by_id[one.id or f" {len(by_id)}"] = one
         one.id = one.id or f" {len(by_id) - 1}"
     for one in sorted(logged, key=lambda event: event.start or 0):
@@ -189,6 +190,7 @@ def _place(nodes: Mapping[str, Node], parents: Mapping[str, str], id_: str) -> N
 
 def _tell_doubles(nodes: Mapping[str, Node], problems: Problems) -> None:
     """Takes a model's call within the same call out; what only the inner one says is kept."""
+    # From the outside in, so that a call that was told three times ends up in its outermost span.
     for node in sorted(nodes.values(), key=lambda one: one.levels):
         outer = node.above
         while outer is not None and outer.span.kind is None:
@@ -207,6 +209,7 @@ def _tell_twins(nodes: Mapping[str, Node], problems: Problems) -> None:
     rows = [node for node in nodes.values() if node.span.kind == "model" and node.span.scope]
     if len({node.span.scope for node in rows}) < 2:
         return
+    # Of two that begin together the longer one comes first, and is the one that stays.
     rows.sort(key=lambda node: (node.span.start or 0, -(node.span.end or 0), node.order))
     beside: dict[int, list[tuple[Node, set[str]]]] = {}
     for node in rows:
@@ -234,6 +237,7 @@ def _are_twins(one: SpanStep, other: SpanStep) -> bool:
     if None not in counted and counted[:2] != counted[2:]:
         return False
     if one.answer is None or other.answer is None:
+        # If an answer is missing, token counts that are known and equal have to be enough.
         return None not in counted
     return _gist(one) == _gist(other)
 
@@ -386,6 +390,7 @@ class _Told:
         self._tools = [node for node in nodes if node.span.kind == "tool"]
         self._by_id = {node.span.call: node for node in self._tools if node.span.call}
         self._by_call: dict[bytes, list[Node]] = {}
+        # Reversed, as `pop` takes the last: the first call of its kind belongs to the first span.
         for node in reversed(self._tools):
             if node.span.call not in ids:  # by none, or by an id that the answers don't know it by
                 key = _key(node.span.name, node.span.arguments)

@@ -140,6 +140,7 @@ def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
     if not known and not any(key in fields for key in ("content", "parts", "tool_calls")):
         yield message(role, dict(fields))
         return
+    # `type` names the speaker in LangChain's messages; elsewhere it may be the kind of an object.
     who = who if known or "role" in fields else role
     calls = [_call(one) for one in _objects(fields.get("tool_calls"))]
     if isinstance(function := fields.get("function_call"), dict):
@@ -165,7 +166,9 @@ def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
         else:
             texts.append(_text(part))
     contents = [text for text in texts if text not in (None, "")]
+    # If a message holds only tools' results, each of them has been yielded above.
     if contents or calls or not is_array(content):
+        # The id of any other message is its own, and not that of a call.
         own = fields.get("tool_call_id") or (
             fields.get("id") if who in ("tool", "function") else None
         )
@@ -216,6 +219,7 @@ def indexed(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
     for key, value in attributes.items():
         if key.startswith(prefix) and key[start - 1 : start] == ".":
             number, _, rest = key[start:].partition(".")
+            # No list is longer than this, and int() raises for thousands of digits.
             if rest and number.isascii() and number.isdigit() and len(number) <= 5:
                 rows.setdefault(int(number), {})[rest] = value
     return [rows[number] for number in sorted(rows)]

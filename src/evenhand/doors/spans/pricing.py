@@ -69,11 +69,13 @@ def priced(step: SpanStep, span: RawSpan) -> None:
     price = _price(step.name, span.attributes)
     if price is None or _is_dearer(span.attributes):
         return
+    # Embedding models write no tokens, and have no price for them.
     written_out = step.tokens_out if step.tokens_out is not None or price.usd_out else 0
     usage = Usage(step.tokens_in, written_out, _first(span.attributes, _CACHED))
     usd = cost(price, usage)
     written = _first(span.attributes, _WRITTEN)
     if usd is not None and written:
+        # Writing to the cache costs 1.25 times the price of input; the price itself is part of the cost above.
         usd += 0.25 * written * price.usd_in / 1e6
     step.cost_usd = usd
     if usd is not None:
@@ -98,6 +100,7 @@ def _names(model: str) -> Iterator[str]:
     yield plain
     for divider in ("/", ":"):
         _, separator, rest = plain.rpartition(divider)
+        # A number behind the last colon is a version of the model, as in `…-v1:0`.
         if separator and not rest.isdecimal():
             yield rest
     yield _BEFORE_NAME.sub("", plain.rpartition("/")[2])

@@ -73,6 +73,7 @@ def read_span(span: RawSpan) -> SpanStep:
         _model(step, span, dialect)
     elif kind == "agent":
         _ends(step, span, dialect)
+        # An agent's own span is not one of the steps that this agent takes.
         step.agent = ""
     else:
         step.arguments = _arguments(span, dialect)
@@ -95,10 +96,12 @@ def _arguments(span: RawSpan, dialect: Dialect) -> Any:
 
 def _dialect_of(span: RawSpan) -> Dialect | None:
     names = tuple(span.attributes)
+    # Spans of one kind have the same attributes, so most need not be compared with any dialect. None means no dialect.
     known = _known.get(names, ...)
     if known is not ...:
         return known
     dialect = next((one for one in DIALECTS if one.knows(span)), None)
+    # Numbered attribute names differ from span to span, so the cache is bounded and skips long lists of names.
     if len(_known) < _MOST_KNOWN and len(names) <= _FEW:
         _known[names] = dialect
     return dialect
@@ -161,6 +164,7 @@ def _call_value(value: object, mime: str) -> Any:
     if is_object(value):
         fields = value
         for key in ("inputs", "outputs", "output", "kwargs"):
+            # Any other key beside it shows that this is an object of the application's own.
             if isinstance(inner := fields.get(key), dict) and set(fields) <= _ENVELOPE:
                 return dict(inner)
         if set(fields) == {"output"}:

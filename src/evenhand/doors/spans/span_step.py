@@ -60,6 +60,7 @@ class SpanStep(msgspec.Struct, array_like=True, kw_only=True):
     finish: str = ""
     dialect: str = ""
     logged: bool = False
+    # msgspec gives each step an empty dict of its own.
     about: dict[str, Any] = {}
     response: str = ""
     earlier: int = 0

@@ -40,6 +40,7 @@ def conversation_in(value: object) -> list[Said]:
             rows = value_of(fields.get(key))
             if is_array(rows) and _are_messages(rows):
                 messages = messages_of(rows)
+                # A state with `chat_history` holds the user's current message in `input`.
                 own = fields.get("input") if key == "chat_history" else None
                 return [*messages, *messages_of(own)] if isinstance(own, str) else messages
         return []
@@ -106,6 +107,7 @@ def literal(text: object) -> Any:
     if not isinstance(text, str) or text[:1] not in ("{", "[") or len(text) > _MOST_LITERAL:
         return text
     try:
+        # What is nested too deeply raises a MemoryError or a RecursionError, depending on Python's version.
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text

@@ -30,6 +30,7 @@ def shown_steps(steps: Sequence[Step]) -> str:
         lines = [_line(steps, place, most) for place in places]
         if most <= SHORTEST or sum(map(len, lines)) <= TEXT:
             break
+        # All values become shorter together, so that no step is left out because another one is long.
         most = max(SHORTEST, most // 2)
     if len(places) < len(steps):
         first, last = half + 1, len(steps) - half
@@ -64,6 +65,7 @@ def _json(value: object, most: int) -> str:
         text = f"{text[:half]} … {left:,} characters left out … {text[-half:]}"
         return json.dumps(text, ensure_ascii=False)
     line = json.dumps(text, ensure_ascii=False) if isinstance(value, str) else text
+    # JSON leaves these three as they are, and a reader may take them for the end of the line.
     return line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
 
 

@@ -153,6 +153,7 @@ class NeverFails(Question):
         bad = [(i, s) for i, s, end in ends if end == "error"]
         if bad:
             return verdict(False, f"{named_steps(bad)} failed", [i for i, _ in bad], steps, trial)
+        # Only a tool's call has to say how it ended; messages and model calls often say nothing.
         unknown = [(i, s) for i, s, end in ends if end == "unknown" and s.kind == "tool"]
         if unknown:
             raise unsaid(self, unknown)
@@ -279,6 +280,7 @@ class NeverLoops(Question):
             run = 0  # so many calls are what the one a cycle before was
             for at in range(length, len(keys)):
                 run = run + 1 if keys[at] == keys[at - length] else 0
+                # The first cycle has nothing before it to be compared with, so it does not count in the run.
                 if run == length * (self.times - 1):
                     first = at + 1 - length * self.times
                     cycle = ", ".join(step.name for _, step in calls[first : first + length])
@@ -317,6 +319,7 @@ class OnlyCalls(Question):
         steps = steps_in(output, trial)
         allowed = [CallsTool(one) if isinstance(one, str) else one for one in self.allowed]
         calls = tool_calls(steps)
+        # A call whose arguments cannot be read may be allowed: it passes here, and is an error below.
         others = [
             (i, s)
             for i, s in calls
@@ -349,4 +352,5 @@ def _key(step: Step) -> bytes:
     try:
         return encode([step.name, step.arguments])
     except (TypeError, ValueError):
+        # Arguments may hold objects of the application's own, for which JSON has no form.
         return repr((step.name, step.arguments)).encode("utf-8", "replace")

@@ -103,6 +103,7 @@ class StepDuration(Question):
 
 
 def _plus(a: int | None, b: int | None) -> int | None:
+    # A vendor may report only one of the two; the number is unknown only where both are missing.
     return None if a is None and b is None else (a or 0) + (b or 0)
 
 
@@ -119,6 +120,7 @@ def _summed(numbers: Sequence[float | None], steps: Sequence[Step], what: str) -
     for place, number in enumerate(numbers):
         if number is None and steps[place].kind == "model":
             telling = [at for at in _above(steps, place) if numbers[at] is not None]
+            # The innermost step is enough: those further out include its number already.
             around.update(telling[:1])
             silent += [] if telling else [steps[place]]
     if silent:

@@ -80,6 +80,7 @@ def _names(value: object) -> Iterator[str]:
     calls, live = value.get("tool_calls"), value.get("toolCall")
     if is_array(calls):
         for call in calls:
+            # OpenAI's calls have their name one level down; other vendors' have it in the call itself.
             yield from _name(_field(call, "function"))
             yield from _name(call)
     elif value.get("type") in ("tool_use", "function_call") and isinstance(value.get("name"), str):
@@ -87,6 +88,7 @@ def _names(value: object) -> Iterator[str]:
     elif isinstance(value.get("functionCall"), (Mapping, list)):
         yield from _name(value.get("functionCall"))
     elif isinstance(live, Mapping):
+        # Google's Live API nests its calls one level deeper.
         listed = _field(live, "functionCalls")
         for call in listed if is_array(listed) else ():
             yield from _name(call)

@@ -76,6 +76,7 @@ class CallsTool(Question):
     def score(self, output: Any, trial: Trial | None = None) -> Score:
         calls = calls_in(output, trial)
         called = any(self.matches(call, doubt=False) for call in calls)
+        # Where the two answers differ, the verdict depends on arguments that cannot be read.
         if not called and any(self.matches(call, doubt=True) for call in calls):
             raise _unreadable(self, calls)
         return check(
@@ -157,10 +158,12 @@ class CallsTools(Question):
         if self.order in ("any", "exact") and len(wanted) != len(calls):
             return False
         if self.order == "in_order":
+            # All share one iterator, so each wanted call is searched for only after the one before it.
             left = iter(calls)
             return all(any(w.matches(c, doubt=doubt) for c in left) for w in wanted)
         if self.order == "exact":
             return all(w.matches(c, doubt=doubt) for w, c in zip(wanted, calls, strict=True))
+        # Taking the first call that fits is not enough: a name alone could take the call that only `CallsTool(…)` fits.
         return _paired([[w.matches(c, doubt=doubt) for c in calls] for w in wanted])
 
     def __str__(self) -> str:

@@ -128,6 +128,7 @@ async def _judged(
     model = lent_judge(question.judge, trial)
     steps = steps_in(output, trial)
     own = own_steps(output)
+    # If the steps are the output itself, the judge is shown them already.
     text = "" if output is None or own is not None else _clipped(_text(output))
     values = {
         "goal": goal,
@@ -162,6 +163,7 @@ async def _judged(
 def _read(text: str, *, count: int) -> _Answer:
     passed, reasoning, confidence, value = ruled(text, "passes")
     step = value.get("step")
+    # True is an int in Python, and would be taken for step 1.
     if isinstance(step, bool) or not isinstance(step, (int, type(None))):
         raise JudgeError(f"the judge named step {step!r}, which is no number")
     if step is not None and not 1 <= step <= count:

@@ -50,6 +50,7 @@ def own_steps(output: object) -> Sequence[Step] | None:
     if isinstance(output, (list, tuple)):
         listed = [_step(item) for item in output]
         steps = [step for step in listed if step is not None]
+        # A list with anything else in it is an output of its own, such as a list of messages.
         return steps if len(steps) == len(listed) else None
     if is_mapping(output):
         inner = output.get("steps")
@@ -165,6 +166,7 @@ def verdict(
 def own_places(named: Sequence[int], steps: Sequence[Step], trial: Trial | None) -> list[int]:
     """The places among the trial's own steps of these among others; empty where the others are not all its own."""
     whole = trial.steps if trial is not None and named else ()
+    # The steps are the trial's own, so the places hold. A search would take equal steps for the first of them.
     if len(whole) == len(steps) and all(whole[place].name == steps[place].name for place in named):
         return list(named)
     places: list[int] = []

@@ -91,4 +91,5 @@ def _read(text: str) -> tuple[bool, str, float | None]:
 
 
 def _listed(lines: Sequence[str]) -> str:
+    # A line break inside a description would begin an item of its own.
     return "\n".join(f"- {' '.join(line.split())}" for line in lines)

@@ -60,6 +60,7 @@ async def ask_evaluator(
     async def call_async() -> Any:
         return await function(**arguments)
 
+    # A decorator can hide that a function is async: taken for a plain one, it would be called in a thread.
     plain = not inspect.iscoroutinefunction(inspect.unwrap(function))
     result = await trial.call(call if plain else call_async, name=name)
     return await result if inspect.isawaitable(result) else result

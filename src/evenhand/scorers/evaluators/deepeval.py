@@ -61,6 +61,7 @@ class DeepEval(Question):
             **self.more,
         )
         metric = copy.copy(self.metric)
+        # Metrics have both methods; async_mode=False is DeepEval's own way to ask for the plain one.
         use_async = callable(getattr(metric, "a_measure", None)) and getattr(
             metric, "async_mode", True
         )

@@ -50,6 +50,7 @@ class PydanticEvals(Question):
             expected_output=answer.expected,
             output=output,
             duration=self.duration,
+            # An evaluator that asks for spans gets this error: an empty tree would say that no such span was made.
             _span_tree=library_object(
                 "pydantic_evals.otel", "SpanTreeRecordingError", message=_NO_SPANS
             ),
@@ -72,6 +73,7 @@ def _score_of(result: Any, name: str) -> Score:
     reasons: list[str] = []
     for key, part in parts.items():
         value, reason = getattr(part, "value", part), getattr(part, "reason", None)
+        # Asked before numbers, because True is an int in Python.
         if isinstance(value, bool):
             verdicts[key] = value
         elif isinstance(value, (int, float)):

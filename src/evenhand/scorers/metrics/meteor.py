@@ -69,6 +69,7 @@ def _aligned(words: Sequence[str], others: Sequence[str]) -> list[tuple[int, int
     for form in (str, stem):
         left = [(j, form(word)) for j, word in theirs]
         unmatched: list[tuple[int, str]] = []
+        # NLTK matches from the end; another order makes other runs, and so another penalty.
         for i, word in reversed(mine):
             target = form(word)
             partner = next((pair for pair in reversed(left) if pair[1] == target), None)

@@ -36,6 +36,7 @@ def bleu(text: str, references: Sequence[str]) -> float:
         mine = _ngrams(words, n)
         shared = max((mine & _ngrams(other, n)).total() for other in others)
         logs += math.log(shared / mine.total() if shared else _NOTHING)
+    # Of two references that are equally near, the shorter one counts, which makes the milder penalty.
     closest = min((len(other) for other in others), key=lambda n: (abs(n - len(words)), n))
     penalty = 1.0 if len(words) >= closest else math.exp(1 - closest / len(words))
     return penalty * math.exp(logs / len(orders))

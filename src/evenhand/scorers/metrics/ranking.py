@@ -210,6 +210,7 @@ def ndcg(
         gains = dict.fromkeys(relevant, 1.0)
     gained = [gains.get(item, 0.0) for item in _once(retrieved, k)]
     best = _discounted(sorted(gains.values(), reverse=True)[:k])
+    # Infinity divided by infinity is NaN, which would make every comparison false and every mean NaN.
     if not math.isfinite(best):
         msg = "a grade is infinite, or its gain is"
         raise ValueError(msg)

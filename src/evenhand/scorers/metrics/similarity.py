@@ -23,6 +23,7 @@ from functools import partial
 from evenhand.scorers.metrics.meteor import meteor_of_words
 from evenhand.scorers.metrics.text import common_subsequence
 
+# In the order of the script mteval-v13a, in which `&amp;lt;` ends up as `<`.
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 _MARKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])"), r" \1 "),
@@ -76,6 +77,7 @@ def sentence_bleu(text: str, reference: str) -> float:
             break
         shared = (grams & _ngrams(theirs, n)).total()
         shared_any = shared_any or bool(shared)
+        # sacrebleu's exponential smoothing: each order without a match stands for half as much as the one before.
         smoothing *= 1 if shared else 2
         logs.append(math.log((shared or 1 / smoothing) / grams.total()))
     if not shared_any:

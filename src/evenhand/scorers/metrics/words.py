@@ -85,4 +85,5 @@ def answer_words(text: str) -> Sequence[str]:
         start = mark.end()
     parts.append(text[start:].translate(_JOINED))
     words = "".join(parts).split()
+    # An answer that is an article alone, such as the option "A", keeps it.
     return [word for word in words if word not in _ARTICLES] or words

@@ -80,6 +80,7 @@ async def agreement(
     statements = await analysis.statements(question, answer)
     texts = tuple(claim.text for claim in claims)
     behind = reference or "\n".join(texts)
+    # Both directions are one question to the judge, so that they cost one call.
     support = await analysis.support(Group(statements.claims, (behind,)), Group(texts, (answer,)))
     return Agreement(statements, support, claims)
 

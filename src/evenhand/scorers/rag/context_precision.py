@@ -180,5 +180,6 @@ def average_precision(hits: list[bool], relevant: int | None = None) -> float:
         if hit:
             useful += 1
             total += useful / rank
+    # More passages can be useful than `relevant` says; dividing by less would give a number above 1.
     below = useful if relevant is None else max(useful, min(relevant, len(hits)))
     return total / below if below else 0.0

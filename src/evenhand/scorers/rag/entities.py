@@ -107,6 +107,7 @@ def _named(name: str, text: str) -> bool:
     at = text.find(name) if name else -1
     while at >= 0:
         end = at + len(name)
+        # At the start of the text the slice is text[-1:0], which is empty and joins nothing.
         if not (_joined(text[at - 1 : at], name[0]) or _joined(name[-1], text[end : end + 1])):
             return True
         at = text.find(name, at + 1)

@@ -35,6 +35,7 @@ def passages_in(contexts: object) -> tuple[str, ...]:
     """
     if isinstance(contexts, (str, Mapping)) or hasattr(contexts, "page_content"):
         contexts = [contexts]
+    # An empty cell of a table is NaN.
     if contexts is None or isinstance(contexts, float):
         return ()
     if not is_sequence(contexts):

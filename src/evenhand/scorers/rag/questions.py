@@ -117,6 +117,7 @@ async def find_facts(model: Model, question: str, reference: str) -> Facts:
             return (
                 claims_in(value["claims"], "claims") if reference else None,
                 entities_in(value["entities"]) if reference else None,
+                # A question that the judge does not split is its own only part.
                 sub_questions_in(value["sub_questions"]) or (question,) if question else None,
             )
         except ScoreError as error:
@@ -179,6 +180,7 @@ async def find_support(model: Model, question: str, groups: tuple[Group, ...]) -
 
     result = await itemised(model, sections, ask)
     verdicts = result.verdicts.get("verdicts", {})
+    # Judges add a total although nobody asks for it; it is compared with the verdicts and never used.
     total = result.more.get("score", result.more.get("total"))
     return Support(
         claims=claims,
@@ -272,6 +274,7 @@ async def find_answered(model: Model, question: str, parts: tuple[str, ...], ans
 @dataclass(frozen=True, slots=True)
 class _Part:
     answered: bool
+    # Not compared: the same verdict given twice, in other words, is no contradiction.
     reasoning: str = field(default="", compare=False)
 
 

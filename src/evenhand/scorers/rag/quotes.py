@@ -31,6 +31,7 @@ def found_in(quote: str, passage: str) -> bool:
     >>> found_in("the moon … made of cheese", plain("The Moon is, they say, made of cheese."))
     True
     """
+    # Sentences are shown with their numbers in brackets, which a judge may copy along.
     pieces = [plain(piece) for piece in _LEFT_OUT.split(_NUMBER.sub(" ", quote[:LONGEST]))]
     pieces = [piece for piece in pieces if piece]
     return bool(pieces) and all(piece in passage or _nearly(piece, passage) for piece in pieces)
@@ -40,6 +41,7 @@ def _nearly(piece: str, passage: str) -> bool:
     if len(piece) < 4 * WINDOW:
         return False
     windows = [piece[at : at + WINDOW] for at in range(len(piece) - WINDOW + 1)]
+    # One wrong letter spoils up to WINDOW windows, so that only a long quote can tolerate a slip.
     missing = round(len(windows) * (1 - ENOUGH))
     for window in windows:
         if window not in passage:

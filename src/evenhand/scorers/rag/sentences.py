@@ -58,6 +58,7 @@ def _stop_ends(text: str, match: re.Match[str]) -> bool:
         return False
     if marks != ".":
         return True
+    # A bounded slice, as copying the rest of the text at every stop would take quadratic time.
     after = text[end : end + 40].lstrip()
     if after[:1].islower():
         return False
@@ -77,6 +78,7 @@ def _opens_line(text: str, match: re.Match[str]) -> bool:
 
 def _cut(text: str) -> Iterator[str]:
     while len(text) > LONGEST:
+        # Not in the first half, so that no cut leaves a scrap of a few words.
         at = text.rfind(" ", LONGEST // 2, LONGEST)
         at = at if at > 0 else LONGEST
         yield text[:at].strip()

@@ -97,6 +97,7 @@ async def embeddings(
     if embedder is None:
         raise UsageError("no model is named to make embeddings", hint=_NAME_ONE)
     source: Any = trial.provider(embedder) if isinstance(embedder, str) else embedder
+    # A provider is asked through the trial, so that its calls are journaled and paid for like all others.
     if not hasattr(source, "embed") and hasattr(source, "request"):
         source = trial.model(source, "judge")
     name = next(

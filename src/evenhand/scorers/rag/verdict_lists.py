@@ -180,6 +180,7 @@ def _number(value: object) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
+        # NaN and infinity fail this comparison, too.
         return int(value) if value == value // 1 else None
     match = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
     return int(match[1]) if match else None

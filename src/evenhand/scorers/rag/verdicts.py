@@ -72,6 +72,7 @@ def material(
                 parts.append(f"The claims {listed(own)} are checked against {which} alone:")
             lines = (f"[{i}] {' '.join(group.claims[i - claim].split())}" for i in own)
             parts.append(fenced("claims", "\n".join(lines), mark))
+        # With a single group, the judge may be asked about its sentences without any claim.
         if own or len(groups) == 1:
             parts += [fenced(f"passage {i}", shown[i - 1], mark) for i in ranks]
         claim += len(group.claims)
@@ -114,6 +115,7 @@ def _looked_up(evidence: object, own: range, passages: Sequence[str]) -> tuple[R
         if not is_mapping(one):
             continue
         quote, named = said_in(one, "quote"), one.get("passage")
+        # False sorts before True, so the passage that the judge named comes first.
         ranks = sorted(own, key=lambda rank: str(rank + 1) != str(named))
         rank = next((rank for rank in ranks if found_in(quote, passages[rank])), None)
         if rank is not None:

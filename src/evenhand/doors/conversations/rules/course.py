@@ -143,9 +143,11 @@ def _repeated(text: str, so_far: SoFar) -> bool:
         return before >= 3 or not short or (before >= 2 and so_far.own[-1] == sentence)
     if short or len(sentence) > _COMPARED:
         return False
+    # Comparing takes quadratic time in the worst case, so only a few turns, and no long ones, are compared.
     latest = islice(reversed(so_far.own), _LOOKED_BACK)
     return any(
         min(len(one), len(sentence)) >= 0.8 * max(len(one), len(sentence))
+        # Another order number makes it another sentence, however alike the rest is.
         and _marked(one) == _marked(sentence)
         and SequenceMatcher(None, one, sentence, autojunk=False).ratio() >= _ALIKE
         for one in latest

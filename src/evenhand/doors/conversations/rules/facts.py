@@ -90,6 +90,7 @@ def of_facts(moment: Moment) -> Iterator[Fault]:
 def note_stated(text: str, so_far: SoFar) -> None:
     """Remembers what a turn that counts said of its user."""
     for match in _STATED.finditer(plain(text)):
+        # The first statement counts, as one that differs later is the mistake.
         so_far.stated.setdefault(match[1], match[2].strip(_TAIL))
 
 
@@ -100,10 +101,12 @@ def _values(text: str) -> Iterator[str]:
             if pattern is not _MIXED or _is_code(match[0]):
                 yield match[0]
     for match in _DIGITS.finditer(text):
+        # A year identifies nothing.
         if not _YEAR.fullmatch(match[0]):
             yield match[0]
     for pattern in (_LETTERS, _OWN_NAME, _BORN):
         for match in pattern.finditer(text):
+            # The pattern ignores case for the words before the code; the code itself is in capitals.
             if pattern is not _LETTERS or match[1].isupper():
                 yield match[1]
 
@@ -131,6 +134,7 @@ def _fact_like(value: str, text: str, facts: Mapping[str, Any]) -> str:
         named = any(
             part in lowered for part in re.split(r"[\W_]+", name.casefold()) if len(part) > 1
         )
+        # Every number and every word has one of these two forms, so the form alone says nothing.
         if named or shape not in ("9", "a"):
             return name
     return ""
@@ -155,6 +159,7 @@ def _of_facts(text: str, facts: Mapping[str, Any], so_far: SoFar) -> str:
 def _denied(text: str, noun: str, holds: bool) -> str:
     """Words that say the opposite of a fact that is true or false."""
     for sentence in re.split(r"[.!?;\n]+", text):
+        # A condition, or a sentence about somebody else, states nothing of the user.
         if "if " in sentence or noun not in sentence or not _SELF.search(sentence):
             continue
         before = sentence[: sentence.index(noun)]

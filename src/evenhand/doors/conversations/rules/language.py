@@ -107,6 +107,7 @@ def language_of(text: str) -> str:
         unicodedata.name(char, "").split(" ")[0] for char in letters if not char.isascii()
     )
     for script, count in scripts.most_common(3):
+        # A name in another script does not make a sentence one of that language.
         if script in _SCRIPTS and count >= max(2, 0.4 * len(letters)):
             return (
                 "ja"
@@ -118,6 +119,7 @@ def language_of(text: str) -> str:
         {name: sum(word in common for word in own_words) for name, common in _COMMON.items()}
     )
     (best, most), (_, second) = hits.most_common(2)
+    # Related languages share many of these words, so a narrow lead says nothing.
     return best if most >= _LEAST and most > 1.3 * second else ""
 
 

@@ -67,6 +67,7 @@ _SMALL = frozenset(
 def of_leaks(moment: Moment) -> Iterator[Fault]:
     """The mistakes of one who thinks aloud, recites what it was told, or says what it must not."""
     text = plain(moment.text)
+    # Not `plain` text, which has no line breaks: some of these words count only where a line begins.
     thinking = _THINKING.search(moment.text.replace("’", "'").lower())
     if thinking:
         yield Fault("leaked-reasoning", clipped(moment.text[thinking.start() :]))

@@ -107,6 +107,7 @@ def of_role(moment: Moment) -> Iterator[Fault]:
         if len(own) > 1:
             yield Fault("answered-for-agent", clipped(text))
     spoken = _AS_AGENT.search(lowered)
+    # A label of the agent's was reported above, and the words after it are part of that mistake.
     if spoken and not (opening or inner):
         yield Fault("swapped-roles", clipped(text[spoken.start() : spoken.end()]))
     program = _PROGRAM.search(lowered)

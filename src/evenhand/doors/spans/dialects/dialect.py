@@ -67,6 +67,7 @@ class Dialect(Record, frozen=True, kw_only=True):
     def first(self, span: RawSpan, name: str) -> Any:
         """What is said of one of our fields; None for nothing."""
         attributes = span.attributes
+        # An empty text counts where no other attribute says more.
         empty = None
         for key in self.fields.get(name, ()):
             value = attributes.get(key)
@@ -96,6 +97,7 @@ class Dialect(Record, frozen=True, kw_only=True):
 
 def count_of(value: object) -> int | None:
     """A count of tokens; None for what is none."""
+    # No count has 16 digits, and int() raises for thousands of them.
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         value = int(value)
     if isinstance(value, float) and value.is_integer():

@@ -125,6 +125,7 @@ def ending(span: RawSpan) -> Any:
 DIALECT = Dialect(
     name="OpenTelemetry GenAI",
     version="semantic conventions 1.27 to 1.41",
+    # Whole names come first, because a prefix has to be compared with every attribute.
     signs=("gen_ai.operation.name", "gen_ai.system", "gen_ai.provider.name", "gen_ai."),
     kind="gen_ai.operation.name",
     kinds=KINDS,

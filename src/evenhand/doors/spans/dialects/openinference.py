@@ -57,6 +57,7 @@ def _message(row: Mapping[str, Any]) -> Said:
 
 
 def _is_thinking(part: Mapping[str, Any]) -> bool:
+    # A part that is a tool's call stands in `tool_calls` as well.
     return part.get("message_content.type") in ("reasoning", "tool_use")
 
 
