@@ -108,6 +108,7 @@ def checked(call: C) -> C:
         async def called_async(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
             try:
+                # This runs none of the body yet, so a TypeError here can only be about the arguments.
                 work = call(*args, **kwargs)
             except TypeError:
                 refuse(call, name, args, kwargs)
@@ -120,6 +121,7 @@ def checked(call: C) -> C:
     def called(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         try:
+            # A TypeError can also come out of the body: `refuse` finds out which it is.
             return call(*args, **kwargs)
         except TypeError:
             refuse(call, name, args, kwargs)

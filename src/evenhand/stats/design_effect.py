@@ -108,6 +108,7 @@ def design_effects(
         return DesignEffects(cases=cases, labels=len(labels))
     if once:
         ratio = ratio_by_case(_of_rate(judged, labels, prior=0.0))
+        # Exactly 1 where rounding alone makes it more: counts are then left as they are.
         rate = ratio if ratio > 1 + _ROUNDING else 1.0
         return DesignEffects(rate, cases=cases, labels=len(labels))
     few = _few_groups(cases, len(judged_cases | labelled_cases), confidence)

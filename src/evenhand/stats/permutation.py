@@ -17,7 +17,7 @@ SEED = 20_240_229
 EXACT_WORK = 150_000
 LARGE = 1_000
 _UNITS = 10**9
-_HALF = bytes((0, 1)) * 128
+_HALF = bytes((0, 1)) * 128  # turns each random byte into 0 or 1
 
 
 def sign_flip(differences: Sequence[float]) -> float:
@@ -61,6 +61,7 @@ def sign_flip(differences: Sequence[float]) -> float:
     for _ in range(DRAWS):
         positive = sum(compress(units, random.randbytes(len(units)).translate(_HALF)))
         hits += abs(2 * positive - whole) >= observed
+    # What was seen is one of the possible throws: without it, the p-value could be 0.
     return (1 + hits) / (1 + DRAWS)
 
 

@@ -251,6 +251,7 @@ def chance_to_show(
         needed = _needed(m, level)
         if needed is not None:
             total += likely * (beta_share(needed, m - needed + 1, ahead) if needed else 1.0)
+    # The numbers that were skipped are made up for by dividing by what the others weigh.
     return total / weight if weight else 0.0
 
 

@@ -178,6 +178,7 @@ def _odds(rising: Callable[[float], float]) -> float:
 
 def _rough(strata: Sequence[Stratum]) -> float:
     """The logarithm of Mantel and Haenszel's estimate, kept within reason."""
+    # Half a table on each side, so that neither is 0 where the groups differ in every answer.
     up = down = 0.5
     for a, n, c, m in strata:
         if n + m:

@@ -144,6 +144,7 @@ def _checked(path: Path) -> sqlite3.Connection:
         with readable(path):
             db = _connected(path, "mode=ro")
             try:
+                # SQLite opens a file only when something is read from it.
                 db.execute("select count(*) from sqlite_master")
             except sqlite3.OperationalError:
                 # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none: none
@@ -183,6 +184,7 @@ def readable(path: Path) -> Iterator[None]:
     """Turns what SQLite and the decoder say of a damaged file into one message."""
     try:
         yield
+    # A damaged row can decode to anything, so whatever reading it raises counts as damage.
     except (
         sqlite3.Error,
         msgspec.MsgspecError,
