@@ -266,6 +266,7 @@ def _in_address(text: str) -> Iterator[str]:
         return
     if password:
         yield password
+        # It is sent unquoted, so either form can come back.
         yield unquote(password)
     for name, value in parse_qsl(parts.query):
         if _QUERY.search(name):

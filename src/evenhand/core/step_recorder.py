@@ -69,6 +69,7 @@ class StepLog:
             elif not 0 <= parent < place:
                 raise ValueError(f"the parent of {step.name!r} is {parent}, no earlier step")
             if began is None:
+                # A step that comes with its duration has just ended.
                 began = self.now() - (step.duration_s or 0.0)
                 if step.duration_s is not None:
                     self._end_before(began, parent)

@@ -94,6 +94,7 @@ def without_thoughts(text: str) -> str | None:
     rest = _between_lines(rest)
     if rest == text:
         return text
+    # Twice, because two marks can stand at the end, one behind the other.
     rest = _AROUND.sub("", _AROUND.sub("", rest)).strip()
     if rest:
         return rest
