@@ -292,6 +292,7 @@ def audit_lines(audits: Sequence[Audit]) -> Iterator[str]:
         yield (
             "  audits     no bias shown" if tests else "  audits     no bias could be tested for"
         )
+    # Only neighbours are put together, so the audits stay in their order.
     for words, group in groupby(
         audits, key=lambda audit: _AUDIT_RESULTS[audit.result] + audit.words
     ):

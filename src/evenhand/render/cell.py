@@ -41,6 +41,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         UsageError: There is none.
     """
     what = f"run {short_id(run.meta.id)}"
+    # A case's id can be a number, too, and then it is meant before a place in the plan.
     if ref.isdecimal() and ref not in grid.numbers:
         trial = run.trial(int(ref)) if len(ref) <= _DIGITS else None
         if trial is None:
@@ -49,6 +50,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     if written_case(ref) in grid.numbers:
         places = [row.index for row in run.outcomes() if row.case == written_case(ref)]
         return _read(run, places)
+    # From the right, because names of models have colons in them.
     column, _, case = ref.rpartition(":")
     variants = _variants(run, grid, column) if column or ":" in ref else []
     if not variants:

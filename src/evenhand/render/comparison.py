@@ -228,6 +228,7 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
             f" ({UNSCALED})" if result.verdict == "undecided" else f" (in most cases; {UNSCALED})"
         )
     if margin is not None:
+        # The ends of the two-sided 90 % interval are those of the one-sided test at 5 %.
         low, high = result.data.interval(0.9)
         least = high if result.lower else -low
         accepted = f"the margin is {sized(result, margin)}"
@@ -353,6 +354,7 @@ def _parts(value: object) -> Iterator[str]:
                 else (json_text(as_object(each) if isinstance(each, Struct) else each),)
             )
             mark = ","
+        # A `map` does not say beforehand whether it is empty.
         yield "]" if mark == "," else "[]"
     else:
         yield json_text(value)
