@@ -150,7 +150,7 @@ def checked_class(kind: K) -> K:
 class CheckedRecord(msgspec.StructMeta):
     """Of records that users make: what one does not take is refused in words."""
 
-    if not TYPE_CHECKING:  # or else nothing would be known of what a record takes
+    if not TYPE_CHECKING:  # or type checkers would not know what a record takes
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True

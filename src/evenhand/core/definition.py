@@ -85,7 +85,7 @@ def definition_of(scorer: object) -> Definition:
     """What a scorer asks. It costs little for one that is like an earlier one."""
     if hasattr(
         scorer, "function"
-    ):  # made anew for each trial, as lambdas are: its code is remembered
+    ):  # a lambda is made anew for each trial, so only its code is remembered
         return _defined(scorer)
     try:
         names = _terms(scorer)

@@ -97,7 +97,7 @@ def decode_once(data: bytes) -> object:
         refuse_depth(value)
     # A key with a space before its colon would not be counted.
     if data.count(b'":') == _keys_in(value) and b'" :' not in data:
-        return value  # as many keys as are written
+        return value  # all keys that are written are in it
     try:
         json.loads(data, object_pairs_hook=_once)
     except RecursionError:

@@ -160,6 +160,7 @@ class Secrets:
         new = {piece for value in values for piece in _pieces(value)} - self._plain
         if not new:
             return
+        # The finder is replaced as a whole, so reading needs no lock.
         with self._lock:
             self._plain |= new
             self._finder = Finder(self._plain)

@@ -126,7 +126,8 @@ def cell_lines(
     if labels:
         lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
     steps = steps_of(run, trial)
-    if len(steps) > 1 and any(step.kind != "model" for step in steps):  # else the calls say it
+    # Where a model was only asked, the calls below say it all.
+    if len(steps) > 1 and any(step.kind != "model" for step in steps):
         lines += step_lines(steps, trial, width, ink)
     lines += call_lines(run, trial, width, ink, whole=calls)
     return lines + _section("printed by your code", trial.log, width, ink)
@@ -147,6 +148,7 @@ def _variables(variables: Mapping[str, object], width: int, ink: Ink) -> list[st
         return []
     most = min(24, max(len(safe(name)) for name in variables))
     return ["", f"  {ink('variables', 'dim')}"] + [
+        # A line shows no more than its width, so a long text is cut before it is made safe.
         clip(f"    {clip(safe(name), most):<{most}}  {safe(_text(value)[: 4 * width])}", width)
         for name, value in variables.items()
     ]

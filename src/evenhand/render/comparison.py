@@ -176,7 +176,7 @@ def amount(result: Compared, value: float) -> str:
     scale = reach if 0 < reach < math.inf else largest or 1
     digits = max(0 if scale >= 10 else 2, 1 - math.floor(math.log10(scale * 2)))
     text = f"{float(rounded(value, digits)):+,.{digits}f}"
-    return text if text.strip("+-0.") else text[1:]  # nothing has no sign
+    return text if text.strip("+-0.") else text[1:]  # zero has no sign
 
 
 def difference(result: Compared, ends: OpenNumber) -> str:

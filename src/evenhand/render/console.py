@@ -339,7 +339,7 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
         return f"{VIEW}, or evenhand export {name} --to report.html"
     if grid is None:
         return f"{VIEW}, or evenhand show {name}"
-    # A column that failed now and then has more to say than one that always did.
+    # A column that fails now and then is more instructive than one that always fails.
     failing = [v for v, places in enumerate(grid.failed) if places]
     variant = next(
         (v for v in failing if any(tally.passed for tally in grid.tallies[v].values())), failing[0]

@@ -155,6 +155,7 @@ def _trials(run: RunFile, places: Sequence[int]) -> Iterator[TrialResult]:
 def _why(trial: TrialResult) -> str:
     """The first expectation that failed and why, or what the verdict says."""
     failed = [o for o in trial.outcomes if o.outcome == "fail"]
+    # Expectations without weight decide nothing: they are named only where nothing else failed.
     counted = [o for o in failed if o.weight] or failed
     if not counted:
         return safe(trial.reason) or "no reason given"

@@ -165,7 +165,7 @@ def _limit(groups: Sequence[_Group], mean: float, end: float, tail: float) -> fl
     if mean <= end:
         return end
     below, above = end, mean
-    # The chances are bent like a normal distribution's; between their square roots the line is straighter.
+    # The chances curve like those of a normal distribution; their square roots lie closer to a straight line.
     target = math.sqrt(tail)
     under, over = -target, math.sqrt(_at_most(groups, mean, end)) - target
     side = 0
@@ -237,7 +237,7 @@ def _share(terms: Sequence[tuple[float, int]], extra: float) -> float:
             turn += count * math.atan(u * factor.imag)
         tame = (
             centre * u * math.exp(-u * u / 2)
-        )  # the same slope at 0, with an integral that is known
+        )  # has the same slope at 0, and an integral that is known
         total -= math.sin(turn) * math.exp(-size) + tame
         # Both terms are below about 1e-9 from here on, and go on falling.
         if size > 21 and u > 7:

@@ -179,7 +179,7 @@ def _of_rate(
     rate = math.fsum(sizes[side] * rates[side] for side in sizes)
     for case, ok in judged:
         yield case, (rates[ok] - rate) / items
-    # With a prior, labels that are all alike leave something, too: how often it is there for a case.
+    # With a prior, even labels that are all alike leave some variance.
     middle = {
         side: (people[side] + prior) / (total[side] + 2 * prior) for side in sizes if total[side]
     }

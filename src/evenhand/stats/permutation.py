@@ -50,7 +50,7 @@ def sign_flip(differences: Sequence[float]) -> float:
         ahead = sum(d > 0 for d in differences)
         return mcnemar(ahead, len(sizes) - ahead)
     units = array("q", (round(size / largest * _UNITS) for size in sizes))
-    # Shares such as 1/3 are rounded: sums that are within that of what was seen are as far out.
+    # Shares such as 1/3 are rounded, so a sum that differs by no more than the rounding counts as being as far out.
     observed = abs(sum(round(d / largest * _UNITS) for d in differences)) - len(units)
     exact = _exact(units, observed)
     if exact is not None:

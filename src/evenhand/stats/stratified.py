@@ -113,7 +113,7 @@ class _Sums:
     @classmethod
     def of(cls, strata: Sequence[Stratum]) -> _Sums | None:
         """How likely each sum over these tables is; None where there is only one sum."""
-        # Around the odds that were seen nothing that counts is too small for a float.
+        # Close to the odds that were seen, no probability that matters is too small for a float.
         log = _rough(strata)
         chances, observed = [1.0], 0
         for stratum in strata:

@@ -108,7 +108,7 @@ def merge(files: Sequence[Path], to: Path, homes: Iterable[Path] = ()) -> Merged
             taken, missing, drawn = _filled(db, files, metas)
             meta = _signed(_meta(metas, missing), metas, homes)
             db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
-            # Nothing may be lost, and nothing may be there twice.
+            # No trial may be lost or be there twice.
             (number,) = db.execute("select count(*) from latest").fetchone()
             if number != sum(taken):
                 raise StoreError(f"{to} would have {number:,} trials of {sum(taken):,}")

@@ -147,8 +147,7 @@ def _checked(path: Path) -> sqlite3.Connection:
                 # SQLite opens a file only when something is read from it.
                 db.execute("select count(*) from sqlite_master")
             except sqlite3.OperationalError:
-                # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none: none
-                # writes.
+                # In a read-only folder, SQLite cannot make its shared-memory file, and does not need it: nobody writes.
                 db.close()
                 db = _connected(path, "immutable=1")
             if not check(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path)):

@@ -62,6 +62,7 @@ def safe(text: str, *, multiline: bool = False) -> str:
         text: Whatever a model, a judge, a dataset or a user's file says.
         multiline: Keeps line breaks and tabs; otherwise everything is put on one line.
     """
+    # At the end of a line a carriage return is harmless; anywhere else it is shown, as it moves the cursor.
     text = text.replace("\r\n", "\n")
     if not multiline:
         text = " ".join(text.split())

@@ -75,7 +75,7 @@ def masked(code: str) -> str:
 
     def blank(match: re.Match[str]) -> str:
         lead, text = match["lead"] or "", match["text"]
-        if text is not None:  # that there is a text can be seen
+        if text is not None:  # its quotes stay, so that it is still seen as a text
             return text[0] + re.sub(r"[^\n]", " ", text[1:-1]) + text[-1]
         return lead + re.sub(r"[^\n]", " ", match.group()[len(lead) :])
 

@@ -121,6 +121,7 @@ def _asked(trial: TrialResult) -> list[dict[str, Any]]:
         messages = None
     rows = messages if is_array(messages) else []
     chat = [message_of(row) for row in rows if is_object(row)]
+    # A chat with anything but plain messages in it, such as a call of a tool, is kept as one text.
     if rows and len(chat) == len(rows) and all(chat):
         return [one for one in chat if one]
     text = trial.prompt or (text_of(trial.input) if trial.input is not None else "")

@@ -446,6 +446,7 @@ def _written(
     # Backwards, so that of several with one type the first one stays.
     first = {str(item.get("type")): item for item in reversed(known)}
     compared = [first[type_] for type_ in _CONTESTS if type_ in first]
+    # Where nothing was compared, outcomes of contests are missing.
     for order in ([*alone, *compared], alone):
         if len(order) == len(outcomes):
             return order
