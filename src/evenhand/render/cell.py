@@ -126,7 +126,7 @@ def cell_lines(
     if labels:
         lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
     steps = steps_of(run, trial)
-    # Where a model was only asked, the calls below say it all.
+    # Steps that are all calls of models are shown below, as calls.
     if len(steps) > 1 and any(step.kind != "model" for step in steps):
         lines += step_lines(steps, trial, width, ink)
     lines += call_lines(run, trial, width, ink, whole=calls)

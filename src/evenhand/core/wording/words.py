@@ -292,7 +292,7 @@ def seconds(value: float | None) -> str:
     """
     if value is None or value < 0:
         return "–"
-    # A little more would be rounded to 1000 ms, and below from 59.95 on to 60.0 s.
+    # From here on it would be rounded to 1000 ms, and in the next line from 59.95 on to 60.0 s.
     if value < 0.9995:
         return f"{value * 1000:.0f} ms"
     if value < 59.95:
