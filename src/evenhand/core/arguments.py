@@ -108,6 +108,7 @@ def checked(call: C) -> C:
         async def called_async(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
             try:
+                # This runs none of the body yet, so a TypeError here can only be about the arguments.
                 work = call(*args, **kwargs)
             except TypeError:
                 refuse(call, name, args, kwargs)
@@ -120,6 +121,7 @@ def checked(call: C) -> C:
     def called(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         try:
+            # A TypeError can also come out of the body: `refuse` finds out which it is.
             return call(*args, **kwargs)
         except TypeError:
             refuse(call, name, args, kwargs)
@@ -148,7 +150,7 @@ def checked_class(kind: K) -> K:
 class CheckedRecord(msgspec.StructMeta):
     """Of records that users make: what one does not take is refused in words."""
 
-    if not TYPE_CHECKING:  # or else nothing would be known of what a record takes
+    if not TYPE_CHECKING:  # or type checkers would not know what a record takes
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True

@@ -85,7 +85,7 @@ def definition_of(scorer: object) -> Definition:
     """What a scorer asks. It costs little for one that is like an earlier one."""
     if hasattr(
         scorer, "function"
-    ):  # made anew for each trial, as lambdas are: its code is remembered
+    ):  # a lambda is made anew for each trial, so only its code is remembered
         return _defined(scorer)
     try:
         names = _terms(scorer)
@@ -204,11 +204,13 @@ def _described(value: object) -> str:
         return ",".join(sorted(f"{key}:{brief(item)}" for key, item in value.items()))
     if isinstance(value, list | tuple | set | frozenset):
         each = [brief(item) for item in value]
+        # A set's own order changes from run to run.
         return ",".join(sorted(each) if isinstance(value, set | frozenset) else each)
     if isinstance(value, type):
         return value.__qualname__
     if isinstance(value, re.Pattern):
         return repr(cast("object", value))
+    # A scorer that can be called is known by its arguments, not by its code.
     if callable(value) and not hasattr(value, "score"):
         return code_digest(value)
     definition = definition_of(value)

@@ -80,6 +80,7 @@ def decode(data: bytes | str) -> object:
         try:
             return _decoder.decode(data)
         except (msgspec.DecodeError, UnicodeError):
+            # msgspec refuses lone surrogates, which Python's own reader keeps.
             return cast(object, json.loads(data, parse_constant=_no_constant))
     except RecursionError:
         raise _too_deep() from None
@@ -94,8 +95,9 @@ def decode_once(data: bytes) -> object:
     value = decode(data)
     if data.count(b"[") + data.count(b"{") > DEEPEST:
         refuse_depth(value)
+    # A key with a space before its colon would not be counted.
     if data.count(b'":') == _keys_in(value) and b'" :' not in data:
-        return value  # as many keys as are written
+        return value  # all keys that are written are in it
     try:
         json.loads(data, object_pairs_hook=_once)
     except RecursionError:

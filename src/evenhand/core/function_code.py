@@ -50,6 +50,7 @@ def _digest_of_code(code: CodeType, module: _Globals) -> str:
 
 def _function_in(target: object) -> FunctionType | None:
     """The function of Python's behind whatever can be called; None where there is none."""
+    # A chain of wrappers could lead back to its beginning.
     for _ in range(10):
         if isinstance(target, FunctionType):
             wrapped = getattr(target, "__wrapped__", None)
@@ -119,6 +120,7 @@ def _of_code(code: CodeType, doc: str | None) -> Iterator[str]:
         if isinstance(constant, CodeType):
             inner = constant.co_consts[0] if constant.co_consts else None
             yield from _of_code(constant, inner if isinstance(inner, str) else None)
+        # Its order changes from run to run, with the hashes of texts.
         elif isinstance(constant, frozenset):
             yield repr(sorted(map(repr, cast("frozenset[object]", constant))))
         elif constant is not None and (doc is None or constant != doc):

@@ -33,6 +33,7 @@ def json_fault(data: bytes | str) -> str:
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
+        # Python reports a text that is not closed where it begins, not where the data end.
         if error.pos >= len(text) or error.msg.startswith("Unterminated string"):
             return CUT_OFF
         return f"line {error.lineno}, column {error.colno} is wrong"

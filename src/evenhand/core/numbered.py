@@ -49,6 +49,7 @@ class NumberedTexts(PackedTexts):
     def number(self, text: str) -> int:
         """The number of this text; one that was not met before has the next."""
         # Trials of one case come one after the other: most look-ups are of the text before.
+        # An empty text is equal to the initial one, which has no number.
         if text == self._last[0] and self._last[1] >= 0:
             return self._last[1]
         number = self.find(text)
@@ -121,6 +122,7 @@ class HashedNumbers:
 
     def _grow(self) -> None:
         hashes, numbers = self._hashes, self._numbers
+        # Twice as many slots: their number stays a power of two, which the masks rely on.
         self._hashes = array("q", bytes(16 * len(hashes)))
         self._numbers = array("I", bytes(8 * len(numbers)))
         for hashed, number in zip(hashes, numbers, strict=True):

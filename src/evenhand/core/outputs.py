@@ -59,6 +59,7 @@ def need_value(output: object) -> None:
     if isinstance(output, _HOLDERS):
         try:
             culprit = next(_foreign(output), None)
+            # A foreign object would be refused here as well, with a message that says less.
             refuse_nan(None if culprit is not None else output)
         except (ValueError, RecursionError) as error:
             raise not_json(output, error) from error

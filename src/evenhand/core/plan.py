@@ -363,6 +363,7 @@ def look_at_size(plan: Plan) -> None:
 
 def counted(number: int) -> str:
     """A count that may be of any size."""
+    # Python refuses to write numbers of more than 4,300 digits; a bit is about 0.3 digits.
     return f"{number:,}" if number < _READABLE else f"about 10^{number.bit_length() * 3 // 10}"
 
 

@@ -56,6 +56,7 @@ class Plugin(Record, frozen=True):
 
         try:
             return EntryPoint(self.name, self.place, self.group).load()
+        # A package's module can raise anything while it is imported, or end the process.
         except (Exception, SystemExit) as error:
             raise self.broken("cannot be loaded", error) from error
 
@@ -110,5 +111,6 @@ def _installed(group: str, path: tuple[str, ...]) -> Mapping[str, tuple[Plugin, 
     for point in entry_points(group=group):
         package, version = (point.dist.name, point.dist.version) if point.dist else ("", "")
         one = Plugin(group, point.name, package, version, point.value)
+        # Of a package that is on the path twice, the first is the one that would be imported.
         by_name.setdefault(point.name, {}).setdefault(package, one)
     return {name: tuple(one[p] for p in sorted(one)) for name, one in sorted(by_name.items())}

@@ -25,6 +25,7 @@ async def printed_until_end(
     try:
         while process.returncode is None and not talk.done():
             await asyncio.wait((talk,), timeout=_LOOK_S)
+        # What it left running holds the output open, and `talk` would wait for its end.
         _end(process)
         return await talk
     finally:

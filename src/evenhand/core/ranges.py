@@ -27,6 +27,7 @@ class Range(Record, frozen=True):
     def __contains__(self, value: object) -> bool:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return False
+        # NaN fails every comparison, so it is in no range.
         if not (self.least <= value <= self.most) or abs(value) == math.inf:
             return False
         return not self.whole or value == int(value)

@@ -350,6 +350,7 @@ def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord
     everything = known + unknown
     if not everything:
         return "undecided"
+    # As floats, 0.07 × 100 is slightly more than 7.
     if totals.passed >= pass_rate * everything - 1e-9:
         return "passed"
     if totals.passed + unknown < pass_rate * everything - 1e-9:

@@ -100,6 +100,7 @@ def _inner(text: str) -> str | None:
     # In place, so that the layout stays: what is made of an answer without secrets has to look the same.
     changed = text
     for old, new in _changes(value, clean):
+        # Whoever wrote the text may or may not have escaped what is not ASCII.
         for ascii_only in (True, False):
             form = json.dumps(old, ensure_ascii=ascii_only)
             changed = changed.replace(form, json.dumps(new, ensure_ascii=ascii_only))
@@ -125,6 +126,7 @@ def _changes(value: Any, clean: Any) -> Iterator[tuple[str, str]]:
 
 def _assigned(match: re.Match[str]) -> str:
     name, value = match.groups()
+    # What ends the sentence is no part of the secret.
     end = value.rstrip(".:!?]")
     if not _looks_secret(end):
         return match.group()
@@ -133,6 +135,7 @@ def _assigned(match: re.Match[str]) -> str:
 
 def _looks_secret(value: str) -> bool:
     """Whether this, under the name of a secret, seems to be one: no word, no number of tokens, no placeholder."""
+    # A placeholder: $TOKEN, %TOKEN% or <token>.
     if HIDDEN in value or value.startswith(("$", "%", "<")):
         return False
     if is_telling(value) and not value.isalpha():

@@ -51,9 +51,11 @@ class Finder:
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
+        # The longest come first, because one secret can be a part of another.
         ordered = sorted(set(secrets), key=lambda secret: (-len(secret), secret))
         self._forms = tuple(map(_form, ordered))
         shortest = min((len(secret.encode("utf-8", "replace")) for secret in ordered), default=0)
+        # Base64 writes 3 bytes as 4 letters, so a shorter run holds no secret.
         self._fewest = b"a" * min(shortest * 4 // 3, WRAPPED)
 
     def without(self, data: bytes, hidden: bytes) -> bytes:

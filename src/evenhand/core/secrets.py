@@ -160,6 +160,7 @@ class Secrets:
         new = {piece for value in values for piece in _pieces(value)} - self._plain
         if not new:
             return
+        # The finder is replaced as a whole, so reading needs no lock.
         with self._lock:
             self._plain |= new
             self._finder = Finder(self._plain)
@@ -266,6 +267,7 @@ def _in_address(text: str) -> Iterator[str]:
         return
     if password:
         yield password
+        # It is sent unquoted, so either form can come back.
         yield unquote(password)
     for name, value in parse_qsl(parts.query):
         if _QUERY.search(name):

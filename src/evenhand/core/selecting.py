@@ -79,6 +79,7 @@ class Selector:
         only = self._selection.only
         if not all(says(metadata, key, expected) for key, expected in self._metadata):
             return False
+        # Ids may have to be worked out, so they are only asked for where they decide.
         if only is not None and only.isdisjoint(ids()):
             return False
         if self._filter is not None:

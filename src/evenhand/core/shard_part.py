@@ -59,6 +59,7 @@ def _dealt(plan: Plan, shard: Shard) -> tuple[array[int], bytearray, int]:
             count += 1
         units.append(unit)
         for other in planned.after:
+            # The earlier unit is the root, so it has its shard before those that are joined to it ask for theirs.
             first, second = sorted((root(units[other]), root(unit)))
             if first != second:
                 joined[second] = first

@@ -45,9 +45,9 @@ class StepLog:
         self._lock = threading.Lock()
         self._notes: list[StepNote] = []
         self._dropped: set[int] = set()
-        self._reported: set[int] = set()  # whole and afterwards: when they began is not known
+        self._reported: set[int] = set()  # told afterwards, so their beginning is not known
         self._requests = Conversations()
-        self._read = 0  # so many notes' requests have been read
+        self._read = 0  # how many notes' requests have been read
         self._origin = time.monotonic()
         self._skipped_s = 0.0  # what replayed answers would have taken
 
@@ -69,6 +69,7 @@ class StepLog:
             elif not 0 <= parent < place:
                 raise ValueError(f"the parent of {step.name!r} is {parent}, no earlier step")
             if began is None:
+                # A step that comes with its duration has just ended.
                 began = self.now() - (step.duration_s or 0.0)
                 if step.duration_s is not None:
                     self._end_before(began, parent)
@@ -138,6 +139,7 @@ class StepLog:
     def end(self, place: int, **fields: Any) -> None:
         """Says how a step ended, now."""
         began = self._notes[place].step.started_s or 0.0
+        # Whoever reported the step may have given a beginning that is still to come.
         self.change(place, **{"duration_s": max(0.0, self.now() - began), **fields})
 
     @contextmanager

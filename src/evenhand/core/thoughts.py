@@ -55,7 +55,7 @@ _FAMILIES = (
     _family(r"<unused94>thought\b", r"<unused95>"),  # MedGemma
     _family(rf"<(?:{_PROMPTS})(?:\s[^<>]*)?>", rf"</(?:{_PROMPTS})\s*>", sure=False),
 )
-# What stands round the answer itself, and is none of it.
+# Marks around the answer itself that are no part of it.
 _AROUND = re.compile(
     r"^\s*(?:<\|START_RESPONSE\|>|<\|begin_of_solution\|>)|"
     r"(?:<\|(?:return|end|END_RESPONSE|end_of_solution|im_end)\|>)\s*$",
@@ -94,6 +94,7 @@ def without_thoughts(text: str) -> str | None:
     rest = _between_lines(rest)
     if rest == text:
         return text
+    # Twice, because two marks can stand at the end, one behind the other.
     rest = _AROUND.sub("", _AROUND.sub("", rest)).strip()
     if rest:
         return rest

@@ -102,6 +102,7 @@ def _short(value: Any) -> str:
         text = repr(value)
     except Exception:  # noqa: BLE001 (a user's __repr__ may raise)
         return "…"
+    # Python's default text has an address in it, which changes from run to run.
     if text.startswith("<"):
         return type(value).__name__
     text = " ".join(text.split())

@@ -79,6 +79,7 @@ class BatchReport(Run):
             for number_, trial in numbered
             if number_ is not None
         )
+        # Trials themselves have no order: between equal numbers, the place in the plan decides.
         return [_case(trial) for _, _, trial in heapq.nsmallest(n, scored, key=lambda t: t[:2])]
 
     def failures(self, below: float | None = None, metric: str = OVERALL) -> list[ReportedCase]:
@@ -149,6 +150,7 @@ class BatchReport(Run):
 
         lines = [f"## {code(self.meta.title)}", "", *table(self.summary())]
         tags = self.by_tag()
+        # Without tags, all cases are under "", and the table would be the one above.
         if set(tags) - {""}:
             for tag, summaries in tags.items():
                 lines += ["", f"### {code(tag) if tag else 'without a tag'}", "", *table(summaries)]
@@ -182,6 +184,7 @@ class BatchReport(Run):
                 for i, (cell, width) in enumerate(zip(line, widths, strict=True))
             )
             lines.append("  " + "   ".join([first, *rest]).rstrip())
+        # `overall` comes last. A case that is as good as the best is no example of the worst.
         best = summaries[-1].most
         worst = [one for one in self.worst(3) if one.overall != best]
         if worst:

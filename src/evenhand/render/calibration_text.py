@@ -230,7 +230,7 @@ def half_width(judge: JudgeCalibration, labels: int) -> float:
     Source: the variance of PPI++ with its best λ, arXiv:2311.01453: σ²/n · (1 − ρ² · N/(n + N)).
     """
     v = judge.verdicts
-    # More labels of the same cases go together more.
+    # The more labels a case has, the more of what they say is the same.
     effect = 1 + (judge.effects.rate - 1) * labels / max(1, v.labels)
     if judge.weighted is not None:
         return half_width_by_strata(judge.weighted, labels, v.items) * math.sqrt(effect)
@@ -292,6 +292,7 @@ def audit_lines(audits: Sequence[Audit]) -> Iterator[str]:
         yield (
             "  audits     no bias shown" if tests else "  audits     no bias could be tested for"
         )
+    # Only neighbours are put together, so the audits stay in their order.
     for words, group in groupby(
         audits, key=lambda audit: _AUDIT_RESULTS[audit.result] + audit.words
     ):

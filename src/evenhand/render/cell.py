@@ -41,6 +41,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         UsageError: There is none.
     """
     what = f"run {short_id(run.meta.id)}"
+    # A case's id can be a number, too, and then it is meant before a place in the plan.
     if ref.isdecimal() and ref not in grid.numbers:
         trial = run.trial(int(ref)) if len(ref) <= _DIGITS else None
         if trial is None:
@@ -49,6 +50,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     if written_case(ref) in grid.numbers:
         places = [row.index for row in run.outcomes() if row.case == written_case(ref)]
         return _read(run, places)
+    # From the right, because names of models have colons in them.
     column, _, case = ref.rpartition(":")
     variants = _variants(run, grid, column) if column or ":" in ref else []
     if not variants:
@@ -124,7 +126,8 @@ def cell_lines(
     if labels:
         lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
     steps = steps_of(run, trial)
-    if len(steps) > 1 and any(step.kind != "model" for step in steps):  # else the calls say it
+    # Steps that are all calls of models are shown below, as calls.
+    if len(steps) > 1 and any(step.kind != "model" for step in steps):
         lines += step_lines(steps, trial, width, ink)
     lines += call_lines(run, trial, width, ink, whole=calls)
     return lines + _section("printed by your code", trial.log, width, ink)
@@ -145,6 +148,7 @@ def _variables(variables: Mapping[str, object], width: int, ink: Ink) -> list[st
         return []
     most = min(24, max(len(safe(name)) for name in variables))
     return ["", f"  {ink('variables', 'dim')}"] + [
+        # A line shows no more than its width, so a long text is cut before it is made safe.
         clip(f"    {clip(safe(name), most):<{most}}  {safe(_text(value)[: 4 * width])}", width)
         for name, value in variables.items()
     ]

@@ -49,6 +49,7 @@ def column_list(
     """
     rows = differing_parts(variants)
     groups = [list(group) for _, group in groupby(range(len(rows)), lambda i: variants[i].eval)]
+    # With one column to each eval, headings would only double the list.
     if all(len(group) == 1 for group in groups):
         groups = [list(range(len(rows)))]
     wide = max(map(columns, labels))

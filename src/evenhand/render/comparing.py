@@ -137,6 +137,7 @@ def compare(
         names = column_names(first.run.meta.variants), column_names(second.run.meta.variants)
         columns_of = [(names[0][i], names[1][j]) for i, j in pairs]
         before = JudgedRun(first.run)
+        # What the judges of one run said is read once for two of its columns.
         after = before if second.run is first.run else JudgedRun(second.run)
         judged = [
             each
@@ -182,7 +183,8 @@ def compare(
                     likeness=likeness,
                 )
             )
-            del mine[i].metrics[name], theirs[j].metrics[name]  # of large runs, much memory
+            # In large runs they take much memory.
+            del mine[i].metrics[name], theirs[j].metrics[name]
     if not comparisons:
         what = ", ".join(chosen) or "anything"
         raise UsageError(
@@ -195,7 +197,7 @@ def compare(
                 f"the margin is {margin:g}, and {result.metric} is a rate between 0 and 1",
                 hint=f"{margin:g} points are {margin / 100:g}.",
             )
-    # What judges say of other cases, or were asked otherwise, is no difference of the two.
+    # Where judges saw other cases, or were asked something else, their numbers say nothing about the two runs.
     apart = {(one.metric, one.columns) for one in comparisons if one.withheld or one.unlike}
     return Comparison(
         first=first.beside(second),

@@ -176,7 +176,7 @@ def amount(result: Compared, value: float) -> str:
     scale = reach if 0 < reach < math.inf else largest or 1
     digits = max(0 if scale >= 10 else 2, 1 - math.floor(math.log10(scale * 2)))
     text = f"{float(rounded(value, digits)):+,.{digits}f}"
-    return text if text.strip("+-0.") else text[1:]  # nothing has no sign
+    return text if text.strip("+-0.") else text[1:]  # zero has no sign
 
 
 def difference(result: Compared, ends: OpenNumber) -> str:
@@ -228,6 +228,7 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
             f" ({UNSCALED})" if result.verdict == "undecided" else f" (in most cases; {UNSCALED})"
         )
     if margin is not None:
+        # The ends of the two-sided 90 % interval are those of the one-sided test at 5 %.
         low, high = result.data.interval(0.9)
         least = high if result.lower else -low
         accepted = f"the margin is {sized(result, margin)}"
@@ -353,6 +354,7 @@ def _parts(value: object) -> Iterator[str]:
                 else (json_text(as_object(each) if isinstance(each, Struct) else each),)
             )
             mark = ","
+        # A `map` does not say beforehand whether it is empty.
         yield "]" if mark == "," else "[]"
     else:
         yield json_text(value)

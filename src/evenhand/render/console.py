@@ -248,6 +248,7 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     elif meta.status == "running":
         parts.append("still running" if run.alive else "cut off")
     lines = folded(" · ".join(parts), width, f"  {word} · ", "  ")
+    # Coloured after folding, where escapes would count as columns.
     lines[0] = lines[0].replace(word, ink(word, color), 1)
     if meta.requirements and not run.by_outcome:
         from evenhand.render.requirements import requirement_lines  # noqa: PLC0415 (imported on use)
@@ -338,7 +339,7 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
         return f"{VIEW}, or evenhand export {name} --to report.html"
     if grid is None:
         return f"{VIEW}, or evenhand show {name}"
-    # A column that failed now and then has more to say than one that always did.
+    # A column that fails now and then is more instructive than one that always fails.
     failing = [v for v, places in enumerate(grid.failed) if places]
     variant = next(
         (v for v in failing if any(tally.passed for tally in grid.tallies[v].values())), failing[0]
@@ -346,6 +347,7 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
     place = grid.failed[variant][0]
     column = grid.names[variant]
     trial = run.trial(place)
+    # A column's name with other signs would have to be quoted in a shell; a place in the plan needs no quotes.
     if trial is None or not column.replace("_", "").replace("-", "").isalnum():
         return f"{VIEW}, or evenhand show {name} {place}"
     return f"{VIEW}, or evenhand show {name} {column}:{grid.number(trial)}"

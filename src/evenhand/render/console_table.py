@@ -54,7 +54,7 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         for names in every
         if (fitting := _fitting(names, each, rates_, extra, width)) is not None
     ]
-    # The first of those that leave room for most.
+    # The first form of those that have room for the most numbers.
     names, fitting, head = max(forms, key=lambda form: len(form[1]), default=([], None, ""))
     lines: list[str] = []
     if fitting is None:
@@ -63,7 +63,7 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         fitting = _fitting(names, "", rates_, extra, width) or []
     named = _TableColumn(head, [name.text for name in names if name.column is not None], left=True)
     table = [named, rates_, *(column for column in extra if column in fitting)]
-    widths = [_width(column) for column in table]  # once: each is that of all rows
+    widths = [_width(column) for column in table]  # worked out once for all rows
     left = width - 2 - sum(widths) - len(_GAP) * len(table)
     strip = _strip(grid, left, ink)
     heads = [column.head for column in table]
@@ -137,6 +137,7 @@ def _rank(column: _TableColumn) -> tuple[bool, int]:
 
 def _words(run: RunFile, trials: int) -> list[_TableColumn]:
     """How long the outputs are, where they are texts and somebody could wonder."""
+    # Counting words reads every output, which takes seconds in a large run.
     if trials > READ or run.path.stat().st_size > READ_BYTES:
         return []
     means = [mean_in(run.meta, mean_of(cases)) for cases in run.word_sums()]

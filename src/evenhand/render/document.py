@@ -62,6 +62,7 @@ def write_document(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
     line = writer(out)
     document = document_head(run)
     labels = ",".join(f"\n{json_text(label)}" for label in document.pop("labels"))
+    # Without the closing brace, because the trials are still to come.
     line(f'{json_text(document)[:-1]},"labels":[{labels}],"trials":[')
     count = 0
     stepped = run.stepped()
@@ -220,6 +221,7 @@ def _rate_row(
         ],
         "flaky": [
             {
+                # A tally has the id in ASCII, a trial has it as it was given.
                 "case": (run.trial(case.first) or case).case,
                 "passed": case.tally.passed,
                 "trials": case.tally.n,

@@ -166,7 +166,7 @@ def _waits(plan: Plan, estimates: Sequence[CallEstimate]) -> list[str]:
         calls = sum(each.calls for each in estimates if each.provider not in free)
         return [_wait("", delay, calls, 1)] if calls else []
     if not at_once:
-        return []  # as many as there is room for: how long that takes nobody knows
+        return []  # the number at a time is not fixed, so nobody knows how long it takes
     delays = {one.id: getattr(one, "delay_s", 0.0) for one in plan.providers}
     return [
         _wait(f" of {safe(each.provider)}", delays[each.provider], each.calls, at_once)

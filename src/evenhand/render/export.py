@@ -219,6 +219,7 @@ def _by_ending(variants: Sequence[Variant], to: Path) -> str:
 def _replaced(path: Path) -> Iterator[TextIO]:
     """A file to write to that takes the place of `path` when it is done, and is gone when it is not."""
     try:
+        # Writers end their lines themselves: those of CSV end in \r\n.
         with replaced(path) as file, file.open("w", encoding="utf-8", newline="") as out:
             yield out
     except OSError as error:

@@ -39,6 +39,7 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         groups: dict[str, list[TrialResult]] = {}
         for trial in _trials(run, places):
             groups.setdefault(_why(trial), []).append(trial)
+        # Reasons that were told with an earlier column are not told again.
         known = sum(len(groups.pop(why)) for why in reasons & groups.keys())
         most = SHOWN - printed if len(grid.failed) == 1 else min(PER_COLUMN, SHOWN - printed)
         listed = list(groups.items())[:most]
@@ -79,6 +80,7 @@ def _where(grid: Grid, trials: Sequence[TrialResult], width: int) -> str:
     if len(trials) == 1:
         return grid.place(trials[0])
     places = sorted(trials, key=grid.number) if len({t.variant for t in trials}) > 1 else trials
+    # Filled backwards, so that the first trial of a case gives the name; read backwards again below.
     names = {grid.number(trial): clip(safe(trial.description), NAME) for trial in reversed(places)}
     labels = [grid.names[variant] for variant in dict.fromkeys(t.variant for t in trials)]
     column = "" if len(grid.names) == 1 else f"{', '.join(in_ranges(labels))} · "
@@ -138,6 +140,7 @@ def remedy(run: RunFile, grid: Grid, name: str) -> str:
     errors = [trial.error for trial in trials if trial.error]
     if not errors or len(errors) < len(trials):
         return ""
+    # What a vendor refused with a status of 4xx would be refused again.
     if all(error.slug in _REFUSED and " answered 4" in error.message for error in errors):
         return f"evenhand show {name} --where status:error, then change what is sent, and run again"
     if all(_ASK_ANEW in f"{error.message} {error.where}" for error in errors):
@@ -152,6 +155,7 @@ def _trials(run: RunFile, places: Sequence[int]) -> Iterator[TrialResult]:
 def _why(trial: TrialResult) -> str:
     """The first expectation that failed and why, or what the verdict says."""
     failed = [o for o in trial.outcomes if o.outcome == "fail"]
+    # Expectations without weight decide nothing: they are named only where nothing else failed.
     counted = [o for o in failed if o.weight] or failed
     if not counted:
         return safe(trial.reason) or "no reason given"

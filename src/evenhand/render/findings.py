@@ -44,7 +44,7 @@ def findings(
         where: Where to look, for those who know; without it every trial is looked at.
         ranked: The rankings in words, for lists that have a line for each finding; without it they are worked out.
     """
-    # One reading for all kinds of findings: each of them would read every trial by itself.
+    # All findings share one reading of the trials; otherwise each of them would read every trial again.
     where = where or marked(run)
     if run.by_outcome:
         return _unsure(run, grid, where)
@@ -62,7 +62,7 @@ def findings(
         ranked = _rankings(run, grid, where)
     lines += ranked
     compared = _compared(run, grid)
-    if ranked:  # of which these say nothing
+    if ranked:  # these go by pass rate, not by rank
         compared = [f"by pass rate: {line}" for line in compared]
     clusters = [] if run.narrowed else list(cluster_lines(run))
     return [
@@ -189,6 +189,7 @@ def cluster_lines(run: RunFile) -> Iterator[str]:
     """The clusters that the run's sets name, copies, and a hint where neither is said."""
     groups = run.groups()
     columns_cases = [list(run.sums().of_column(variant.index)) for variant in run.meta.variants]
+    # A dict, because several variants of one eval give the same sentence.
     lines: dict[str, None] = {}
     for variant, cases, of_column in zip(run.meta.variants, columns_cases, groups, strict=True):
         if variant.cluster and cases:
@@ -202,7 +203,7 @@ def cluster_lines(run: RunFile) -> Iterator[str]:
     copies = max((copies_among(each.values()) for each in run.groups(copies=True)), default=0)
     if copies:
         yield copies_note(copies)
-    # The hint reads every trial. So few cases cannot give one.
+    # The hint reads every trial, and fewer cases than this can never give one.
     if any(len(cases) >= FEWEST_CASES for cases in columns_cases):
         hint = cluster_hint(run)
         if hint:

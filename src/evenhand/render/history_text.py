@@ -285,6 +285,7 @@ def _bar(share: Share, length: int) -> str:
         for end in (share.low, share.least, share.most, share.high)
     )
     marks = ["·"] * length
+    # In this order, so that the rate is what shows where the three meet.
     marks[low : high + 1] = "━" * (high + 1 - low)
     marks[low], marks[high] = "┝", "┥"
     marks[least : most + 1] = "●" * (most + 1 - least)
@@ -340,6 +341,7 @@ def _column(column: HistoryColumn) -> HistoryColumnRow:
         **share_row(column.share),
         cost_usd=column.cost_usd,
         latency_s=latency and latency.value,
+        # The interval of a mean can reach below 0, and no latency does.
         latency_low_s=None if low is None else max(0.0, low),
         latency_high_s=latency and latency.high,
     )

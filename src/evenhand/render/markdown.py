@@ -90,6 +90,7 @@ def _table(run: RunFile, grid: Grid) -> Iterator[str]:
     yield row(HEADS)
     yield row(["---"] + ["---:"] * (len(HEADS) - 1))
     for name, *cells in rate_cells(run, grid.names):
+        # GitHub divides cells at a bar even within a code span.
         yield row([code(name).replace("|", "\\|"), *cells])
 
 
@@ -118,6 +119,7 @@ def code(text: str) -> str:
     """Foreign text as a code span, in more backticks than it has in a row itself."""
     text = safe(text) or "–"
     ticks = "`" * (_longest(text) + 1)
+    # A backtick at an end would join the fence; Markdown takes one space away on each side.
     gap = " " if "`" in (text[0], text[-1]) else ""
     return f"{ticks}{gap}{text}{gap}{ticks}"
 

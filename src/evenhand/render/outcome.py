@@ -129,6 +129,7 @@ def wrapped(text: str, width: int, indent: str, most: int) -> list[str]:
     start = text[: 4 * (most + 1) * width]  # a line takes no more of a text that isn't all spaces
     lines: list[str] = []
     for line in safe(start, multiline=True).split("\n"):
+        # A tab counts as one character, and takes up to eight columns.
         lines += folded(line.expandtabs(), width, indent) if line.strip() else [""]
         if len(lines) > most:
             break

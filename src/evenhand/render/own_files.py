@@ -39,6 +39,7 @@ def refuse_own(option: str, to: Path, source: str, config: Mapping[str, Any]) ->
     Raises:
         UsageError: The file is code, a run, or one that the run reads.
     """
+    # Nothing is lost when an empty file is written over.
     if not to.is_file() or to.stat().st_size == 0:
         return
     if _is_own(to.resolve(), source, config):
@@ -82,6 +83,7 @@ def _is_own(target: Path, source: str, config: Mapping[str, Any]) -> bool:
 
 def _names(text: str, folder: Path, target: Path) -> bool:
     """Whether a text of a config names this file: as a path or a pattern, with a function or a sheet behind it."""
+    # Prompts and other long texts are no paths, and `resolve` refuses a NUL.
     if len(text) > 1000 or "\n" in text or "\0" in text or not text.strip():
         return False
     path = _SCHEME.sub("", text.strip())

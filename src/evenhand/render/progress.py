@@ -55,6 +55,7 @@ class Progress:
         since = clock - self._logged_at
         share = _share(now)
         if since >= LOG_EVERY_S or (
+            # As floats, 0.3 − 0.2 is slightly less than 0.1.
             since >= LOG_AT_MOST_EVERY_S and share - self._logged_share >= LOG_EVERY_SHARE - 1e-9
         ):
             self._log(now, clock)
@@ -86,6 +87,7 @@ class Progress:
     def _draw(self, now: ProgressSnapshot) -> None:
         self._drawn = True
         self._shown = now
+        # Some terminals begin a new line as soon as the last column is filled.
         room = self._width() - 1
         text = line(now)
         bar = columns(text) <= room

@@ -47,6 +47,7 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
         yield f"  worth      replaces {percent(one.rho2)} of your labels (ρ²)"
     if trust.corrected is not None:
         now = max((share.high - share.low) / 2 for share in trust.corrected.chances.values())
+        # An interval shrinks with the square root of the number of labels.
         later = now * math.sqrt(n / (n + MORE))
         yield f"  {n} labels give ±{percent(now)} or less; {MORE} more would bring about ±{percent(later)}"
     for warning in one.warnings:

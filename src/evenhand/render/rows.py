@@ -111,7 +111,7 @@ def _place(trial: TrialResult, variants: Sequence[Variant]) -> Row:
     """Which trial it is: what both kinds of rows begin with, and can be joined by."""
     variant = variants[trial.variant]
     axes = dict(variant.axes)
-    axes.pop("model", None)
+    axes.pop("model", None)  # it has a column of its own
     row: Row = {
         "trial": trial.index,
         "case": trial.case,
@@ -158,6 +158,7 @@ def _alike(rows: list[Row]) -> list[Row]:
 
 def _column(values: list[Any]) -> list[Any]:
     """A column's values: booleans, whole numbers, numbers or texts; of several kinds, texts. None stays None."""
+    # By their exact types, because a boolean is also an int.
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {bool} or kinds <= {int} or kinds <= {str}:
         return values

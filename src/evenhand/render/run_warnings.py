@@ -113,6 +113,7 @@ def _unprotected(run: RunFile) -> list[str]:
         for call in () if trial is None else run.calls_of(trial):
             if call.end is not None and call.end.body and call.start.provider == names[variant]:
                 reply = journaled_reply(call.start.identity, call.end.body)
+                # One answer says it for the whole column, so its other trials are not read.
                 why[names.pop(variant)] = str(reply.metadata.get("sandbox") or "")
                 break
         if not names:

@@ -26,6 +26,7 @@ class Trials(Sequence[TrialResult]):
 
     def __iter__(self) -> Iterator[TrialResult]:
         if self._places:
+            # One query for all of them, where `at` would make one for each.
             yield from self._file.trials(self._places[0], len(self))
 
     @overload

@@ -90,4 +90,5 @@ def _short(value: Any) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else encode(value, ordered=False).decode()
+    # Cut first, because a tool can return megabytes.
     return " ".join(safe(text[:_TEXT]).split())

@@ -112,6 +112,7 @@ def _distance(level: Level, counts: Counter[float]) -> Callable[[float, float], 
         return lambda a, b: float(a != b)
     if level == "interval":
         return lambda a, b: (a - b) ** 2
+    # Ordinal: two values are as far apart as there are ratings between them, each end counting half.
     values = sorted(counts)
 
     def between(a: float, b: float) -> float:

@@ -26,9 +26,11 @@ def allocated(
     [30, 10]
     """
     total = min(total, sum(most))
+    # Empty strata get nothing, so they take no part in the minimum; `max`, as all of them may be empty.
     least = min(fewest, total // max(1, sum(size > 0 for size in most)))
     numbers = [min(least, size) for size in most]
     queue = [
+        # Webster's divisors are 1, 3, 5, …; negative, because a heap gives the smallest first.
         (-share / (2 * n + 1), i)
         for i, (share, n, size) in enumerate(zip(shares, numbers, most, strict=True))
         if n < size

@@ -75,6 +75,7 @@ def alternative_annotator(
             others = [
                 labels[item] for name, labels in people.items() if name != person and item in labels
             ]
+            # Without a third opinion nobody can be right about the item, and without the judge's there is no contest.
             if not others or item not in judge:
                 continue
             by_judge, by_person = others.count(judge[item]), others.count(verdict)
@@ -100,6 +101,7 @@ def _p_value(clusters: Collection[Sequence[int]], margin: float) -> float:
     groups, n = len(clusters), sum(map(len, clusters))
     mean = sum(map(sum, clusters)) / n
     squares = math.fsum((sum(each) - len(each) * mean) ** 2 for each in clusters)
+    # Without spread there is no t: every case shows the same lead, which reaches the margin or does not.
     if not squares:
         return float(mean >= margin)
     t = (mean - margin) * n / math.sqrt(squares * groups / (groups - 1))
@@ -110,6 +112,7 @@ def _p_value(clusters: Collection[Sequence[int]], margin: float) -> float:
 def _rejected(p_values: Sequence[float]) -> int:
     """How many hypotheses fall at LEVEL."""
     m = len(p_values)
+    # The tests share labels, so their p-values depend on each other; the harmonic sum pays for that.
     harmonic = math.fsum(1 / i for i in range(1, m + 1))
     ordered = sorted(p_values)
     return max((i for i, p in enumerate(ordered, 1) if p <= i * LEVEL / (m * harmonic)), default=0)

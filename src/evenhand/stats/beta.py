@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-_TINY = 1e-300
+_TINY = 1e-300  # in place of 0 in the continued fraction, which divides by it
 
 
 def beta_share(a: float, b: float, x: float) -> float:
@@ -24,6 +24,7 @@ def beta_share(a: float, b: float, x: float) -> float:
         return min(1.0, max(0.0, x))
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     front = math.exp(log_front + a * math.log(x) + b * math.log1p(-x))
+    # Above the mean the fraction converges slowly, but that of the other tail converges fast.
     if x < (a + 1) / (a + b + 2):
         return front * _fraction(a, b, x) / a
     return 1 - front * _fraction(b, a, 1 - x) / b
@@ -44,6 +45,7 @@ def beta_quantile(a: float, b: float, share: float) -> float:
     low, high = 0.0, 1.0
     for _ in range(200):
         middle = (low + high) / 2
+        # No float lies between the two, so further halving changes nothing.
         if middle in (low, high):
             break
         if beta_share(a, b, middle) < share:

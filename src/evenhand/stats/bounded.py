@@ -68,6 +68,7 @@ def mean_on_scale(
     >>> round(mean, 2), round(low, 2), round(high, 2)
     (5, 3.75, 5)
     """
+    # Only for its check: not every way below looks at the confidence.
     z_of(confidence)
     groups = _grouped(units, scale)
     if not groups:
@@ -107,6 +108,7 @@ def p_on_scale(units: Iterable[tuple[float, float]], scale: Scale, null: float =
         msg = f"{null} is not on the scale from {low} to {high}"
         raise ValueError(msg)
     groups = _grouped(units, scale)
+    # Also true for no units.
     if all(value == null for value, _, _ in groups):
         return 1.0
     mirrored = [(low + high - value, size, count) for value, size, count in groups]
@@ -163,7 +165,7 @@ def _limit(groups: Sequence[_Group], mean: float, end: float, tail: float) -> fl
     if mean <= end:
         return end
     below, above = end, mean
-    # The chances are bent like a normal distribution's; between their square roots the line is straighter.
+    # The chances curve like those of a normal distribution; their square roots lie closer to a straight line.
     target = math.sqrt(tail)
     under, over = -target, math.sqrt(_at_most(groups, mean, end)) - target
     side = 0
@@ -171,10 +173,12 @@ def _limit(groups: Sequence[_Group], mean: float, end: float, tail: float) -> fl
         if above - below <= _CLOSE_ENOUGH * (mean - end):
             break
         middle = (below * over - above * under) / (over - under)
+        # False position can creep along one end; this takes off at least a hundredth in each step.
         middle = min(max(middle, below + 0.01 * (above - below)), above - 0.01 * (above - below))
         miss = math.sqrt(_at_most(groups, middle, end)) - target
         if miss > 0:
             above, over = middle, miss
+            # The Illinois rule: an end that stays twice in a row counts half, or it might never move.
             under *= 0.5 if side > 0 else 1
             side = 1
         else:
@@ -222,6 +226,8 @@ def _share(terms: Sequence[tuple[float, int]], extra: float) -> float:
     while node <= _LARGEST_NODE:
         u = math.exp(node)
         product = 1 + 0j
+        # Multiplying costs less than a logarithm and an arctangent for each factor,
+        # and the angle is needed only up to full turns.
         for factor in once:
             product *= 1 + u * factor
         size = math.log(abs(product))
@@ -231,8 +237,9 @@ def _share(terms: Sequence[tuple[float, int]], extra: float) -> float:
             turn += count * math.atan(u * factor.imag)
         tame = (
             centre * u * math.exp(-u * u / 2)
-        )  # the same slope at 0, with an integral that is known
+        )  # has the same slope at 0, and an integral that is known
         total -= math.sin(turn) * math.exp(-size) + tame
+        # Both terms are below about 1e-9 from here on, and go on falling.
         if size > 21 and u > 7:
             break
         node += step

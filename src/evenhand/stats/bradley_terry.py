@@ -118,6 +118,7 @@ class Strengths:
     def _share(self, weights: Sequence[float], confidence: float) -> Estimate:
         """A sum of parameters on the log-odds scale as a share, with its interval."""
         parameters = (*self.strengths, self.place)
+        # Weights that have no last entry leave the effect of the place out.
         value = math.fsum(w * x for w, x in zip(weights, parameters, strict=False))
         if self.clusters < 2:
             return Estimate(logistic(value), 0.0, 1.0)
@@ -129,6 +130,7 @@ class Strengths:
 def _form(weights: Sequence[float], matrix: Sequence[Sequence[float]]) -> float:
     """The variance of a weighted sum."""
     used = [(i, w) for i, w in enumerate(weights) if w]
+    # Rounding can leave a variance slightly below 0, which has no square root.
     return max(0.0, math.fsum(a * b * matrix[i][j] for i, a in used for j, b in used))
 
 
@@ -202,6 +204,7 @@ def _tables(
         )
     number = {column: i for i, column in enumerate(columns)}
     tables: dict[str, dict[Cell, float]] = defaultdict(dict)
+    # Sums of floats depend on their order; sorted, the same comparisons always give the same strengths.
     for one in sorted(usable):
         cell = number[one.first], number[one.second], one.answer
         tables[one.cluster][cell] = tables[one.cluster].get(cell, 0.0) + one.weight
@@ -232,6 +235,7 @@ def _place_follows(comparisons: Sequence[Comparison]) -> bool:
             if other not in level:
                 level[other] = level[column] + step
                 waiting.append(other)
+            # Two ways to a column give it different numbers, so no numbering explains the order.
             elif level[other] != level[column] + step:
                 return False
     return True

@@ -67,6 +67,7 @@ def corrected_difference(first: Estimate, second: Estimate, together: float = 0.
     """
 
     def apart(one: float, other: float) -> float:
+        # With a correlation of ±1, rounding can leave slightly less than 0.
         return math.sqrt(max(0.0, one * one + other * other - 2 * together * one * other))
 
     value = second.value - first.value
@@ -143,6 +144,7 @@ def off_together(
         return 0.0
     one, two = (_Errors.of([case[side] for case in labelled]) for side in (0, 1))
     product = _products(one.of_labels, two.of_labels)
+    # As in Newcombe's method 10, only a positive product is corrected: that is what narrows the interval.
     if product > 0:
         product = max(0.0, product - _CONTINUITY)
     # A case's label in one column may go with the judge's verdict in the other: both are of one case.

@@ -102,6 +102,8 @@ def corrected_strengths(
     if weight is None:
         weight = parts.best_weight(alone)
     theta = parts.fitted(weight)
+    # The judge's answers are added and taken away, so cells can be negative and the likelihood without a maximum;
+    # with less weight on the judge it comes nearer to that of people's answers, which has one.
     for _ in range(_HALVINGS):
         if theta is not None:
             break
@@ -113,6 +115,7 @@ def corrected_strengths(
     k = len(parts.columns)
     before = _spread(by_itself, k)
     left = _spread(covariance, k) / before if before > 0 else 1.0
+    # Even a judge that is always right leaves n/N of the variance: all pairs are then as good as labelled.
     left = min(1.0, max(left, len(labels) / max(len(labels), len(judged))))
     mean = math.fsum(theta[:k]) / k
     return CorrectedStrengths(
@@ -259,6 +262,7 @@ class _Parts:
             people: Table = self._people.get(cluster, {})
             without = lower
             if people:
+                # Without this case the matrix may be singular; then the whole one stands in for it.
                 without = factored(_less(whole, model.information(chances, people))) or lower
             a = solved(without, model.slope(chances, people)) if people else nothing
             b = solved(without, slopes.get(cluster, nothing))

@@ -139,6 +139,7 @@ def corrected_counts(
         _quantile(below, share, min(1.0, max(0.0, middle + z * spread)), spread)
         for share, z in ((tail, -z_of(confidence)), (1 - tail, z_of(confidence)))
     )
+    # With a design effect, the limits come from another distribution than the median, and could pass it.
     return Estimate(middle, min(middle, low), max(middle, high))
 
 
@@ -184,6 +185,7 @@ def drawn_at_random(labelled: tuple[int, int], all_items: tuple[int, int]) -> fl
     """
     passed, n = labelled
     likely = chances(*all_items, n)
+    # Numbers that are equally likely can differ in their last digits.
     return min(1.0, math.fsum(p for p in likely.values() if p <= likely[passed] * (1 + 1e-9)))
 
 
@@ -306,6 +308,7 @@ def _quantile(below: Callable[[float], float], share: float, start: float, sprea
         if abs(value - share) < _EXACT or high - low < _EXACT:
             break
         low, high = (point, high) if value < share else (low, point)
+        # `inv_cdf` refuses 0 and 1.
         place = _NORMAL.inv_cdf(min(max(value, 1e-15), 1 - 1e-15))
         if turn:
             rise = (place - at_last) / (point - last)

@@ -108,6 +108,7 @@ def design_effects(
         return DesignEffects(cases=cases, labels=len(labels))
     if once:
         ratio = ratio_by_case(_of_rate(judged, labels, prior=0.0))
+        # Exactly 1 where rounding alone makes it more: counts are then left as they are.
         rate = ratio if ratio > 1 + _ROUNDING else 1.0
         return DesignEffects(rate, cases=cases, labels=len(labels))
     few = _few_groups(cases, len(judged_cases | labelled_cases), confidence)
@@ -178,7 +179,7 @@ def _of_rate(
     rate = math.fsum(sizes[side] * rates[side] for side in sizes)
     for case, ok in judged:
         yield case, (rates[ok] - rate) / items
-    # With a prior, labels that are all alike leave something, too: how often it is there for a case.
+    # With a prior, even labels that are all alike leave some variance.
     middle = {
         side: (people[side] + prior) / (total[side] + 2 * prior) for side in sizes if total[side]
     }

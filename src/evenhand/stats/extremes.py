@@ -77,6 +77,7 @@ class Extremes:
     @cached_property
     def _ps(self) -> tuple[float, float]:
         least = self.least.p()
+        # Without errors both sides are the same object, and a p-value can take long.
         return least, self.most.p() if self.open else least
 
     def smallest(self, level: float = 1 - CONFIDENCE) -> float | None:

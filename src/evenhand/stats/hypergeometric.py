@@ -31,7 +31,7 @@ def chances(marked: int, items: int, drawn: int) -> dict[int, float]:
     whole = _choices(items, drawn)
     possible = range(max(0, drawn - others), min(drawn, marked) + 1)
     logs = [_choices(marked, k) + _choices(others, drawn - k) - whole for k in possible]
-    # Rounding aside they add up to 1: what is off in the logarithms of large numbers is off in all of them.
+    # They add up to 1 but for rounding, which in the logarithms of large numbers is the same for all of them.
     likely = [math.exp(log) for log in logs]
     total = math.fsum(likely)
     return {k: each / total for k, each in zip(possible, likely, strict=True)}

@@ -51,6 +51,7 @@ def wilson(successes: float, n: float, confidence: float = CONFIDENCE) -> tuple[
     p = successes / n
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    # At both ends the formula is exact only up to rounding, and 1e-17 would not read as 0.
     low = 0.0 if successes == 0 else max(0.0, middle - half)
     return low, 1.0 if successes == n else min(1.0, middle + half)
 
@@ -77,6 +78,7 @@ def clopper_pearson(
     >>> round(low, 4), round(high, 4)
     (0.4439, 0.9748)
     """
+    # Only for its check of the confidence.
     z_of(confidence)
     if not 0 <= successes <= n:
         msg = f"{successes} of {n} is not a proportion"
@@ -115,6 +117,7 @@ def mean_of_sums(
     clusters: Iterable[tuple[float, int]], confidence: float = CONFIDENCE
 ) -> tuple[float, float, float] | None:
     """The mean of clustered scores, and its interval, from each cluster's sum of scores and how many they are."""
+    # A large run has a million clusters; as a list of pairs they would take many times the memory.
     totals, sizes = array("d"), array("I")
     for total, size in clusters:
         if size:

@@ -67,6 +67,7 @@ class Likelihood:
         for first, second, _ in self.total:
             if (first, second) not in chances:
                 half = (theta[first] - theta[second] + theta[k]) / 2
+                # The largest exponent is taken out of all three, so none of them overflows.
                 most = max(abs(half), tie)
                 one, two = math.exp(half - most), math.exp(-half - most)
                 none = math.exp(tie - most)
@@ -77,11 +78,13 @@ class Likelihood:
     def value(self, theta: Vector, chances: Chances) -> float:
         """The log-likelihood, prior included."""
         terms = [
+            # Far from the maximum a chance can round to 0, which has no logarithm.
             weight * math.log(max(_TINY, chances[first, second][_PLACES[answer]]))
             for (first, second, answer), weight in self.total.items()
         ]
         terms += [
             weight / 2 * math.log(max(_TINY, logistic(x) * logistic(-x)))
+            # τ, the last parameter, has no prior.
             for x, weight in zip(theta, self.prior, strict=False)
         ]
         return math.fsum(terms)
@@ -155,6 +158,7 @@ def maximum(model: Likelihood) -> tuple[Vector, bool]:
         for _ in range(_HALVINGS):
             chances = model.chances(_added(theta, step))
             better = model.value(_added(theta, step), chances)
+            # Close to the maximum, rounding alone can make a good step look slightly worse.
             if better >= value - _CLOSE:
                 break
             step = [x / 2 for x in step]
@@ -181,6 +185,7 @@ def covariances(model: Likelihood, theta: Vector) -> tuple[Matrix, Matrix]:
             without = factored(_less(whole, model.information(chances, table))) or lower
         _add_square(covariance, solved(without, model.slope(chances, table)))
     _add_square(covariance, solved(lower, model.prior_slope(theta)))
+    # Clusters that are really left out take the jackknife's factor, slopes alone that of the sandwich estimator.
     share = (groups - 1) / groups if exactly else groups / max(1, groups - 1)
     units = [[float(i == j) for j in range(model.size)] for i in range(model.size)]
     return [[share * x for x in row] for row in covariance], [solved(lower, one) for one in units]

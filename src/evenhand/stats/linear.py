@@ -31,6 +31,7 @@ def factored(matrix: Sequence[Sequence[float]]) -> Matrix | None:
                 (values[j] - sum(a * b for a, b in zip(row, other, strict=False))) / other[j]
             )
         rest = values[i] - sum(a * a for a in row)
+        # Written with `not`, so that NaN is refused, too.
         if not rest > _SMALLEST * max(1.0, abs(values[i])):
             return None
         lower.append([*row, math.sqrt(rest)])

@@ -18,6 +18,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     raised, most = [0.0] * len(p_values), 0.0
     for rank, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        # A larger p-value never ends up below a smaller one, though its factor is lower.
         most = max(most, min(1.0, (len(p_values) - rank) * p_values[i]))
         raised[i] = most
     return raised

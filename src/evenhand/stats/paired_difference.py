@@ -51,6 +51,7 @@ class Alone(Sequence[Sequence[float]]):
     """
 
     def __init__(self, values: array[float]) -> None:
+        # Without repeats, differences of pass rates are whole numbers: one byte for each case instead of eight.
         whole = all(value in (-1, 0, 1) for value in values)
         self.values: array[float] | array[int] = array("b", map(int, values)) if whole else values
 
@@ -174,6 +175,7 @@ class Differences:
 
         Source: Dixon and Mood, J. Am. Stat. Assoc. 41 (1946), doi:10.1080/01621459.1946.10501898.
         """
+        # Pass rates that have a table get the test of signs; scores without a scale are all one number.
         if self._on_scale is None:
             return sign_flip(array("d", self.units)) if self.rates else 1.0
         if self.unscaled:
@@ -186,6 +188,7 @@ class Differences:
         Args:
             level: The p-value that it takes.
         """
+        # The two-sided p-value of signs that all agree, the smallest there can be.
         return 2 ** (1 - len(self.clusters)) <= level
 
     def smallest(self, level: float = 1 - CONFIDENCE) -> float | None:

@@ -112,6 +112,7 @@ def paired_scores(strata: Sequence[ScoredStratum]) -> PairedScores | None:
         drawn=Spread(*drawn),
         known=Spread(*known),
         people_spread=whole[0] / items,
+        # Less than this is what rounding leaves of scores that are all alike.
         rho2=whole[1] ** 2 / product if product > 1e-15 else None,
     )
 
@@ -154,6 +155,7 @@ def _cells(strata: Sequence[ScoredStratum]) -> list[ScoredStratum]:
             cells.append(ScoredStratum(last.items + one.items, [*last.pairs, *one.pairs]))
         elif one.items:
             cells.append(one)
+    # The last one has no next to be put together with, so it joins the one before.
     if len(cells) > 1 and len(cells[-1].pairs) < FEWEST:
         last, before = cells.pop(), cells.pop()
         cells.append(ScoredStratum(before.items + last.items, [*before.pairs, *last.pairs]))

@@ -17,7 +17,7 @@ SEED = 20_240_229
 EXACT_WORK = 150_000
 LARGE = 1_000
 _UNITS = 10**9
-_HALF = bytes((0, 1)) * 128
+_HALF = bytes((0, 1)) * 128  # turns each random byte into 0 or 1
 
 
 def sign_flip(differences: Sequence[float]) -> float:
@@ -50,7 +50,7 @@ def sign_flip(differences: Sequence[float]) -> float:
         ahead = sum(d > 0 for d in differences)
         return mcnemar(ahead, len(sizes) - ahead)
     units = array("q", (round(size / largest * _UNITS) for size in sizes))
-    # Shares such as 1/3 are rounded: sums that are within that of what was seen are as far out.
+    # Shares such as 1/3 are rounded, so a sum that differs by no more than the rounding counts as being as far out.
     observed = abs(sum(round(d / largest * _UNITS) for d in differences)) - len(units)
     exact = _exact(units, observed)
     if exact is not None:
@@ -61,6 +61,7 @@ def sign_flip(differences: Sequence[float]) -> float:
     for _ in range(DRAWS):
         positive = sum(compress(units, random.randbytes(len(units)).translate(_HALF)))
         hits += abs(2 * positive - whole) >= observed
+    # What was seen is one of the possible throws: without it, the p-value could be 0.
     return (1 + hits) / (1 + DRAWS)
 
 

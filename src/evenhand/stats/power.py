@@ -251,6 +251,7 @@ def chance_to_show(
         needed = _needed(m, level)
         if needed is not None:
             total += likely * (beta_share(needed, m - needed + 1, ahead) if needed else 1.0)
+    # The numbers that were skipped are made up for by dividing by what the others weigh.
     return total / weight if weight else 0.0
 
 
@@ -268,7 +269,7 @@ def _needed(m: int, level: float) -> int | None:
     """Of so many differing cases, the fewest on one side that the test takes for a difference; None for no number."""
     if 2 ** (1 - m) > level:
         return None
-    # The normal distribution is off by one or two: from there it is a step or two, and not a search.
+    # The normal distribution is off by one or two at most, so a step or two from there replace a search.
     needed = min(m, math.ceil((m + z_of(1 - level) * math.sqrt(m)) / 2))
     while mcnemar(m - needed, needed) > level:
         needed += 1

@@ -54,6 +54,7 @@ def paired_rates(
     >>> round(found.low, 6), round(found.high, 6)
     (0.061112, 0.344709)
     """
+    # Effective counts are products of floats, so their sum can be off in the last digit.
     if only_first < 0 or only_second < 0 or only_first + only_second > n + 1e-9:
         msg = f"{only_first} and {only_second} differing pairs of {n}"
         raise ValueError(msg)
@@ -97,6 +98,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     differing = only_first + only_second
     if not differing:
         return 1.0
+    # The whole numbers below grow by a digit every few pairs; the beta function gives the same tail.
     if differing > _COUNTED:
         fewer = min(only_first, only_second)
         tail_share = beta_share(differing - fewer, fewer + 1, 0.5)

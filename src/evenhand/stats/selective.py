@@ -96,6 +96,7 @@ def acceptable(
         if proven and wrong <= risk * len(verdicts):
             best = Acceptance(threshold, len(verdicts), wrong, accepted[place])
         else:
+            # A failed step has spent its part of the level; only a step that passes hands it on.
             level = 0.0
     return best
 
@@ -115,6 +116,7 @@ def _capital(agrees: Sequence[bool], accepted: int, risk: float) -> float:
 
     The supposition is that just too many of the accepted verdicts are wrong; if more are, less is made.
     """
+    # 0.29 × 100 is slightly less than 29 as a float.
     too_many = math.floor(risk * accepted + 1e-9) + 1
     capitals = [0.0] * len(STAKES)  # as logarithms
     most = 0.0
@@ -168,6 +170,7 @@ def _labels(risk: float, errors: float, delta: float) -> int:
         )
         if sum(labels) / len(STAKES) >= len(_BEGINNINGS) / delta:
             return n
+        # Steps of about 2 % from 100 on: single steps would take long where thousands of labels are needed.
         n += max(1, n // 50)
 
 

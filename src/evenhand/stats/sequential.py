@@ -64,7 +64,7 @@ class Bet:
         self._stake = 2 * math.log(1 / alpha)
         self._n = 0
         self._sum = self._squares = 0.0
-        self._variance = 0.25
+        self._variance = 0.25  # the largest that values from 0 to 1 can have
         self._log = self._largest = 0.0
 
     def add(self, x: float) -> None:
@@ -81,12 +81,14 @@ class Bet:
             raise ValueError(msg)
         n = self._n + 1
         supposed = self._mean if self._of is None else self._left(self._of)
+        # The mean supposed of what is left can come to 0 or 1, where nothing can be lost.
         room = max(_ROOM, supposed if self._sign > 0 else 1 - supposed)
         stake = min(
             math.sqrt(self._stake / (self._variance * n * math.log1p(n))), TRUNCATION / room
         )
         self._log += math.log1p(self._sign * stake * (x - supposed))
         self._largest = max(self._largest, self._log)
+        # Only now: a stake that knew the item it is bet on would not be fair.
         self._n = n
         self._sum += x
         mean = (0.5 + self._sum) / (n + 1)
@@ -111,6 +113,7 @@ class Bet:
     @property
     def capital(self) -> float:
         """The largest capital so far; 1 before anything is bet, infinite where the supposition is refuted."""
+        # `exp` overflows above 709.
         if self._refuted or self._largest > _LARGEST:
             return math.inf
         return math.exp(self._largest)
@@ -148,6 +151,7 @@ def _end(
     outside = 0.0 if on == "higher" else 1.0
     if not values:
         return outside
+    # A bet takes no mean of 0 or 1.
     limit, inside = outside, min(1 - 1e-9, max(1e-9, math.fsum(values) / len(values)))
     while abs(inside - outside) > 1e-9:
         middle = (inside + outside) / 2

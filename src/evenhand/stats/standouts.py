@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 from evenhand.stats.hypergeometric import chances
 
-_SAME = 1 + 1e-9
+_SAME = 1 + 1e-9  # numbers that are equally likely can differ in their last digits
 
 
 def group_p(group: Sequence[float], others: Sequence[float]) -> float:

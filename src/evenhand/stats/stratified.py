@@ -113,7 +113,7 @@ class _Sums:
     @classmethod
     def of(cls, strata: Sequence[Stratum]) -> _Sums | None:
         """How likely each sum over these tables is; None where there is only one sum."""
-        # Around the odds that were seen nothing that counts is too small for a float.
+        # Close to the odds that were seen, no probability that matters is too small for a float.
         log = _rough(strata)
         chances, observed = [1.0], 0
         for stratum in strata:
@@ -178,6 +178,7 @@ def _odds(rising: Callable[[float], float]) -> float:
 
 def _rough(strata: Sequence[Stratum]) -> float:
     """The logarithm of Mantel and Haenszel's estimate, kept within reason."""
+    # Half a table on each side, so that neither is 0 where the groups differ in every answer.
     up = down = 0.5
     for a, n, c, m in strata:
         if n + m:

@@ -109,7 +109,7 @@ def rate_of(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share |
     (0.75, 1.0)
     """
     different = Counter(tallies)  # a large run has few different ones
-    del different[Tally()]
+    del different[Tally()]  # a Counter takes no offence where there is none
     if not different:
         return None
 
@@ -184,6 +184,7 @@ def rate_of_decisions(tallies: Iterable[Tally], confidence: float = CONFIDENCE) 
 
     def each(passed: Callable[[Tally], int]) -> tuple[float, float, float]:
         units = (
+            # Where all cases have as many trials, each weighs 1, and Wilson's interval applies.
             (passed(tally) / largest, tally.n / largest)
             for tally, cases in different.items()
             for _ in range(cases)

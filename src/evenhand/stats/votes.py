@@ -52,6 +52,7 @@ class VoteWeights(NamedTuple):
 
     def passes(self, votes: Sequence[float]) -> bool:
         """Whether the votes come to a pass: the chance is above one half."""
+        # A tie does not pass, and rounding must not turn one into a pass.
         return self._odds(votes) > _CLOSE
 
     def _odds(self, votes: Sequence[float]) -> float:

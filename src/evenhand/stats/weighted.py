@@ -224,6 +224,7 @@ def corrected_by_strata(
         return None
     estimate = corrected_counts(labels[:4], passed, items, confidence, effect=effects.rate)
     size = labels.size / effects.alone
+    # Rounding can take the rate beyond 1, which `wilson` refuses.
     low, high = wilson(min(1.0, labels.rate) * size, size, confidence)
     if high - low < estimate.high - estimate.low:
         return Estimate(labels.rate, low, high)
@@ -287,6 +288,7 @@ def _parts(strata: Sequence[Verdicts], *, passed: bool) -> list[_Part]:
         else:
             groups.append([one])
     if len(groups) > 1 and sum(each[2] for each in groups[-1]) < FEWEST:
+        # The last group has no next stratum to wait for.
         groups[-2:] = [groups[-2] + groups[-1]]
     whole = sum(each[1] for each in side)
     return [_part(group, whole) for group in groups]
@@ -305,7 +307,7 @@ def _part(group: Sequence[tuple[float, int, int, int]], whole: int) -> _Part:
 def _moments(side: Sequence[_Part]) -> tuple[float, float]:
     """The mean and the variance of the share that people pass; those of the prior where there is nothing."""
     if not side:
-        return 0.5, 0.125
+        return 0.5, 0.125  # of Beta(½, ½), Jeffreys' prior
     mean = variance = 0.0
     for part in side:
         total, own = part.beta

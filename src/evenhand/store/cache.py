@@ -83,10 +83,12 @@ class Cache:
 
     def get(self, key: str, draw: str) -> CachedReply | None:
         """The answer to this request, this draw of it; None when there is none."""
+        # What is not committed yet cannot be seen by the reader's connection.
         pending = self._pending.get((key, draw))
         if pending is not None:
             return pending
         if self._reader is None:
+            # Before the first commit there may be no file to open.
             if self._broken or not self._committed:
                 return None
             self._reader = self._open()
@@ -111,6 +113,7 @@ class Cache:
             self._thread = threading.Thread(target=self._write, name="evenhand-cache", daemon=True)
             self._thread.start()
         identity, body = known.without(identity), known.without(body)
+        # Before it is queued: the writer forgets an answer here once it has written it, and must not come first.
         self._pending[key, draw] = CachedReply(body, latency_s)
         self._queue.put((key, draw, identity, body, latency_s, time.time()))
 
@@ -179,6 +182,7 @@ class Cache:
                         self.path, isolation_level=None, check_same_thread=False, timeout=30
                     )
                     db.execute("pragma journal_mode = wal")
+                    # Checkpoints are made under the lock only, like transactions.
                     db.execute("pragma wal_autocheckpoint = 0")
                     db.execute("pragma synchronous = normal")
                     prepare(db, CACHE_ID, CACHE_MIGRATIONS, str(self.path))
@@ -201,12 +205,14 @@ class Cache:
                 item = self._queue.get()
                 while item is not None:
                     rows.append(item)
+                    # Other processes wait for the lock meanwhile, so a transaction stays short.
                     if len(rows) >= 500:
                         break
                     try:
                         item = self._queue.get_nowait()
                     except queue.Empty:
                         break
+                # None ends the queue. After a `break`, the item is the last one that was taken.
                 last = item is None
                 if rows:
                     with turn(fd):

@@ -211,6 +211,7 @@ class JournaledCalls:
                 record = call_record(row)
                 if record.end is not None:
                     replies[record.start.key, record.start.nth] = record.end
+        # Later calls have written over earlier ones, so these are the last answers.
         return [(key, nth, end) for (key, nth), end in replies.items()]
 
     def last_call(self) -> int:
@@ -380,6 +381,7 @@ def call_record(row: tuple[object, ...]) -> CallRecord:
         ValueError: The file is damaged.
     """
     start = CallStart(*sound(row[:8], _START))
+    # A reply and its body are written together: without a body there is no end.
     if row[8] is None:
         return CallRecord(start, None)
     *end, message = sound(row[8:], _END)

@@ -306,6 +306,7 @@ def is_cassette(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         start = file.read(4096)
+    # A blank file counts, too: nothing is lost when a cassette is written over it.
     return not start.strip() or b"evenhand.cassette/" in start
 
 
@@ -323,6 +324,7 @@ def read_cassette(path: Path) -> tuple[CassetteHeader, list[CassetteRow]]:
     if not rows:
         raise UsageError(f"{path} is empty", hint=AGAIN)
     header = _header(path, rows[0])
+    # Of what the lines say, not of their bytes: line endings that Git changes do no harm.
     if digest_of(map(encode, rows[1:])) != header.digest:
         raise UsageError(
             f"{path} is not as Evenhand wrote it: it was cut off, merged or edited", hint=AGAIN

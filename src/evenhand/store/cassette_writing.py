@@ -52,6 +52,7 @@ def cassette_of(
     Raises:
         UsageError: It asked nothing that could be replayed.
     """
+    # Recorded texts can repeat secrets of the environment, under no name that gives them away.
     known.learn_environment(os.environ)
     meta = run.meta
     chosen = [v for v in meta.variants if variants is None or v.index in variants]
@@ -135,6 +136,7 @@ def _final(run: RunFile, places: Mapping[int, Place]) -> Collection[tuple[str, C
             continue
         key = journaled_name(start.key, start.identity, scripted=scripted)
         before = final.get((start.trial, key, start.nth))
+        # An error never takes the place of an answer; anything takes the place of an error.
         if before is None or not end.error or (before[1].end and before[1].end.error):
             final[start.trial, key, start.nth] = key, record
     return final.values()

@@ -150,7 +150,7 @@ def _folders(folder: Path) -> list[Path]:
                 for entry in entries
                 if not entry.name.startswith(".")
                 and entry.name not in _NOT_HERE
-                and entry.is_dir(follow_symlinks=False)
+                and entry.is_dir(follow_symlinks=False)  # a link may lead back up
             ]
     except OSError:
         return []
@@ -176,6 +176,7 @@ def names(known: Iterable[Path]) -> dict[Path, str]:
     Empty where two files have the same id: then none does.
     """
     order = sorted(known, key=_by_id)
+    # In sorted order, only a neighbour can share the longest beginning.
     ids = ["", *map(_by_id, order), ""]
     by_path: dict[Path, str] = {}
     for path, *beside in zip(order, ids, ids[2:], strict=False):

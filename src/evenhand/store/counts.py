@@ -163,6 +163,7 @@ class Counts:
     def sums(self) -> CaseSums:
         """What each case came to in each column. Read once, and anew when the run has grown."""
         with readable(self._run.path):
+            # This number changes with every commit of another connection.
             (version,) = self._run.db.execute("pragma data_version").fetchone()
             if self._sums is None or self._sums[0] != version:
                 rows = self._run.db.execute(
@@ -216,6 +217,7 @@ def _totals(row: tuple[object, ...]) -> Totals:
     )
     return Totals(
         trials=trials,
+        # SQL's sum over no rows is null.
         passed=passed or 0,
         failed=failed or 0,
         errors=errors or 0,

@@ -139,6 +139,7 @@ def parts_of(result: TrialResult) -> tuple[CasePart, TestPart, Detail]:
             threshold=result.threshold,
             before=result.before,
             judged=result.judged,
+            # msgspec leaves out a default only if the value is the very same object.
             answer=result.answer if result.answer != NO_DETAILS else NO_DETAILS,
             scale=result.scale,
             checks=result.checks,
@@ -153,6 +154,7 @@ def _outcome(outcome: Outcome) -> OutcomeDetail:
         outcome=outcome.outcome,
         score=outcome.score,
         reason=outcome.reason,
+        # UNSET, because an equal float need not be the same object, and would be written.
         weight=outcome.weight if outcome.weight != 1.0 else UNSET,
         metric=outcome.metric,
         named=outcome.named,
@@ -210,6 +212,7 @@ def whole(row: tuple[Any, ...]) -> bytes:
     *numbers, of_case, case_part, of_test, test_part, detail, whole_already = row
     if detail is None:
         raise ValueError(f"the result of trial {row[0]} is missing")
+    # A version before 5 kept results whole.
     if whole_already:
         return detail
     if (of_case is not None and not case_part) or (of_test is not None and not test_part):
@@ -229,6 +232,7 @@ def put_together(numbers: Numbers, written: WrittenResult) -> bytes:
         f'"score":{_number(score)},"latency_s":{_number(latency)},"cost_usd":{_number(cost)},'
         f'"tokens_in":{_number(tokens_in)},"tokens_out":{_number(tokens_out)},"calls":{calls},"cached":{cached},'
     ).encode()
+    # The head ends in a comma: `detail` is never empty, as it always has a `case`.
     return b"".join((head, _inside(written.of_case), _inside(written.of_test), written.detail[1:]))
 
 
@@ -280,6 +284,7 @@ class Parts:
             return known, False
         number = self._ids[digest] = self._next
         self._next += 1
+        # A part that is forgotten and comes again is written once more, under a new id.
         if len(self._ids) > REMEMBERED_PARTS:
             self._ids.popitem(last=False)
         return number, True

@@ -88,6 +88,7 @@ class Takes:
         Args:
             first: Nothing has been stored of it yet.
         """
+        # Where nothing is settled again, all takes are 0; this spares large runs the look at other trials.
         if not self._next:
             return
         newest = max(self._next.get(other, self._stored.get(other, 0)) for other in after)
@@ -197,6 +198,7 @@ class EarlierSessions:
         """
         if self._run is None:
             return None
+        # Only hashes are held, and another request can have the same one.
         for number in self._answers.of(hash((key, draw))):
             record = self._run.call(number)
             if record is not None and (record.start.key, record.start.draw) == (key, draw):

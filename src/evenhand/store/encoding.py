@@ -44,6 +44,7 @@ def keep(result: TrialResult) -> tuple[TrialResult, WrittenResult]:
 
 
 def _written(result: TrialResult) -> WrittenResult:
+    # msgspec writes NaN as null, which would be read back as a missing value.
     refuse_nan(result.output)
     refuse_nan(result.metadata)
     refuse_nan(result.named_scores)
@@ -64,6 +65,7 @@ def _written(result: TrialResult) -> WrittenResult:
             refuse_nan(outcome.named)
     try:
         return _encoded(result, _encoder.encode)
+    # Half a character (a lone surrogate), which msgspec refuses and `encode` escapes, more slowly.
     except UnicodeEncodeError:
         return _encoded(result, encode)
 
@@ -78,6 +80,7 @@ def _encoded(result: TrialResult, encoder: Callable[[object], bytes]) -> Written
 def _held(value: object) -> object:
     """What an object of pydantic's holds: replies of vendors' SDKs are such, and structured answers."""
     dump = getattr(value, "model_dump", None)
+    # A pydantic class has the method as well, but nothing to call it on.
     if callable(dump) and not isinstance(value, type):
         return dump(mode="json")
     return plain(value)

@@ -135,6 +135,7 @@ def number_of(cluster: str, content: str) -> int:
     text = (cluster or content).encode("utf-8", "replace")
     # The last bit tells copies (odd) from clusters (even), and keeps 0 free for what is known of no other.
     number = int.from_bytes(blake2b(text, digest_size=8).digest()) | 1
+    # 1 less 1 would be 0, which stands for a case that is alone.
     return number if not cluster else number - 1 or 2
 
 

@@ -359,6 +359,7 @@ class Journal:
 
     def note_unrecorded(self, call: str) -> None:
         """Counts a call of a recording client's that belongs to no trial, when there is time. Any thread may."""
+        # Several threads may count at once; without the lock, one of their numbers would be lost.
         with self._counting:
             name = self._secrets.text(call)
             times = self.meta.unrecorded.get(name, 0) + 1
@@ -389,6 +390,7 @@ class Journal:
         row = _trial_row(sound, take) + carried
         self._earlier.takes.stored(sound.index, take)
         self._pending += 1
+        # One result in so many waits for the disk, so no more than these pile up in memory.
         if self._pending < BACKLOG and self._writer.failed is None:
             self._writer.put(TRIAL, row)
             return sound
@@ -439,6 +441,7 @@ class Journal:
             finished_at=time.time(),
             decided=decided or {},
         )
+        # If this fails, `close` tries once more.
         if self._writer.failed is None:
             with contextlib.suppress(StoreError):
                 await self._writer.durable(META, (encode(self.meta), self.meta.id))
@@ -453,6 +456,7 @@ class Journal:
         if not self._writer.alive:
             return
         self._writer.stop()
+        # An open reader would keep the log from being truncated below.
         for reader in (self._earlier, self._reader):
             if reader is not None:
                 reader.close()
@@ -507,6 +511,7 @@ def _remedy(error: Exception, path: Path) -> str:
     """What to do about a run file that cannot be made: SQLite does not say why."""
     with contextlib.ExitStack() as opened:
         try:
+            # It is tried out, because SQLite says no more than that it cannot open the file.
             for _ in range(_FILES):
                 opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
         except OSError as failure:
@@ -522,8 +527,10 @@ def _remedy(error: Exception, path: Path) -> str:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    # Opened and closed in the loop's thread, written in the writer's.
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=32)
     db.execute("pragma journal_mode = wal")
+    # `normal` syncs at checkpoints only: a power cut would take replies that were paid for.
     db.execute("pragma synchronous = full")
     return db
 

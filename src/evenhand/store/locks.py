@@ -29,6 +29,7 @@ class Lock:
         while not is_at(self._fd, path):
             os.close(self._fd)
             self._fd = _locked(path, what)
+        # A holder that was killed has left its name in the file.
         os.ftruncate(self._fd, 0)
         stamp = time.strftime("%Y-%m-%d %H:%M:%S")
         os.pwrite(
@@ -38,6 +39,7 @@ class Lock:
     def release(self) -> None:
         """Lets go."""
         with contextlib.suppress(OSError):
+            # Before the lock is let go: afterwards, the file at this path may be the next holder's.
             self._path.unlink()
         with contextlib.suppress(OSError):
             os.close(self._fd)

@@ -104,6 +104,7 @@ def _numbers(trial: MeasuredTrial) -> dict[str, _Number]:
     values: dict[str, list[tuple[float, Scale | None]]] = {}
     errors: set[str] = set()
     for one in trial.outcomes:
+        # A set, so that a metric called like its expectation counts once.
         names = {one.name, one.metric} - {""}
         for name in names:
             if one.score is not None:

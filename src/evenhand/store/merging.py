@@ -108,7 +108,7 @@ def merge(files: Sequence[Path], to: Path, homes: Iterable[Path] = ()) -> Merged
             taken, missing, drawn = _filled(db, files, metas)
             meta = _signed(_meta(metas, missing), metas, homes)
             db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
-            # Nothing may be lost, and nothing may be there twice.
+            # No trial may be lost or be there twice.
             (number,) = db.execute("select count(*) from latest").fetchone()
             if number != sum(taken):
                 raise StoreError(f"{to} would have {number:,} trials of {sum(taken):,}")
@@ -226,6 +226,7 @@ def _filled(
     taken = [counts.get(oldest.index(number), 0) for number in range(len(files))]
     missing: list[tuple[int, int]] = []
     expected, size = 0, metas[0].plan_size
+    # The end of the plan is treated as one more trial, so that a gap just before it shows.
     for (index,) in [*db.execute("select idx from owner order by idx"), (size,)]:
         if index > expected:
             missing.append((expected, index - 1))
@@ -266,6 +267,7 @@ def _attached(db: sqlite3.Connection, file: Path) -> Iterator[None]:
         yield
         db.execute("commit")
     finally:
+        # SQLite does not detach a database while a transaction is open.
         if db.in_transaction:
             db.execute("rollback")
         db.execute("detach database source")
@@ -294,6 +296,7 @@ def _copy(db: sqlite3.Connection, rank: int) -> None:
         else:
             # What lies beside a result belongs to it; of a trial without one, it is all there is.
             shifted = shifts
+            # Both runs count their rows from 1, so SQLite gives new numbers.
             remaining = [name for name in columns if name not in ("id", "seq")]
             place = next((name for name in ("idx", "trial") if name in columns), "")
             where = f"where {place} not in ({others})" if place else ""
@@ -308,6 +311,7 @@ def _copy(db: sqlite3.Connection, rank: int) -> None:
     if "scale" in tables:
         db.execute(
             "insert into main.scale select * from source.scale where true"
+            # Without `where true`, SQLite would take `on conflict` for the condition of a join.
             " on conflict do update set low = min(low, excluded.low), high = max(high, excluded.high)"
         )
 

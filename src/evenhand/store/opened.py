@@ -144,10 +144,10 @@ def _checked(path: Path) -> sqlite3.Connection:
         with readable(path):
             db = _connected(path, "mode=ro")
             try:
+                # SQLite opens a file only when something is read from it.
                 db.execute("select count(*) from sqlite_master")
             except sqlite3.OperationalError:
-                # A read-only folder: SQLite cannot make the shared-memory file beside it, and needs none: none
-                # writes.
+                # In a read-only folder, SQLite cannot make its shared-memory file, and does not need it: nobody writes.
                 db.close()
                 db = _connected(path, "immutable=1")
             if not check(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path)):
@@ -183,6 +183,7 @@ def readable(path: Path) -> Iterator[None]:
     """Turns what SQLite and the decoder say of a damaged file into one message."""
     try:
         yield
+    # A damaged row can decode to anything, so whatever reading it raises counts as damage.
     except (
         sqlite3.Error,
         msgspec.MsgspecError,

@@ -35,6 +35,7 @@ def recordings_of(start: Path, ref: str, max_age_s: float | None = None) -> Reco
     try:
         source = RunSource(find(start, ref))
     except UsageError as error:
+        # A dot or a slash says that a file was meant, and not the id of a run.
         if ref.endswith(SUFFIX) or not ({".", "/"} & set(ref)):
             raise
         raise UsageError(

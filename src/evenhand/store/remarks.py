@@ -49,6 +49,7 @@ def delete(path: Path) -> None:
     except OSError as error:
         raise StoreError(f"{path} cannot be deleted: {error}") from error
     try:
+        # The run file goes first: if it cannot be deleted, its log has to stay beside it.
         path.unlink()
         for beside in ("-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):

@@ -55,6 +55,7 @@ def replaced(path: Path) -> Iterator[Path]:
     with beside(path, 0o666 if earlier is None else earlier) as file:
         yield file
         if earlier is not None:
+            # The umask may have taken away what the earlier file allowed.
             file.chmod(earlier)
         file.replace(path)
 
@@ -120,6 +121,7 @@ def _made(file: Path, mode: int) -> int | None:
 def _is_free(file: Path) -> bool:
     """Whether there is no file of this name any more. One that no living writer holds is removed."""
     try:
+        # A link is not followed and a pipe does not block: neither is a writer's file.
         number = os.open(file, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return True
@@ -128,6 +130,7 @@ def _is_free(file: Path) -> bool:
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if is_at(number, file):
+            # The file itself goes last: while its name is there, others see that something is left to remove.
             for end in reversed(_OF_SQLITE):
                 file.with_name(file.name + end).unlink(missing_ok=True)
     except OSError:

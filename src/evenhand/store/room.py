@@ -79,10 +79,12 @@ class Room:
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115 (held until it is given up)
+            # Rounded up, so that most calls find the room that they need already held.
             size += -size % _STRIDE
             _allocate(self._file, self._held, size)
             self._held = size
         except OSError as error:
+            # Any other error only means that no room can be set aside here, and the run goes on without.
             if error.errno in _NO_ROOM:
                 raise
 

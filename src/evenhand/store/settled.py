@@ -117,6 +117,7 @@ class SettledTrials:
 
     def trial(self, index: int) -> TrialResult | None:
         """The trial at this place in the plan; None while it is not settled."""
+        # `trials` would give the next settled trial where this one is missing.
         return next(self.trials(index, 1), None) if self._has(index) else None
 
     def _has(self, index: int) -> bool:
@@ -178,4 +179,5 @@ def warning_sign(start: str) -> bytes:
 
 def metric_sign(start: str) -> bytes:
     """What stands in the JSON of a result with a metric whose name begins so, and of few others."""
+    # Without the closing quote, because the name only has to begin so.
     return json.dumps(start)[:-1].encode()

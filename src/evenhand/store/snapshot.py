@@ -63,6 +63,7 @@ def _digests(db: sqlite3.Connection) -> Digests:
             data = packed(row)
             everything.update(data)
             if name not in TABLES:
+                # The head comes with the first row, so that empty tables, such as a migration adds, change nothing.
                 results.update(head + data if first else data)
                 first = False
     return Digests(everything.hexdigest(), results.hexdigest())

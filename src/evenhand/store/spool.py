@@ -51,6 +51,7 @@ class Spool:
             )
             self._gone = weakref.finalize(self, _remove, self._db, folder)
             self._db.executescript(
+                # Nothing of a spool outlives its process, so it needs neither a journal nor a sync.
                 "pragma journal_mode = off; pragma synchronous = off; pragma temp_store = file;"
                 "pragma cache_size = -16384;"
                 "create table item"
@@ -89,6 +90,7 @@ class Spool:
                     "create index by_name on item (name);"
                     "create table known as select item.name, min(at) as first, count(*) as many, marked.mark,"
                     " min(label) as label from item join"
+                    # SQLite takes `mark` from the row that has the highest rank.
                     " (select name, mark, max(rank) from item where mark is not null group by name) marked"
                     " on marked.name = item.name group by item.name order by first, item.name"
                 )

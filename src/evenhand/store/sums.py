@@ -57,6 +57,7 @@ class CaseSums:
                 column.grow(len(self._ids))
             counts = column.counts.get(outcome)
             if counts is not None:
+                # Nothing is counted yet, so this is the first trial of the case in the column.
                 if not (column.passed[number] or column.failed[number] or column.errors[number]):
                     column.first[number] = place
                 counts[number] += 1

@@ -36,5 +36,6 @@ def remedy(error: BaseException) -> str:
     """What to do, as a sentence without its end; to free some space where nobody knows better."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None:
+        # An extended code has the basic one in its lowest byte.
         return _BY_SQLITE.get(code & 0xFF, _SPACE)
     return _BY_SYSTEM.get(getattr(error, "errno", None) or 0, _SPACE)

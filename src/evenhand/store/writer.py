@@ -251,6 +251,7 @@ class Writer:
             )
         db.execute("begin immediate")
         try:
+            # Kinds are numbered in the order of writing: calls before replies, parts before the results that need them.
             for kind, rows in sorted(by_kind.items()):
                 if kind not in _BUNDLES:
                     self._put(kind, rows)
@@ -314,6 +315,7 @@ def _size(path: Path) -> int:
 
 def _wake(waiting: list[asyncio.Future[None]], error: StoreError | None) -> None:
     for future in waiting:
+        # Whoever waited for it was cancelled meanwhile.
         if future.done():
             continue
         if error is None:

@@ -44,7 +44,7 @@ def width_of(out: TextIO) -> int:
     if not width and out.isatty():
         try:
             width = os.get_terminal_size(out.fileno()).columns
-        except (OSError, ValueError):  # what says that it is a terminal, and has no size
+        except (OSError, ValueError):  # some streams call themselves terminals, and have no size
             width = 0
     return max(NARROWEST, width or PLAIN_WIDTH)
 

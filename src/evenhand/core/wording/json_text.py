@@ -28,6 +28,7 @@ def json_text(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError):
         text = encode(value).decode()
+    # Half a character cannot be written as UTF-8; its escape can.
     return _LONE.sub(_escaped, text)
 
 

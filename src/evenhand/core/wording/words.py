@@ -62,6 +62,7 @@ def safe(text: str, *, multiline: bool = False) -> str:
         text: Whatever a model, a judge, a dataset or a user's file says.
         multiline: Keeps line breaks and tabs; otherwise everything is put on one line.
     """
+    # At the end of a line a carriage return is harmless; anywhere else it is shown, as it moves the cursor.
     text = text.replace("\r\n", "\n")
     if not multiline:
         text = " ".join(text.split())
@@ -291,6 +292,7 @@ def seconds(value: float | None) -> str:
     """
     if value is None or value < 0:
         return "–"
+    # From here on it would be rounded to 1000 ms, and in the next line from 59.95 on to 60.0 s.
     if value < 0.9995:
         return f"{value * 1000:.0f} ms"
     if value < 59.95:

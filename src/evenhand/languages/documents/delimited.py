@@ -50,12 +50,14 @@ def records(lines: Iterable[str], delimiter: str = ",") -> Iterator[tuple[int, l
 
     def kept() -> Iterator[str]:
         for line in lines:
+            # csv.Error does not say which cell is wrong, so `_wrong` looks at the lines of the record.
             pending.append(line)
             yield line
 
     reader = csv.reader(kept(), delimiter=delimiter, strict=True)
     line = 1
     while True:
+        # The limit holds for the whole process, so it is raised for one record at a time.
         before = csv.field_size_limit(MOST)
         try:
             cells = next(reader, None)
@@ -67,6 +69,7 @@ def records(lines: Iterable[str], delimiter: str = ",") -> Iterator[tuple[int, l
             return
         pending.clear()
         yield line, cells
+        # Cells can hold line breaks, so counting records would not give the line.
         line = reader.line_num + 1
 
 
@@ -156,6 +159,7 @@ class Header:
         first = self._named[0][0] if self._named else 0
         for i in self._unnamed:
             cell = cells[i].strip() if i < len(cells) else ""
+            # An unnamed column of numbers before all others is the index that pandas writes.
             if cell and not (i < first and cell.isdecimal()):
                 what = f"column {i + 1} has no name, and holds {cell:.40}"
                 return what, "Name it in the first line, or take it out."

@@ -16,6 +16,7 @@ def refuse_yaml_depth(text: str) -> None:
         TooDeep: It is nested more than DEEPEST levels deep.
         yaml.YAMLError: It is no YAML.
     """
+    # Parsing takes long, so only text with many brackets or a very deep indentation is parsed twice.
     if text.count("[") + text.count("{") <= DEEPEST and not _NESTS.search(text):
         return
     import yaml  # noqa: PLC0415 (a folder of JSON files has no use for it)

@@ -101,6 +101,7 @@ def not_lines(path: Path) -> tuple[str, str] | None:
 
 def lines_hint(error: json.JSONDecodeError) -> str:
     """What to do where a file whose name ends in .json is JSON lines; empty where it isn't."""
+    # This is what Python's reader says where a second value begins on the second line.
     if error.msg == "Extra data" and error.lineno == 2 and error.colno == 1:
         return "If it has an object on each line, rename it, so that its name ends in .jsonl."
     return ""

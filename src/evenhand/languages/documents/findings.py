@@ -148,6 +148,7 @@ def matching(pattern: Path) -> list[Path]:
     paths = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 (Path.glob takes no absolute pattern)
     if "**" in str(pattern):
         once: dict[str, str] = {}  # links to folders may lead round in circles
+        # Of several ways to one file, the shortest is kept.
         for path in sorted(paths, key=lambda path: (len(path), path)):
             once.setdefault(os.path.realpath(path), path)
         paths = list(once.values())

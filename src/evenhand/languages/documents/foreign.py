@@ -23,7 +23,7 @@ from evenhand.languages.documents.files import unreadable
 NoteKind = Literal["translated", "changed", "left_out"]
 """Carried over · carried over, but not as it was · not carried over."""
 
-MOST_TOKENS = 1 << 53
+MOST_TOKENS = 1 << 53  # beyond it, JavaScript's whole numbers are not exact
 LAST_SECOND = 253_402_300_799
 """The end of the year 9999."""
 DEEPEST = 60
@@ -134,6 +134,7 @@ class Part:
         value = self.value.get(key)
         if value is None:
             return None
+        # pandas writes counts as 12.0 where some of them are missing.
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS:
@@ -208,6 +209,7 @@ def shown(value: object) -> str:
     if isinstance(value, (dict, list)):
         many = len(value)
         return f"{'an object' if is_object(value) else 'a list'} of {many}"
+    # Python refuses to write whole numbers of more than 4,300 digits.
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
         return "a number of more than 38 digits"
     text = repr(value) if isinstance(value, str) else str(value).lower()

@@ -15,7 +15,7 @@ def number(
     """A number from a config; None, and a problem, where it is something else, or in another range."""
     if value is None:
         return None
-    result = math.nan
+    result = math.nan  # in no range
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
         with contextlib.suppress(ValueError, OverflowError):
             result = float(value)

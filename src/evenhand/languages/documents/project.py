@@ -198,6 +198,7 @@ def _table(path: Path, text: str) -> Mapping[str, Any] | None:
     import tomllib  # noqa: PLC0415 (only where there may be something in it)
 
     try:
+        # Bytes that are not UTF-8 have become lone surrogates, which this finds.
         text.encode()
         tools: object = tomllib.loads(text).get("tool")
     except UnicodeEncodeError as error:
@@ -324,6 +325,7 @@ class _TableReader:
 
     def _line(self, key: str) -> int:
         """The line that sets a key of our table, or opens a table of that name; 0 where it is written otherwise."""
+        # tomllib does not say on which line a key stands, so the text is searched for it.
         section = ""
         for row, line in enumerate(self._text.splitlines(), 1):
             bare = re.sub(r"[\"'\s]", "", line.split("#")[0])

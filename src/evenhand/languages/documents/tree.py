@@ -128,6 +128,7 @@ def replaced(data: bytes, path: Path, findings: Findings, line: int = 1) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        # This codec counts from behind the byte-order mark.
         start = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
     column = start - (data.rfind(b"\n", 0, start) + 1) + 1
     findings.hint(
@@ -158,6 +159,7 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     try:
         refuse_yaml_depth(text)
         node = yaml.compose(_whole_characters(text), Loader=_loader())
+        # Only aliases can make a small file large.
         if node is not None and "*" in text:
             _size(node, {})
             lending = keys_that_lend(node)
@@ -260,7 +262,7 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
         if not counted:
             raise _TooMuch("an alias stands inside what it stands for")
         return counted
-    known[id(node)] = 0
+    known[id(node)] = 0  # not counted to its end yet: an alias that meets this stands inside itself
     inside: list[yaml.Node] = []
     if not isinstance(node.value, str):
         for item in cast("list[yaml.Node | tuple[yaml.Node, yaml.Node]]", node.value):
@@ -310,10 +312,12 @@ class _NodeReader:
                 )
                 continue
             key = cast(str, key_node.value)
+            # In quotes, it is a key like any other.
             if key == "<<" and not key_node.style:
                 value = self.value_of(value_node, (*path, key))
                 for part in value if isinstance(value, list) else [value]:  # pyright: ignore[reportUnknownVariableType]
                     if is_object(part):
+                        # YAML's rule for `<<`: of several objects, the first one that has a key counts.
                         merged = {**part, **merged}
                 continue
             if key in mapping:
@@ -333,12 +337,14 @@ class _NodeReader:
 
     def _scalar(self, node: yaml.ScalarNode) -> object:
         text = cast(str, node.value)
+        # Quoted and block text is text, even if it says 5 or true.
         if node.style:
             return text
-        if node.tag.endswith(":str"):
+        if node.tag.endswith(":str"):  # !!str
             return text
         if text in _WORDS:
             return _WORDS[text]
+        # So many digits fit into no float, and Python refuses to read more than 4,300 of them.
         if len(text) > LONGEST_NUMBER:
             return text
         if _INT.fullmatch(text):
@@ -376,6 +382,7 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
             ),
         )
     except _TooMuch as error:
+        # The parser does not say where the number is, so it is searched for.
         at = text.find(error.args[1])
         line = text.count("\n", 0, at) + 1
         column = at - (text.rfind("\n", 0, at) + 1) + 1
@@ -411,6 +418,7 @@ def _finite(text: str) -> float:
 
 
 def _whole(text: str) -> int:
+    # First as a float: `int` refuses very long numbers with an error of its own.
     _finite(text)
     return int(text)
 
@@ -429,6 +437,7 @@ def _places_of(text: str, places: dict[Path_, tuple[int, int]]) -> None:
 
     try:
         refuse_yaml_depth(text)
+        # JSON may be indented with tabs and YAML may not; one character for one keeps the columns.
         node = yaml.compose(text.replace("\t", " "), Loader=_loader())
         if node is not None:
             _NodeReader(Path(), Findings(), places).value_of(node, ())

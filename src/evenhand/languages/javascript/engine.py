@@ -145,11 +145,12 @@ class Engine:
                 time.sleep(wait_s)
                 self._world("later", state)
         finally:
+            # What this call left waiting is none of the next one's.
             self._world("fresh")
 
 
 _TOO_LONG = "it took too long"
-_SPENT = ("InternalError: out of memory", "null")
+_SPENT = ("InternalError: out of memory", "null")  # null: no room is left even for the error
 
 
 def _thrown(text: str) -> CodeError:

@@ -68,6 +68,7 @@ def _load_problem(
                     process.stdin.write(as_json({**call, "args": []}).encode() + b"\n")
                     process.stdin.flush()
                 for line in process.stdout:
+                    # The file printed it while it was loaded.
                     if not line.startswith(word.encode()):
                         continue
                     answer = json.loads(line[len(word) :])

@@ -181,6 +181,7 @@ class Node:
             worker.end()
 
     async def _send(self, call: _NodeCall) -> None:
+        # Several first calls can come at once, and share one process.
         async with self._starting:
             if self._worker is None:
                 self._worker = await self._started()
@@ -228,11 +229,13 @@ class Node:
         """Hands out the answers until the process is gone, and then sees to the calls that it has left."""
         with contextlib.suppress(ValueError, OSError):  # a line past all bounds ends it, too
             while line := await worker.out.readline():
+                # All other lines are what the user's code prints past the worker.
                 if line.startswith(worker.word):
                     self._take(worker, json.loads(line[len(worker.word) :]))
         code = await worker.ended()
         if worker.watcher is not None:
             worker.watcher.cancel()
+        # A new process may already have taken its place.
         if self._worker is worker:
             self._worker = None
         guilty = worker.waiting.pop(worker.running, None)

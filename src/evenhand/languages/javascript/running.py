@@ -105,7 +105,7 @@ def problems(script: JavaScriptCode) -> list[tuple[str, str]]:
     reason = _reason_for_node(path, code, script.export)
     if reason:
         return _unloadable(script, path) if found_node() else [missing(path.name, reason)]
-    if found_node():  # what is too new for the embedded engine is Node's to read
+    if found_node():  # code that is too new for the embedded engine runs in Node
         return []
     return _not_javascript(path.name, source.module_text(code))
 

@@ -75,7 +75,7 @@ def masked(code: str) -> str:
 
     def blank(match: re.Match[str]) -> str:
         lead, text = match["lead"] or "", match["text"]
-        if text is not None:  # that there is a text can be seen
+        if text is not None:  # its quotes stay, so that it is still seen as a text
             return text[0] + re.sub(r"[^\n]", " ", text[1:-1]) + text[-1]
         return lead + re.sub(r"[^\n]", " ", match.group()[len(lead) :])
 
@@ -108,6 +108,7 @@ def body(code: str, *, declarations: bool = False) -> str:
 
 def function_text(code: str, parameters: Sequence[str]) -> str:
     """A function's body as the function's text, its lines where they were."""
+    # The brace is on a line of its own, because the code can end in a `//` comment.
     return f"(function ({', '.join(parameters)}) {{{code}\n}})"
 
 
@@ -117,6 +118,7 @@ def module_text(code: str) -> str:
     `export` at the start of a line is taken out, and said at the end: by then all that is exported has its value.
     """
     code = code.removeprefix("\ufeff")
+    # It becomes a comment and is not cut off, so that line numbers stay the same.
     if code.startswith("#!"):
         code = "//" + code
     mask = masked(code)
@@ -142,6 +144,7 @@ def module_text(code: str) -> str:
             name = declared[1] or declared[2]
             exported.append(f"exports.{name} = {name};")
     parts.append(code[at:])
+    # A module is strict by itself; what was written for `module.exports` may not be.
     strict = '"use strict";' if exported or len(parts) > 1 else ""
     text = "".join(parts) + "\n" + "\n".join(exported)
     return f"(function (module, exports) {{{strict}{text}\n}})"

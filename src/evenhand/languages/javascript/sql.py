@@ -71,6 +71,7 @@ class SqlReader:
         import quickjs  # noqa: PLC0415 (only where SQL is looked for)
 
         self._failure = quickjs.JSException
+        # A thread takes the size that is set when it starts: this one gets the large stack, and no other does.
         before = threading.stack_size(STACK_BYTES)
         try:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="sql")

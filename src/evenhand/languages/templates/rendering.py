@@ -139,6 +139,7 @@ def _of_names(template: str) -> Render | None:
     pieces = _TAG.split(template)
     texts, names = pieces[::2], pieces[1::2]
     if (
+        # `{{{` begins an object, which only the engine can read.
         "{{{" in template
         or any(_ANY_TAG.search(text) for text in texts)
         or not _WORDS.isdisjoint(names)

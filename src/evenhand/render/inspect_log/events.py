@@ -134,6 +134,7 @@ def _messages(arguments: object) -> list[dict[str, Any]]:
 def message_of(row: Mapping[str, object]) -> dict[str, Any] | None:
     """A message of a chat; None for one that is not text of somebody that speaks."""
     role, content = row.get("role"), row.get("content")
+    # OpenAI's newer name for the same role, which Inspect does not have.
     if role == "developer":
         role = "system"
     if role not in _SPOKEN or not isinstance(content, str):

@@ -45,7 +45,7 @@ def sample_of(
             output["usage"] = usage
     return {
         "id": trial.case,
-        "epoch": trial.repeat + 1,
+        "epoch": trial.repeat + 1,  # counted from 1
         "input": text_of(trial.input) if trial.input is not None else _question(trial, request),
         "target": _target(trial.expected),
         "messages": [*request, *([answer] if trial.output is not None else [])],
@@ -121,6 +121,7 @@ def _asked(trial: TrialResult) -> list[dict[str, Any]]:
         messages = None
     rows = messages if is_array(messages) else []
     chat = [message_of(row) for row in rows if is_object(row)]
+    # A chat with anything but plain messages in it, such as a call of a tool, is kept as one text.
     if rows and len(chat) == len(rows) and all(chat):
         return [one for one in chat if one]
     text = trial.prompt or (text_of(trial.input) if trial.input is not None else "")
@@ -165,6 +166,7 @@ def _usage(trial: TrialResult) -> dict[str, Any] | None:
     if trial.tokens_in is None and trial.tokens_out is None:
         return None
     judged = trial.judged
+    # Where the sum is not known, what the judges used would make it negative.
     tokens_in = max(0, (trial.tokens_in or 0) - (judged.tokens_in if judged else 0))
     tokens_out = max(0, (trial.tokens_out or 0) - (judged.tokens_out if judged else 0))
     return _counted(tokens_in, tokens_out)

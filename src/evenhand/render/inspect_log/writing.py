@@ -76,6 +76,7 @@ def write_log(run: RunFile, out: BinaryIO) -> int:
                 "model_usage": {model: dict(used) for model, used in usage.items()},
             },
         }
+        # Last, when everything has been summed up: members of an archive are found by name.
         archive.writestr("summaries.json", _json(summaries))
         archive.writestr("header.json", _json(header))
     return samples
@@ -147,4 +148,5 @@ def _number(value: str | float) -> float:
 
 
 def _json(value: object) -> str:
+    # Lone surrogates cannot be written as UTF-8, and would end the export.
     return json.dumps(value, ensure_ascii=False, allow_nan=True).encode("utf-8", "replace").decode()

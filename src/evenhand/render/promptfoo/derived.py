@@ -92,6 +92,7 @@ class Derived:
             except (ArithmeticError, ValueError, KeyError, TypeError):
                 continue
             if math.isfinite(value):
+                # A later metric can be made of this one.
                 known[name] = derived[name] = value
         return derived
 
@@ -116,6 +117,7 @@ def _parsed(text: str) -> ast.expr:
         if_, then, else_ = (part.strip() for part in choice.groups())
         text = f"({then}) if ({if_}) else ({else_})"
     try:
+        # A power is written with ^ there, which Python takes for an exclusive or.
         return ast.parse(text.strip().replace("^", "**"), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise UsageError(f"{text!r} is not arithmetic") from None
@@ -139,6 +141,7 @@ def _value(node: ast.expr, known: Mapping[str, float]) -> float:
         case ast.Constant(value=int() | float() as value):
             return float(value)
         case ast.Name(id=name):
+            # A metric that is called `e` or `pi` goes before the constant.
             return known[name] if name in known else _CONSTANTS[name]
         case ast.BinOp(left, op, right):
             return _BINARY[type(op)](_value(left, known), _value(right, known))

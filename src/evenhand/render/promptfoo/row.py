@@ -70,6 +70,7 @@ class Stripped(Record, frozen=True):
         """As an environment says."""
 
         def is_on(text: str | None) -> bool:
+            # These are the words that promptfoo takes for a yes.
             return (text or "").lower() in ("1", "true", "yes", "yup", "yeppers")
 
         return cls(
@@ -91,6 +92,7 @@ class RowWriter:
         labels: Mapping[int, Sequence[Label]] | None = None,
     ) -> None:
         self._labels = labels or {}
+        # Ids are made of the run's, so each export of a run has the same ones.
         self._namespace = uuid.uuid5(uuid.NAMESPACE_OID, run)
         self._variants = variants
         self._stripped = Stripped.of(os.environ)
@@ -245,6 +247,7 @@ def graded(trial: TrialResult) -> GradedTrial:
     parts = components(trial.outcomes, trial.test)
     reason = trial.error.message if trial.error else trial.reason
     broken = [outcome for outcome in trial.outcomes if outcome.outcome == "error"]
+    # As in promptfoo: it does not pass, and still has no reason for failing (0).
     if trial.error is not None and trial.error.slug == NoOutput.slug:
         return GradedTrial(
             passed=False, score=0.0, failure=0, reason="No output", named={}, components=parts
@@ -440,8 +443,10 @@ def _written(
     asserts = cast("list[object]", listed) if isinstance(listed, (list, tuple)) else []
     known = [item for item in asserts if is_mapping(item)]
     alone = [item for item in known if item.get("type") not in _CONTESTS]
+    # Backwards, so that of several with one type the first one stays.
     first = {str(item.get("type")): item for item in reversed(known)}
     compared = [first[type_] for type_ in _CONTESTS if type_ in first]
+    # Where nothing was compared, outcomes of contests are missing.
     for order in ([*alone, *compared], alone):
         if len(order) == len(outcomes):
             return order

@@ -35,6 +35,7 @@ from evenhand.store.labels.label import standing
 from evenhand.store.runfile import RunFile
 
 VERSION = 3
+# In a quoted text, JSON takes these as they are, and YAML does not.
 _NOT_PLAIN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 _XML_NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 

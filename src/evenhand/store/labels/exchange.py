@@ -87,6 +87,7 @@ def add_said(path: Path, documents: Sequence[Said]) -> None:
         triggers = db.execute(
             "select name, sql from sqlite_master where type = 'trigger' and name like '%label_is_never_%'"
         ).fetchall()
+        # They refuse to delete labels. The same transaction puts them back.
         for name, _ in triggers:
             db.execute(f"drop trigger {name}")
         try:
@@ -121,6 +122,7 @@ def _put_together(db: sqlite3.Connection, sources: Sequence[dict[str, list[Row]]
         for rows in sources
         for row in rows.get(DESIGN, ())
     }
+    # A design refers to its draw, so it goes first.
     for table in reversed(TABLES):
         db.execute(f"delete from {table}")  # noqa: S608 (fixed names)
     for table in NUMBERED:
@@ -130,6 +132,7 @@ def _put_together(db: sqlite3.Connection, sources: Sequence[dict[str, list[Row]]
 
 def _order(row: Row) -> tuple[float, bytes]:
     at = row[0]
+    # Rows of one moment are ordered by their bytes, so that every copy comes out the same.
     return (at if isinstance(at, (int, float)) else 0.0, msgspec.msgpack.encode(row))
 
 

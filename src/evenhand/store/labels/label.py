@@ -75,6 +75,7 @@ def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
         raise UsageError(f"field: of a metric there is no {field}", hint="It is verdict.")
     good = {
         "verdict": value in ("pass", "fail"),
+        # True is an int, and equal to 1.
         "score": isinstance(value, (int, float)) and value is not True and 1 <= value <= 5,
         "note": isinstance(value, str) and 0 < len(value) <= LONGEST_NOTE,
         "star": value is True,
@@ -108,6 +109,7 @@ def standing(labels: Iterable[Label]) -> Mapping[int, tuple[Label, ...]]:
     last: dict[tuple[int, str, str], Label] = {}
     for label in labels:
         key = (label.index, label.author, label.name)
+        # A key that is only written over would keep the place of the first label.
         last.pop(key, None)
         last[key] = label
     by_trial: dict[int, tuple[Label, ...]] = {}
