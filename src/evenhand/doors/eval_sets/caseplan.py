@@ -57,6 +57,7 @@ def case_plan(
         for case in data:
             question, own = (case, body) if apart is None else apart(case)
             at = [Slot(slots[0].variant, own)]
+            # `at` is bound now: the loop has gone on by the time that slots are asked for.
             yield Row(
                 (question,), lambda *_, at=at: at, rule=rule, judge=models.judge, models=models
             )

@@ -269,7 +269,7 @@ class _PromptReader:
         """The prompts of one file. Labels are those of promptfoo: filters and results go by them.
 
         Args:
-            shown: The file as the config names it.
+            label_path: The file as the config names it.
         """
         label, findings = entry.label, self._findings
         if path.suffix in _PROGRAMS or (path.suffix not in ENDINGS and os.access(path, os.X_OK)):

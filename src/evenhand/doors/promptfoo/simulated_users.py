@@ -203,6 +203,7 @@ def initial_messages(
         try:
             value = json.loads(value)
         except ValueError:
+            # Text that is no JSON is reported below, as a message that is none.
             value = [value]
     if not value:
         return []

@@ -49,7 +49,7 @@ class ListedTests(MutableRecord):
             if is_mapping(item):
                 name = f"Row #{i + 1}" if self.numbered else ""
                 value = item
-                # promptfoo asks the provider that a function gives a test only where it is a file of JavaScript.
+                # As in promptfoo, the provider that a function gives a test is asked only if it is code in JavaScript.
                 asks = not self.made or is_reference(str(value.get("provider")))
                 yield WrittenTest(value, at, self.data, name, self.home if asks else None)
             else:
