@@ -111,7 +111,7 @@ class EvalBody(Record, frozen=True):
             with during("setup"):
                 await self._tear_down_all(teardowns, trial)
             expect.finish()
-        # An eval that returns nothing is taken to have put out what the model answered last.
+        # Where an eval returns nothing, its output is what the model answered last.
         if result is None and trial.reply is not None:
             result = trial.reply.text
         return result

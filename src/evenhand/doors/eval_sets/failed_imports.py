@@ -30,7 +30,7 @@ def problems_beside(file: Path, names: Mapping[str, Any], line: int) -> Iterator
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
-    # Names that later lines set again: what they hold by then is not what they would have held.
+    # Names that lines from the failure on set: their values are missing, or are not the final ones.
     made_later = {
         name.id
         for statement in tree.body

@@ -291,7 +291,7 @@ def _expected(
     except (OSError, SyntaxError):  # there is no file; or its lines are part of a longer expression
         return
     code = function.__code__
-    # A name that the function sets itself is not the module's of the same name.
+    # A name that the function sets itself is not the module-level one, whatever that holds.
     own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     thresholds = Thresholds(models.project.thresholds)
     yield from plain(tree, KnownValues(own, function.__globals__, thresholds), models, path, first)

@@ -26,7 +26,7 @@ class Part(Sequence[Case]):
     def __iter__(self) -> Iterator[Case]:
         places = iter(self._places)
         following = next(places, None)
-        # In one pass: the cases may be rows of a file, where each look by place is a new seek.
+        # In one pass: the cases may be rows of a file, which is opened anew for each access by place.
         for place, case in enumerate(self._cases):
             if place == following:
                 yield case
@@ -113,7 +113,7 @@ def _by_value(
             have[part] += 1
             places_by_part[part].append(place)
     for name, places in places_by_part.items():
-        # A part is walked along with its dataset, which takes places that rise.
+        # `Part` iterates in step with its dataset, which requires ascending places.
         places_by_part[name] = array("Q", sorted(places))
 
 

@@ -135,7 +135,7 @@ class Parquet:
             if following is None:
                 return None
             self._start, self._batch = following
-        # Only this row becomes Python's objects, not the whole batch.
+        # Only this row is converted to Python objects, not the whole batch.
         (record,) = self._batch.slice(place - self._start, 1).to_pylist()
         return self._plain(place, record, problems)
 

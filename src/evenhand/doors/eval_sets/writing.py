@@ -91,7 +91,7 @@ def _yaml(cases: Iterable[Case], to: Path) -> None:
     with to.open("w", encoding="utf-8") as out:
         for case in cases:
             plain = json.loads(encode([row_of(case)]))  # tuples become lists
-            # A list of one, since lists one after the other are one list in YAML: only one case is held at a time.
+            # Lists that follow each other in a YAML file read as one list, so only one case is held at a time.
             _dump([{name: plain[0][name] for name in row_of(case)}], out)
 
 

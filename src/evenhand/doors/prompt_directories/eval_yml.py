@@ -339,7 +339,7 @@ class _EvalFileReader:
                 what = f"a case is {item!r}, not names with values"
                 self._problem(("cases", i), what, "Write - name: …")
                 continue
-            # What is wrong with a case is an error of that case, and the others are run.
+            # What is wrong with a case makes that case an error, and the others are run.
             with self._findings.apart() as problems:
                 case = self._case(item, i)
             if problems:

@@ -99,7 +99,7 @@ def append(path: Path, row: Row) -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    # No links: in a repository of somebody else's, one could lead to any file of the user's.
+    # A link is not followed: in a cloned repository, it could lead to any of the user's files.
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     try:
         yield fd

@@ -241,7 +241,7 @@ def _readable(path: Path, folder: Path, findings: Findings, missing: str) -> boo
 
 def _inside(path: Path, folder: Path, findings: Findings) -> bool:
     """Whether a path is in this folder, its links followed; a problem where it is not."""
-    # Most files lie right in the folder and are no links: these need no look at the disk.
+    # Most files lie right in the folder and are no links: for these, no path has to be resolved.
     may_lead_out = path.parent != folder or path.is_symlink()
     if may_lead_out and leads_out(path, folder):
         findings.problem(Place(path), LEADS_OUT, "Copy it here.")

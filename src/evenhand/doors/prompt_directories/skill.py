@@ -46,7 +46,7 @@ def export(prompt: PromptFolder, *, force: bool = False) -> tuple[Path, list[str
         raise ConfigError(findings.problems, findings.hints)
     notes += [str(problem) for problem in (*findings.problems, *findings.hints)]
     folder = prompt.library.root.joinpath(*DIST, prompt.id)
-    # Before anything is removed: a link could lead to files of somebody else's.
+    # Before anything is removed: through a link, files outside of the repository would be deleted.
     if leads_out(folder, prompt.library.root):
         raise UsageError(
             f"{folder} is a link that leads out of the repository: nothing was written"

@@ -23,7 +23,7 @@ from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import Document
 from evenhand.languages.templates.rendering import Templates
 
-# The beginning of two files' names, adapter.py and adapter_steps.py: frames of either are no caller's.
+# adapter.py and adapter_steps.py both begin like this: a caller is the first frame outside of the two.
 _HERE = str(Path(__file__).parent / "adapter")
 
 lent: dict[Path, Mapping[str, str]] = {}

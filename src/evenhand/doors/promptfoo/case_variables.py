@@ -60,7 +60,7 @@ async def worked_out(
     if code:
         named = [name for name in variables if name in files]
         variables = await computed(variables, named, prompt, provider, base, trial)
-    # What code returned is data: it is neither a file's name nor a template.
+    # What code returned is data: no file is read for it, and no tags in it are filled in.
     return resolved(variables, files - code, tagged - code, base, templates, prompt)
 
 

@@ -207,7 +207,7 @@ class TrialHooks:
     def __init__(self, hooks: Hooks, config: Config, models: FolderModels) -> None:
         self.hooks = hooks
         self._models = models
-        # The document of a test has its defaults in it already: read with the config's, they would count twice.
+        # The document of a test includes the defaults already: read with the config's, they would count twice.
         value = {k: v for k, v in config.value.items() if k not in ("defaultTest", "metadata")}
         self._config = replace(config, value=value, overrides=Overrides())
 
@@ -314,7 +314,7 @@ def _numbers(scores: object, name: str) -> dict[str, float]:
     """
     numbers: dict[str, float] = {}
     for key, value in cast("Mapping[str, object]", scores or {}).items():
-        # Infinity and NaN are the numbers that do not give 0 when they are taken from themselves.
+        # Only infinity and NaN, minus themselves, do not come to 0.
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
             raise CodeError(f"{name} set the score '{key}' to {value!r}, which is not a number")
         numbers[key] = float(value)

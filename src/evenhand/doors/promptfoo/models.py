@@ -396,7 +396,7 @@ class FolderModels:
         if settings and _is_vendors(provider):
             for what, hint in setting_hints(settings, f"provider {id_}"):
                 findings.hint(place, what, hint)
-        # A provider in a file of code does what the file says, so a changed file makes another run.
+        # The code of such a provider decides what it answers: a run is not resumed after its file has changed.
         path = getattr(provider, "path", None)
         if isinstance(path, Path):
             self.files.add(path)

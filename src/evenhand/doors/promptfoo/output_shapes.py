@@ -236,7 +236,7 @@ def _of_ollama(
         mapping(mapping(call).get("function")) for call in listed(message.get("tool_calls"))
     ]
     calls = [
-        # Ollama sends arguments as an object; promptfoo shows them as JSON text, as it does for OpenAI.
+        # Ollama sends arguments as an object; promptfoo shows them as JSON text.
         {"function": {"name": one.get("name"), "arguments": _as_text(one.get("arguments"))}}
         for one in functions
     ]

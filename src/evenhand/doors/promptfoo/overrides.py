@@ -182,7 +182,7 @@ def range_of(text: str) -> tuple[int | None, int | None] | None:
     try:
         bounds = (int(start) if start else None, int(end) if end else None)
     except ValueError:
-        # No place is negative, so that this is refused below, with what else is no range.
+        # No place is negative, so this is refused below, together with everything else that is no range.
         bounds = (-1, None)
     if not colon or any(bound is not None and bound not in SHOWN for bound in bounds):
         raise UsageError(

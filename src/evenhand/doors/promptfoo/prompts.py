@@ -368,7 +368,7 @@ def is_chat(raw: str) -> bool:
 def _parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
     try:
         return tuple(inspect.signature(function).parameters.values())
-    # Some functions that are written in C do not tell their parameters.
+    # Some functions that are written in C have no signature to look at.
     except (TypeError, ValueError):
         return ()
 

@@ -326,7 +326,7 @@ def numbered(
     place = 0
     for source in sources:
         for written in source.rows(findings):
-            # Counted before it is read: places are the same on each walk, whatever is no test.
+            # Counted before the test is read, so that places are the same on each walk, even where an entry is no test.
             place += 1
             test = reader.read(written)
             if test is not None:

@@ -118,7 +118,7 @@ def relaxed(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     at, line, size = 0, 1, len(text)
     begun = line
     plain = re.compile(rf"[^{re.escape(delimiter)}\r\n]*")
-    # Possessive groups: a long cell that is never closed is not tried again from each of its characters.
+    # Possessive groups do not backtrack: a long cell that is never closed costs one pass over it, and not many.
     quoted = re.compile(rf'"((?>[^"]+|"")*+)"(?=[{re.escape(delimiter)}\r\n]|\Z)')
     opened = re.compile(r'"((?>[^"]+|"")*+)"')
     while at < size:
