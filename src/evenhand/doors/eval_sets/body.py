@@ -37,6 +37,7 @@ class EvalBody(Record, frozen=True, kw_only=True):
 
     def _waits(self) -> bool:
         """Whether the eval, or a fixture that it needs, is async."""
+        # A conversation is always awaited.
         if self.evals.subject is not None:
             return True
         functions = [self.eval.function, *map(self.evals.fixtures.__getitem__, self._needed())]
@@ -96,9 +97,11 @@ class EvalBody(Record, frozen=True, kw_only=True):
             result = await trial.call(
                 self._called(self.eval.function, arguments), name=self.eval.name
             )
+        # These end the run, and are no outcome of the trial.
         except (BudgetStop, StoreError):
             raise
         except ProviderError as error:
+            # The next trial would fail in the same way: no such model, or no credit.
             if error.fatal:
                 raise
             trial.expect(Expectation(None, Raised("the eval runs to its end", error)))
@@ -108,6 +111,7 @@ class EvalBody(Record, frozen=True, kw_only=True):
             with during("setup"):
                 await self._tear_down_all(teardowns, trial)
             expect.finish()
+        # Where an eval returns nothing, its output is what the model answered last.
         if result is None and trial.reply is not None:
             result = trial.reply.text
         return result
@@ -182,6 +186,7 @@ class EvalBody(Record, frozen=True, kw_only=True):
             name, generator = teardowns.pop()
             try:
                 await self._tear_down(name, generator, trial)
+            # Also when the trial is cancelled: the fixtures that are left may hold files or servers.
             except BaseException as error:
                 ending = ending or error
         if ending is not None:

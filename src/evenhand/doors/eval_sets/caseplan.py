@@ -57,6 +57,7 @@ def case_plan(
         for case in data:
             question, own = (case, body) if apart is None else apart(case)
             at = [Slot(variant=slots[0].variant, body=own)]
+            # `at` is bound now: the loop has gone on by the time that slots are asked for.
             yield Row(
                 cases=(question,),
                 slots=lambda *_, at=at: at,

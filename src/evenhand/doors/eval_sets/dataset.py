@@ -84,6 +84,7 @@ class Dataset(Sequence[Case]):
         caller = past_checks(frame.f_back) if frame else None
         asker = Path(caller.f_code.co_filename) if caller else Path()
         beside = asker.parent / path
+        # `lexists`, since a broken link beside the asker is meant, and not a file of that name elsewhere.
         file = beside if asker.is_file() and os.path.lexists(beside) else Path(path)
         dataset = Dataset(CasesInFile(file) if stream else _held(file), file.stem)
         dataset.file = file.resolve()

@@ -67,6 +67,7 @@ def find(paths: Sequence[str]) -> Discovered:
             discovered.lines.append((path, line))
             if read[path]:
                 _check_line(path, line, discovered)
+    # A file that is also named as a whole is run as a whole.
     discovered.lines = [(path, line) for path, line in discovered.lines if path not in whole]
     if not discovered.sets:
         raise ConfigError(discovered.problems)
@@ -120,6 +121,7 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
         problems.append(Problem(str(file), 0, 0, "cannot be imported"))
         return None
     module = importlib.util.module_from_spec(spec)
+    # Before its code is run: dataclasses and pickle look their module up by its name.
     sys.modules[name] = module
     look_first_in(project_of(file), file.parent, then=Path.cwd())
     try:

@@ -197,6 +197,7 @@ class EvalSet:
                 lines, first = inspect.getsourcelines(function)
             except OSError:  # typed at a prompt, or made by exec: there is no file
                 first = code.co_firstlineno
+                # Without a file to count in, the compiled code knows its last line.
                 lines = range(max(line or first for _, _, line in code.co_lines()) - first + 1)
             text = (inspect.getdoc(function) or "").partition("\n")[0]
             path = Path(code.co_filename)
@@ -266,6 +267,7 @@ class EvalSet:
             path, before = Path(code.co_filename), Path(was.co_filename)
             self._double("fixtures", function.__name__, path, first, before, was.co_firstlineno)
         self.fixtures[function.__name__] = function
+        # Typed anew in a notebook, it may be repeatable now.
         self.set_up_once.discard(function.__name__)
 
     def _double(
@@ -284,6 +286,7 @@ class EvalSet:
         """
         folder = self.files.resolve()
         try:
+            # Resolved before it is compared, so that neither `..` nor a link leads outside.
             path = (folder / name).resolve()
             there = path.is_file()
         except (
@@ -392,6 +395,7 @@ def _axes(over: Mapping[str, Sequence[Any]] | None) -> tuple[dict[str, list[Any]
     wrong: list[str] = []
     for axis, values in (over or {}).items():
         several = isinstance(values, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+        # One more than there may be shows that there are too many, also of values that never end.
         axes[axis] = list(islice(values, MOST_VARIANTS + 1)) if several else []
         if isinstance(values, str) or not axes[axis]:
             wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")

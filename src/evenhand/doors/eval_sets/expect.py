@@ -75,6 +75,7 @@ class ExpectBlock(ContextDecorator):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> bool:
+        # A cancelled trial, or Ctrl-C, ends the eval and is no outcome of it.
         if error is not None and not isinstance(error, Exception):
             return False
         self.done = True
@@ -85,6 +86,7 @@ class ExpectBlock(ContextDecorator):
         label = self.label
         scorer: Scorer = Stated(label)
         if isinstance(error, AssertionError):
+            # A bare `assert` has no message; its line of source says what did not hold.
             reason = str(error) or traceback.extract_tb(error.__traceback__)[-1].line
             scorer = Stated(label, reason or "an assertion did not hold")
         elif isinstance(error, EvenhandError):
@@ -399,6 +401,7 @@ def _is_condition(value: Any) -> bool:
     """Whether a value is meant as true or false: a bool, NumPy's too, or what a search found, or None."""
     if value is None or isinstance(value, (bool, re.Match)):
         return True
+    # By name, so that NumPy is not imported to ask.
     return type(value).__module__ == "numpy" and type(value).__name__ in ("bool", "bool_")
 
 

@@ -30,6 +30,7 @@ def problems_beside(file: Path, names: Mapping[str, Any], line: int) -> Iterator
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
+    # Names that lines from the failure on set: their values are missing, or are not the final ones.
     made_later = {
         name.id
         for statement in tree.body
@@ -77,6 +78,7 @@ def _sets(tree: ast.Module, names: Mapping[str, Any]) -> dict[str, frozenset[str
             continue
         arguments = {keyword.arg: keyword.value for keyword in call.keywords}
         over = arguments.get("over", ast.Dict([], []))
+        # `**` or a variable may hold axes that cannot be seen here.
         if None in arguments or not isinstance(over, ast.Dict):
             continue
         axes = {key.value for key in over.keys if isinstance(key, ast.Constant)}

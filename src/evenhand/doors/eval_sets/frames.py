@@ -131,6 +131,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if hasattr(value, "tolist"):  # numpy's arrays and scalars
         return _plain(value.tolist())
+    # By name, so that pandas is not imported to ask.
     if type(value).__name__ in {"NAType", "NaTType"}:
         return None
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

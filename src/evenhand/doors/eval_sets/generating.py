@@ -246,6 +246,7 @@ def _pieces(name: str, text: str) -> Iterator[Case]:
     while start < len(text):
         end = start + LONGEST
         if end < len(text):
+            # Never in the first half: each piece is a call, and short pieces would cost many.
             cuts = (text.rfind(mark, start + LONGEST // 2, end) for mark in ("\n\n", "\n", " "))
             end = next((cut for cut in cuts if cut > start), end)
         piece = text[start:end].strip()

@@ -37,6 +37,7 @@ class JsonLines(Record, frozen=True):
         """The row at a place; None where it is none any more."""
         with self.file.open("rb") as lines:
             lines.seek(place)
+            # Only the first line may have a byte order mark; the number of any other one does not matter here.
             return _row(self.file, 2 if place else 1, lines.readline(), problems)
 
 

@@ -95,6 +95,7 @@ class PlannedSet(Record, frozen=True, kw_only=True):
         return [one for one in named if one is not None]
 
     def _rows(self) -> Iterator[Row]:
+        # The same for every case, so that they are made once.
         slots = [
             Slot(variant=one.variant, body=one.body, problem=one.problem) for one in self.variants
         ]
@@ -250,6 +251,7 @@ def plan_of(
     taken: dict[str, Eval] = {}
     for evals in dict.fromkeys(sets):
         chosen = [e for e in evals.evals if wanted(e, evals, names, tag, lines)]
+        # A cassette answers every call, so that no key is missing.
         replayed = not record and evals.cassette is not None and evals.cassette.is_file()
         models = EvalSetRoster(evals, {**env, **keys_not_needed(env)} if replayed else env)
         known = foreseen(evals, models, chosen)
@@ -269,6 +271,7 @@ def plan_of(
         eval_variants = [
             replace(
                 eval_variant,
+                # Numbered across all sets, of those that the selection leaves.
                 variant=replace(eval_variant.variant, index=next(count)),
                 problem=blocked.get(eval_variant.variant.eval)
                 or _keyless(evals, eval_variant, models),
@@ -276,6 +279,7 @@ def plan_of(
             for eval_variant in _eval_variants(evals, chosen, models, several=several)
             if left(eval_variant.variant)
         ]
+        # After keys were looked for: a variant that cannot be asked is no rival of another.
         lonely = _lonely(evals, eval_variants)
         if lonely is not None:
             eval_variants = [
@@ -411,6 +415,7 @@ def _requirements(sets: Sequence[PlannedSet]) -> Iterator[Requirement]:
         variants = tuple(eval_variant.variant.index for eval_variant in one.variants)
         share = evals.pass_rate
         if share is None and not evals.require:
+            # Another set has requirements of its own, so that this one needs the ordinary rule as one.
             share = 1.0
         if share is not None:
             yield Requirement(PASSED, Bound(share), variants)

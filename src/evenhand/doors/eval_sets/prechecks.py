@@ -109,6 +109,7 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
     whole += _asked_for_by_none(evals)
     fixtures: dict[str, list[Problem]] = {}
     for name, function in evals.fixtures.items():
+        # The place of the fixture itself, not that of a decorator's wrapper.
         code = inspect.unwrap(function).__code__
         place = (code.co_filename, code.co_firstlineno)
         fixtures[name] = [
@@ -124,6 +125,7 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
     if callable(evals.subject):
         who = getattr(evals.subject, "__name__", "the subject")
         parameters = inspect.signature(evals.subject).parameters.values()
+        # The subject makes the conversation, and so cannot be given it.
         whole += unprovided(there - {TALK}, who, parameters, str(evals.path), evals.line)
     by_eval: dict[str, list[Problem]] = {}
     needed = set[str]()
@@ -289,6 +291,7 @@ def _expected(
     except (OSError, SyntaxError):  # there is no file; or its lines are part of a longer expression
         return
     code = function.__code__
+    # A name that the function sets itself is not the module-level one, whatever that holds.
     own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     thresholds = Thresholds(models.project.thresholds)
     yield from plain(tree, KnownValues(own, function.__globals__, thresholds), models, path, first)
@@ -326,6 +329,7 @@ def plain(
         if isinstance(called, ast.Name) and called.id == "expect":
             what, hint = _undecided(node, known, at_once=at_once)
             judge = _judge(node, known)
+            # That no judge is named is reported once for an eval, not in each line that wants one.
             if not what and models is not None and judge is None and _NOBODY not in reported:
                 reported.add(_NOBODY)
                 if not models.judged:
@@ -333,6 +337,7 @@ def plain(
                 yield from _keyless(models, models.judge, path, line)
             elif models is not None and isinstance(judge, str):
                 yield from _keyless(models, judge, path, line)
+            # A call that is not awaited is reported for that alone, below.
             if what and node not in unawaited:
                 yield Problem(path, line, 0, of_expect(what), hint)
         if node in unawaited:
@@ -395,6 +400,7 @@ def _undecided(call: ast.Call, known: KnownValues, *, at_once: bool) -> tuple[st
 
 def _misbound(call: ast.Call, known: KnownValues, *, at_once: bool) -> tuple[str, str]:
     named = {keyword.arg: keyword.value for keyword in call.keywords}
+    # What `*` and `**` stand for is known only when the eval runs.
     if None in named or any(isinstance(arg, ast.Starred) for arg in call.args):
         return "", ""
     slip = misspelt(name for name in named if name)
@@ -491,6 +497,7 @@ def _judge(call: ast.Call, known: KnownValues) -> object:
     judge = known.quiet(node)
     if judge is _UNKNOWN and isinstance(node, ast.Call):
         judge = known.quiet(node.func)
+        # Its judge is a variable, or may be among `**options`.
         if any(keyword.arg in ("judge", None) for keyword in node.keywords):
             return _UNKNOWN
     if not isinstance(judge, JudgeQuestion) or traits_of(judge).may_ask_nobody:
@@ -521,6 +528,7 @@ class KnownValues:
             return _UNKNOWN if node.id in self._own else self._globals.get(node.id, _UNKNOWN)
         if isinstance(node, ast.Attribute):
             whose = self.value(node.value)
+            # An attribute of any other object may be a property, which would run code.
             known = inspect.ismodule(whose) or isinstance(whose, type)
             return getattr(whose, node.attr, _UNKNOWN) if known else _UNKNOWN
         if isinstance(node, ast.Call):
@@ -540,6 +548,7 @@ class KnownValues:
             return _UNKNOWN
         args = [self.quiet(arg) for arg in node.args]
         named = {str(keyword.arg): self.quiet(keyword.value) for keyword in node.keywords}
+        # Before values are looked at: a misspelt name is wrong whatever its value is.
         fault = misgiven_arguments(maker, maker.__name__, args, named)
         if fault is not None:
             raise UsageError(fault[0], hint=fault[1])

@@ -115,6 +115,7 @@ def row_of(case: Case) -> dict[str, Any]:
     if case.metadata:
         row["metadata"] = dict(case.metadata)
     row |= {name: value for name, value in case.vars.items() if name not in FIELDS}
+    # A variable that is called like a field would be read back as that field.
     clashing = {name: value for name, value in case.vars.items() if name in FIELDS}
     return row | ({"vars": clashing} if clashing else {})
 

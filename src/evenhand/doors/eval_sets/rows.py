@@ -114,9 +114,11 @@ def _json(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
     try:
         value = decode_once(raw)
     except ValueError as error:
+        # Before anything else: the marks of a merge are no JSON, and the reader would name some character of them.
         if _conflict(file, raw.decode(), problems):
             return
         try:
+            # The fast reader knows no line and column; the slow one does.
             json.loads(raw)
         except json.JSONDecodeError as place:
             what, hint = f"is not JSON: {place.msg}", lines_hint(place)
@@ -135,7 +137,9 @@ def _yaml(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
     loader = _loader()
     text = file.read_text("utf-8-sig")
     try:
+        # Before the parser in C, which recurses until the process ends.
         refuse_yaml_depth(text)
+        # Aliases are refused even once: nested, a few lines of them could fill all memory.
         value = _once(yaml.load(text, loader), set())  # noqa: S506 (a safe loader)
     except yaml.YAMLError as error:
         if _conflict(file, text, problems):

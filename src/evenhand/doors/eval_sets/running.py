@@ -121,6 +121,7 @@ def _planned(
     file = next((evals.path for evals in sets if evals.path.is_file()), Path.cwd())
     env: Mapping[str, str] = os.environ
     if settings.cassette is not None and settings.cassette.is_file() and not settings.record_anew:
+        # The cassette answers, so that no key is missing.
         env = {**env, **keys_not_needed(env)}
     plan = plan_of(
         sets, selection, env=env, source=str(file), strict=strict, record=settings.record_anew
@@ -155,6 +156,7 @@ def _recorded(
 @contextmanager
 def shown(plan: Plan, progress: bool | None) -> Iterator[ShowProgress | None]:
     """What is told how far the run is, where somebody looks."""
+    # A notebook has loaded IPython already; elsewhere the import of its part would only cost time.
     if progress is not False and "IPython" in sys.modules:
         from evenhand.render.notebook import NotebookProgress, in_notebook  # noqa: PLC0415 (only there)
 

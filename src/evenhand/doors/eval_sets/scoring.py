@@ -130,6 +130,7 @@ async def score_async(
         stack.enter_context(using_definitions(definitions))
         if not keep:
             folder = stack.enter_context(TemporaryDirectory(prefix="evenhand-"))
+            # Only the run goes with the folder: the cache stays where it is.
             settings = replace(settings, home=Path(folder), cached_in=home)
         finished = await settle(plan, settings)
         with RunFile.open(finished.path) as run:
@@ -153,6 +154,7 @@ def chosen_metrics(metrics: Sequence[str | Scorer | ScorerFunction]) -> list[Met
     Raises:
         UsageError: All that is wrong with them.
     """
+    # A single metric needs no list; a name would be taken apart into letters.
     if isinstance(metrics, str) or callable(metrics) or hasattr(metrics, "score"):
         metrics = [cast("str | Scorer", metrics)]
     by_name: dict[str, Metric] = {}

@@ -26,6 +26,7 @@ class Part(Sequence[Case]):
     def __iter__(self) -> Iterator[Case]:
         places = iter(self._places)
         following = next(places, None)
+        # In one pass: the cases may be rows of a file, which is opened anew for each access by place.
         for place, case in enumerate(self._cases):
             if place == following:
                 yield case
@@ -112,6 +113,7 @@ def _by_value(
             have[part] += 1
             places_by_part[part].append(place)
     for name, places in places_by_part.items():
+        # `Part` iterates in step with its dataset, which requires ascending places.
         places_by_part[name] = array("Q", sorted(places))
 
 
@@ -133,6 +135,7 @@ def _part(hashed: int, parts: Mapping[str, float]) -> str:
 
 
 def _hash(seed: int, text: str) -> int:
+    # An id may hold half a character, which UTF-8 cannot write.
     data = f"{seed} {text}".encode("utf-8", "backslashreplace")
     return int.from_bytes(blake2b(data, digest_size=8).digest())
 

@@ -135,6 +135,7 @@ class Parquet:
             if following is None:
                 return None
             self._start, self._batch = following
+        # Only this row is converted to Python objects, not the whole batch.
         (record,) = self._batch.slice(place - self._start, 1).to_pylist()
         return self._plain(place, record, problems)
 
@@ -171,6 +172,7 @@ def _no_parquet(file: Path) -> tuple[str, str]:
     """Why a file cannot be read as Parquet, and what to do."""
     with file.open("rb") as raw:
         begins = raw.read(4)
+    # The beginning is Parquet's, so that its end must be missing.
     if begins == b"PAR1":
         return "is not a whole Parquet file", "It may have been cut off: write or copy it anew."
     other = other_kind(file)
@@ -233,4 +235,5 @@ def _list_or_text(name: str, cell: str) -> object:
     if name == "metadata":
         return value
     items = cast("list[object]", value)
+    # A list of anything but texts is a text that merely looks like JSON.
     return items if all(isinstance(item, str) for item in items) else cell

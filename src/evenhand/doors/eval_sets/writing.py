@@ -91,6 +91,7 @@ def _yaml(cases: Iterable[Case], to: Path) -> None:
     with to.open("w", encoding="utf-8") as out:
         for case in cases:
             plain = json.loads(encode([row_of(case)]))  # tuples become lists
+            # Lists that follow each other in a YAML file read as one list, so only one case is held at a time.
             _dump([{name: plain[0][name] for name in row_of(case)}], out)
 
 
@@ -109,6 +110,7 @@ def _dump(value: object, out: TextIO) -> None:
 
 def _json_document(document: Mapping[str, Any], to: Path) -> None:
     plain = json.loads(encode(document))
+    # `encode` sorts keys; those at the top get their order back.
     ordered = {key: plain[key] for key in document}
     to.write_text(json.dumps(ordered, ensure_ascii=False, indent=2) + "\n", "utf-8")
 
@@ -184,6 +186,7 @@ def _kind(name: str, value: object) -> type:
     plain = name not in _ALWAYS_JSON and not name.endswith(JSON_COLUMN)
     if kind is str and name in {"input", "expected", "description"} and not value:
         plain = False  # an empty cell would say nothing
+    # Parquet's whole numbers have 64 bits.
     if kind is int and abs(cast("int", value)) >= 1 << 63:
         plain = False
     return kind if plain else object
@@ -195,6 +198,7 @@ def _kinds(cases: Iterable[Case], columns: Mapping[str, str]) -> dict[str, type]
     for case in cases:
         for name, value in row_of(case).items():
             kinds.setdefault(name, type(value))
+        # Most often the first case tells all, and the others need not be read.
         if len(kinds) == len(columns):
             break
     return kinds

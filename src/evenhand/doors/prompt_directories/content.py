@@ -67,6 +67,7 @@ def content_of(prompt: PromptFolder, suite: EvalFile | None = None) -> Content:
     by_cases = reached([folder / EVAL], folder, root)
     if hooks:  # a file here that nothing is seen to load may be loaded all the same
         by_hooks |= {path for path in beside(folder) if path not in by_cases} - {*hooks}
+    # A hook that may not be executed is not run, and counts as none.
     programs = [
         _bytes(path) if path in hooks else b"" for path in (folder / GUARD, folder / VERIFY)
     ]
@@ -83,6 +84,7 @@ def _cases(prompt: PromptFolder, suite: EvalFile | None, loaded: set[Path]) -> s
         return ""
     parts: list[bytes | str] = [data]
     files = set(loaded)
+    # Most of these files name no other, and need not be parsed to be hashed.
     if any(word in data for word in _PLAIN):
         eval_file = suite or read_eval(prompt, Findings(), with_inputs=False)
         files |= {file for file in eval_file.files if file.is_file()} if eval_file else set()

@@ -26,6 +26,7 @@ def tokens(text: str, model: str, reply: Reply | None) -> tuple[int | None, str]
     """
     encoding = _encoding(model.rpartition(":")[2])
     if encoding is not None:
+        # An answer may spell out a special token, which tiktoken would refuse.
         return len(encoding.encode(text, disallowed_special=())), f"tiktoken {encoding.name}"
     if reply is not None and reply.usage.tokens_out is not None:
         return reply.usage.tokens_out, "the vendor"
@@ -48,6 +49,7 @@ def _encoding(model: str) -> Any:
 @contextlib.contextmanager
 def _nothing_fetched(tables: Any) -> Iterator[None]:
     """Keeps tiktoken from fetching a table that is not here, or is damaged: it would do so unasked."""
+    # The module has one function for all threads, so that they swap it one after the other.
     with _SWAPPING:
         read_file = tables.read_file
 

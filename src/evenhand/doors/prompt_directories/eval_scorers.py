@@ -116,6 +116,7 @@ class Verified:
 
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             file = Path(folder) / "output.txt"
+            # As the model wrote it: line ends are kept, and halves of characters too.
             file.write_text(text_of(output), "utf-8", "surrogatepass", newline="")
             env = {**hook_env(self.prompt, self.case, self.values), "EVA_OUTPUT_FILE": str(file)}
             ran = await run_hook(self.path, env, self.limit_s)

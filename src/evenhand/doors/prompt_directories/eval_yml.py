@@ -346,6 +346,7 @@ class _EvalFileReader:
                 what = f"a case is {item!r}, not names with values"
                 self._problem(("cases", i), what, "Write - name: …")
                 continue
+            # What is wrong with a case makes that case an error, and the others are run.
             with self._findings.apart() as problems:
                 case = self._case(item, i)
             if problems:
@@ -410,6 +411,7 @@ class _EvalFileReader:
         price = self._tables.read(Price, fields or {}, at)
         usd = {"cost": price.cost, "inputCost": price.read, "outputCost": price.written}
         known = {name: value for name, value in usd.items() if value is not None}
+        # Where a price is written and wrong, that is a problem already, and this would be a second one.
         if "cost" not in known and len(known) < 2 and usd.keys() & (fields or {}) == known.keys():
             hint = "Write cost:, or inputCost: and outputCost:, in dollars per token."
             self._problem(at, f"the price of {model} is not said", hint)
@@ -497,6 +499,7 @@ class _EvalFileReader:
                 near = did_you_mean(str(id_), known)
                 self._problem(("triggering", "among", i), f"there is no prompt {id_!r}", near)
             elif id_ != self._prompt.id:
+                # What is wrong with another prompt is reported where that one is run.
                 meta = read_prompt(library, str(id_), Findings()).meta
                 descriptions.append(f"{id_}: {meta.description or meta.summary}")
         return descriptions

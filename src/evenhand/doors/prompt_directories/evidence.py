@@ -60,6 +60,7 @@ def number(row: Row, *path: str | int) -> float | None:
             value = value[key] if holds else None
         except LookupError:
             return None
+    # By type: `isinstance` takes true and false for numbers.
     return value if type(value) in (int, float) else None
 
 
@@ -83,6 +84,7 @@ def append(path: Path, row: Row) -> None:
     try:
         with _opened(path) as fd, turn(fd):
             size = os.fstat(fd).st_size
+            # What a crash left half-written gets an end of line, or this row would become part of it.
             if size and os.pread(fd, 1, size - 1) != b"\n":
                 data = b"\n" + data
             written = os.write(fd, data)
@@ -97,6 +99,7 @@ def append(path: Path, row: Row) -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[int]:
+    # A link is not followed: in a cloned repository, it could lead to any of the user's files.
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     try:
         yield fd

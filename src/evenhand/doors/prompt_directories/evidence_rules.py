@@ -71,8 +71,10 @@ def uses(evidence: Evidence, *, verified_only: bool) -> Uses:
         counted.sent += 1
         why = _not_a_use(row, evidence, verified_only=verified_only)
         text = row.get("text_hash")
+        # A prompt without variables always sends the same text, so that each of its sends counts.
         if not why and text in texts and not evidence.constant:
             why = "of a text that counts already"
+        # Last, since it opens the file of a run.
         why = why or _not_its_run(row, evidence)
         counted.reasons[id(row)] = why
         if why:

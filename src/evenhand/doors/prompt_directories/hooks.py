@@ -114,6 +114,7 @@ def _run(path: Path, env: Mapping[str, str], limit_s: float, stop: threading.Eve
                 stop.wait(_LOOK_S)
         finally:
             with contextlib.suppress(ProcessLookupError):
+                # Also after it has ended: what it started may still be running.
                 os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()
         return Ran(code, _read(out), _read(err), time.perf_counter() - started)

@@ -71,6 +71,7 @@ def reached_by_id(model: str, folder: Path, root: Path) -> set[Path]:
 def beside(folder: Path) -> Iterator[Path]:
     """The files of a prompt's folder that nothing else accounts for: not its metadata, its cases or its evidence."""
     for place, folders, names in os.walk(folder):
+        # Changed in place, which keeps os.walk out of those that are left out.
         folders[:] = sorted(
             name
             for name in folders

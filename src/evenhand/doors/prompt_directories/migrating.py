@@ -61,6 +61,7 @@ def _files(path: Path, status: str, findings: Findings) -> dict[str, str]:
     """The files of the folder that an old file becomes."""
     text = read_text(path, findings) or ""
     front = _FRONT.match(text)
+    # A line break stands in for the first `---`, so that lines are counted as in the file.
     document = read_yaml(path, f"\n{front[1]}", findings) if front else None
     value = document.value if document else None
     if value is not None and not is_mapping(value):

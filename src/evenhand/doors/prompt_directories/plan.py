@@ -264,12 +264,14 @@ def load(
     if findings.problems:
         raise findings.error()
     if case and not any(c.name == case for suite in suites for c in suite.cases):
+        # Called for its error, which names the cases that there are.
         chosen([c for suite in suites for c in suite.cases], case)
     for suite in suites:
         suite.select(selection, case)
     suites = [suite for suite in suites if suite.size]
     if not suites:
         raise NothingSelected("the selection leaves no case to run")
+    # After the selection: variants are numbered over what is left.
     set_columns(suites)
     for suite in suites:
         for item in (*suite.cases, *suite.queries):

@@ -295,6 +295,7 @@ def _answered_as(model: str, names: object) -> str:
     others = dict.fromkeys(
         name
         for name in cast("Sequence[object]", names)
+        # Vendors answer with a dated name: `gpt-5-mini-2025-08-07` for `gpt-5-mini`.
         if isinstance(name, str) and name and not name.startswith(bare)
     )
     return f", answered as {', '.join(others)}" if others else ""

@@ -62,6 +62,7 @@ _WORDS = Form(schema=TEXT, problem=_no_text, value=str)
 
 def _from_0(schema: Part, *kinds: type) -> Form:
     def problem(name: str, value: Any) -> str:
+        # By type: `isinstance` takes true and false for numbers.
         return "" if type(value) in kinds and value >= 0 else f"{name} is {value!r}"
 
     hint = "It wants a number from 0 on."
@@ -248,6 +249,7 @@ def _readable(path: Path, folder: Path, findings: Findings, missing: str) -> boo
 
 def _inside(path: Path, folder: Path, findings: Findings) -> bool:
     """Whether a path is in this folder, its links followed; a problem where it is not."""
+    # Most files lie right in the folder and are no links: for these, no path has to be resolved.
     may_lead_out = path.parent != folder or path.is_symlink()
     if may_lead_out and leads_out(path, folder):
         findings.problem(Place(path), LEADS_OUT, "Copy it here.")
@@ -330,6 +332,7 @@ def _texts(
     for i, item in enumerate(value):
         if isinstance(item, str) and item.strip():
             texts.append(item)
+        # YAML reads a tag such as 2025 as a number.
         elif name == "tags" and isinstance(item, (int, float)):
             texts.append(str(item))
         else:

@@ -110,6 +110,7 @@ class KeptRuns:
 
     def path(self, name: str) -> Path | None:
         """The file of the run with this id; None where it is not here."""
+        # The name stands in a file that anybody may have written, and must not lead to another folder.
         if not _ID.fullmatch(name):
             return None
         folders = (run_folder(self.home), run_folder(self.home / SENDS))
@@ -128,6 +129,7 @@ def _rows_in(path: Path) -> list[dict[str, Any]] | str:
             rows = [sent] if sent else [row for _, row in rows_of(run)]
     except StoreError as error:
         return error.message
+    # A run's file may have been changed by hand, or come from another version.
     except (KeyError, ValueError, TypeError) as error:
         return f"it cannot be read: {error}"
     return rows

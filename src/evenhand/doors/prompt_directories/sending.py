@@ -166,6 +166,7 @@ def send(
     }
     if error:
         row["error"] = error[:500]
+    # Kept before the answer is told, so that a closed pipe cannot lose the row.
     append(prompt.path / USAGE, row)
     if output is not None and tell is not None:
         tell(output)

@@ -92,6 +92,7 @@ def build(library: Library, out: Path) -> list[str]:
     for one in site_pages:
         path = out / PAGES / f"{one.prompt.id}.html"
         pages[path] = page(one.prompt.meta.title or one.prompt.id, _prompt(one, runs))
+    # All of them before the first is written, so that a refusal leaves nothing half done.
     for path in pages:
         if path.exists() and MARK not in path.read_text("utf-8", "replace"):
             raise UsageError(

@@ -46,6 +46,7 @@ def export(prompt: PromptFolder, *, force: bool = False) -> tuple[Path, list[str
         raise ConfigError(findings.problems, findings.hints)
     notes += [str(problem) for problem in (*findings.problems, *findings.hints)]
     folder = prompt.library.root.joinpath(*DIST, prompt.id)
+    # Before anything is removed: through a link, files outside of the repository would be deleted.
     if leads_out(folder, prompt.library.root):
         raise UsageError(
             f"{folder} is a link that leads out of the repository: nothing was written"
@@ -93,6 +94,7 @@ def markdown(prompt: PromptFolder) -> str:
     title = f"# {' '.join(prompt.meta.title.split()) or prompt.id}\n\n"
     root = parsed(prompt.template)
     if root is None:
+        # Longer than any fence in the text, which would otherwise end this one.
         fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", prompt.template)), default=0))
         return f"{title}{fence}xml\n{prompt.template.strip()}\n{fence}\n"
     # The one element around all others, such as <prompt>, says nothing by itself.

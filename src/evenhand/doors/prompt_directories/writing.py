@@ -38,6 +38,7 @@ def set_meta(prompt: PromptFolder, **fields: str) -> None:
         UsageError: A field is not there on a line of its own.
     """
     path = prompt.path / META
+    # Line ends stay as they are in the file.
     with path.open(encoding="utf-8", newline="") as file:
         lines = file.read().splitlines(keepends=True)
     for name, value in fields.items():

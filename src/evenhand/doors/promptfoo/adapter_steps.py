@@ -23,6 +23,7 @@ from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import Document
 from evenhand.languages.templates.rendering import Templates
 
+# adapter.py and adapter_steps.py both begin like this: a caller is the first frame outside of the two.
 _HERE = str(Path(__file__).parent / "adapter")
 
 lent: dict[Path, Mapping[str, str]] = {}
@@ -62,6 +63,7 @@ class Template:
     def between(self, prefix: str, suffix: str) -> Template:
         """The prompt with something before and after it, which may have tags as well."""
         other = Template(self.name, f"{prefix}{self.text}{suffix}", config=self._config)
+        # Paths start from the file that made the prompt, not from the one that calls this.
         other._base = self._base
         return other
 
@@ -125,6 +127,7 @@ class PromptFile:
 
     def between(self, prefix: str, suffix: str) -> PromptFile:
         """The prompt with something before and after it, which may have tags."""
+        # Not by its constructor, which would read and check the file again.
         other = object.__new__(PromptFile)
         other.name, other._prompt, other._between = self.name, self._prompt, (prefix, suffix)
         other._base = self._base
@@ -216,6 +219,7 @@ class Variables:
             trial=trial,
         )
         trial.show(plain)
+        # As in promptfoo, a chat has only plain names filled into its variables.
         return plain if is_chat(raw) else filled
 
 

@@ -60,6 +60,7 @@ async def worked_out(
     if code:
         named = [name for name in variables if name in files]
         variables = await computed(variables, named, prompt, provider, base, trial)
+    # What code returned is data: no file is read for it, and no tags in it are filled in.
     return resolved(variables, files - code, tagged - code, base, templates, prompt)
 
 
@@ -99,6 +100,7 @@ def resolved(
         return values, values
     plain = {**values, **_Filled(values, tagged, _plainly).all()}
     if not any(has_tags(_PLAIN.sub("", values[name])) for name in tagged):
+        # Nothing but plain names: no template has to be run.
         return plain, plain
     return plain, {**values, **_Filled(values, tagged, _wholly_by(templates)).all()}
 
@@ -213,6 +215,7 @@ async def computed(
     Raises:
         CodeError: It raised, took too long, answered with an error, or without an output.
     """
+    # Code sees the contents of files; `values` keeps their names, for `resolved` to read them once.
     values, visible = dict(variables), dict(variables)
     whole = sent_whole(prompt)
     for name in names:
@@ -221,6 +224,7 @@ async def computed(
             continue
         path, function = split_reference(values[name], "get_var")
         label = f"{Path(path).name}:{function}".removesuffix(":")
+        # Code may change what it is given, and the next one must not see that.
         copied = plain_copy(dict(visible))
         args: tuple[object, ...] = (name, prompt, copied)
         if not path.endswith(".py"):

@@ -145,6 +145,7 @@ class TestChecks(Record, frozen=True):
                 number(option, place, "repeat", self.findings, REPEATS)
             elif key not in OPTIONS:
                 near = did_you_mean(key, OPTIONS)
+                # Any other name may be a setting of the vendor's, which nobody here can check.
                 if near:
                     self.findings.hint(place, f"option '{key}' is sent to the model", near)
             elif key in _TRANSFORMS and isinstance(option, str) and option:

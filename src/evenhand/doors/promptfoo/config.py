@@ -173,6 +173,7 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
         return None
     overrides, selection, env_files = _chosen_over(written, chosen, findings)
     more = read_env_files(env_files, written.base, findings)
+    # Whoever passes an environment wants that of the process left alone.
     if chosen.env is None:
         set_in_process(more)
     env = {**env, **more}
@@ -235,6 +236,7 @@ def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings
             findings.hint(document.at(key), f"'{key}' {_NO_EFFECT[key]}")
         elif key not in KEYS and key not in written.lending:
             unknown += 1
+            # Each search compares with all keys, and further hints are not shown anyway.
             hint = _HOMES.get(key) or (did_you_mean(key, unused) if unknown <= SHOWN else "")
             findings.hint(document.at(key), f"unknown key '{key}' is not used", hint)
     for key, kind, words in _KINDS:

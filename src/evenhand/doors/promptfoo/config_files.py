@@ -153,6 +153,7 @@ def find_configs(paths: Sequence[Path], findings: Findings) -> list[Path]:
     configs: list[Path] = []
     for path in paths:
         matches = [path]
+        # A file may have brackets in its name: what exists is no pattern.
         if not path.exists() and any(char in str(path) for char in "*?["):
             matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 (Path.glob takes no absolute pattern)
             if not matches:

@@ -36,6 +36,7 @@ class Combined(Document):
 
     def at(self, *path: str | int) -> Place:
         """Where the part at this path is written, in whichever file."""
+        # An item first: the items of one list may come from several files.
         for length in (2, 1):
             origin = self.origins.get(path[:length])
             if origin is not None:
@@ -62,6 +63,7 @@ def combined(
             "Mapping[str, Any]", value if folder == base else _moved(value, folder, base, ())
         )
         for key, item in moved.items():
+            # Two words for one list, of which each file may use another.
             name = "providers" if key == "targets" and "providers" in merged else key
             if name in _LISTS:
                 _extend(merged, name, item, document, whole)

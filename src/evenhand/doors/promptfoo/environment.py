@@ -128,6 +128,7 @@ def _filled(tag: str, env: Mapping[str, str]) -> str:
     plain = _TAG.fullmatch(tag)
     if plain:
         return env.get(plain[1] or plain[2], tag)
+    # Quoted text is a value, whatever words it holds.
     first = _WORD.search(_QUOTED.sub("", tag))
     names = [dotted or quoted for dotted, quoted in _NAMED.findall(tag)]
     absent = [name for name in names if name not in env]

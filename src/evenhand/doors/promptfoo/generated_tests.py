@@ -43,6 +43,7 @@ def generated(
     assert match is not None  # noqa: S101 (see is_program)
     path, python = base / match["path"], match["path"].endswith(".py")
     export = match["name"] or ""
+    # With Node, the tests may have functions in them, which stay in the file and are called there.
     keeps = not python and "." not in export and bool(found_node())
     maker = made_by(export, settings)
     function = match["name"] or ("generate_tests" if python else "")

@@ -68,8 +68,10 @@ class Hooks(Record, frozen=True):
         for hook in self.hooks:
             if not hook.meets(moment):
                 continue
+            # Each hook has a copy, so that only what it returns changes the context.
             copied = json.loads(json.dumps(context, default=str))
             second: object = {"hookName": moment}
+            # promptfoo passes the context first to a hook named after a moment, and the moment first to any other.
             args = (copied, second) if hook.name in MOMENTS else (moment, copied)
             changed = await called_in_file(host, hook.path, hook.name, *args)
             if isinstance(changed, (Generator, AsyncGenerator)):
@@ -163,6 +165,7 @@ def before_all(
     if changed.get("defaultTest") != suite["defaultTest"]:
         value = {**config.value, "defaultTest": changed.get("defaultTest")}
         config = replace(config, value=value)
+    # Untouched tests keep their sources, and with them their lines and their files.
     if changed.get("tests") == tests:
         return config, sources
     items = cast("list[object]", changed.get("tests") or [])
@@ -181,6 +184,7 @@ def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], st
             {
                 "success": trial.outcome == "pass",
                 "score": trial.score or 0.0,
+                # promptfoo's numbers: 0 for none, 1 for an assertion, 2 for an error.
                 "failureReason": {"fail": 1, "error": 2}.get(trial.outcome, 0),
                 "namedScores": dict(trial.named_scores),
                 "metadata": dict(trial.metadata),
@@ -205,6 +209,7 @@ class TrialHooks:
     def __init__(self, hooks: Hooks, config: Config, models: FolderModels) -> None:
         self.hooks = hooks
         self._models = models
+        # The document of a test includes the defaults already: read with the config's, they would count twice.
         value = {k: v for k, v in config.value.items() if k not in ("defaultTest", "metadata")}
         self._config = replace(config, value=value, overrides=Overrides())
 
@@ -250,6 +255,7 @@ class TrialHooks:
                 subject=test.subject,
             )
         names = frozenset(values)
+        # A hook may have taken variables away; these would be looked up by name later.
         test = replace(test, files=test.files & names, tagged=test.tagged & names)
         return test, values
 
@@ -273,6 +279,7 @@ class TrialHooks:
         result: dict[str, Any] = {
             "success": verdict.outcome == "pass",
             "score": verdict.score or 0.0,
+            # promptfoo's numbers, as in `finished`.
             "failureReason": {"fail": 1, "error": 2}.get(verdict.outcome, 0),
             "namedScores": dict(verdict.named_scores),
             "metadata": dict(trial.case.metadata),
@@ -309,6 +316,7 @@ def _numbers(scores: object, name: str) -> dict[str, float]:
     """
     numbers: dict[str, float] = {}
     for key, value in cast("Mapping[str, object]", scores or {}).items():
+        # Only infinity and NaN, minus themselves, do not come to 0.
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
             raise CodeError(f"{name} set the score '{key}' to {value!r}, which is not a number")
         numbers[key] = float(value)

@@ -39,6 +39,7 @@ from evenhand.languages.documents.numbers import number
 from evenhand.providers.configured import tool_form
 
 _KEYS = ("enabled", "server", "servers", "tools", "exclude_tools", "timeout", "call", "max_turns")
+# Keys of promptfoo that have no effect here, and are no mistake either.
 _UNUSED = ("verbose", "debug", "pingOnConnect", "resetTimeoutOnProgress", "maxTotalTimeout")
 _OF_SERVER = ("name", "command", "args", "env", "path", "url", "headers", "auth")
 _PROGRAMS = {".py": "python3", ".js": "node", ".mjs": "node", ".cjs": "node"}
@@ -141,6 +142,7 @@ class McpTools:
                 if twice:
                     hint = f"Write exclude_tools: [{twice}], or name one server."
                     raise UsageError(f"mcp: two servers have a tool '{twice}'", hint=hint)
+                # Left-out tools too: a name in `tools` that `exclude_tools` takes away again is no misspelling.
                 names |= dict.fromkeys(world.tools)
                 homes |= dict.fromkeys(chosen, world)
                 definitions += world.definitions(self._form, chosen)
@@ -193,7 +195,9 @@ class _Listing:
 
     async def definitions(self) -> list[dict[str, Any]]:
         """As `McpTools.listed`, asked once; what goes wrong goes wrong for the whole run."""
+        # Many trials ask at once: the first starts the servers, and the others wait for what it is told.
         async with self._lock:
+            # Servers that failed once are not started again for each of the other trials.
             if self._error is not None:
                 raise self._error
             if self._found is None:

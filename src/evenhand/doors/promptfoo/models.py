@@ -180,6 +180,8 @@ class FolderModels:
             base: The folder that paths in it start from.
         """
         labelled = next((one for one in self._listed if one.provider.label == spec), None)
+        # A provider without a label has its id as one: a test that writes this id asks for the model alone,
+        # without the settings that the config gives that provider.
         if labelled is not None and labelled.provider.label != labelled.provider.id:
             return labelled
         key = json.dumps([spec, str(base)], sort_keys=True, default=str)
@@ -287,6 +289,7 @@ class FolderModels:
             return [self._one(item, {}, place, base)]
         if is_mapping(item):
             fields = item
+            # promptfoo's short form: the id is the only key, and everything else stands below it.
             if "id" not in fields and len(fields) == 1:
                 ((id_, inner),) = fields.items()
                 fields = {
@@ -311,6 +314,7 @@ class FolderModels:
                 place, f"{reference} leads back to itself", "Name a model in it."
             )
             return []
+        # A file that cannot be read is an error of this model only: whoever leaves it out is not told.
         findings = Findings()
         document = read_document(path, findings, place)
         if document is None:
@@ -394,6 +398,7 @@ class FolderModels:
         if settings and _is_vendors(provider):
             for what, hint in setting_hints(settings, f"provider {id_}"):
                 findings.hint(place, what, hint)
+        # The code of such a provider decides what it answers: a run is not resumed after its file has changed.
         path = getattr(provider, "path", None)
         if isinstance(path, Path):
             self.files.add(path)

@@ -68,6 +68,7 @@ def shape_of(provider: ChatProvider) -> Shape | None:
     api = dialect.tools or ("ollama" if dialect.vendor == "ollama" and dialect.chats else "")
     if not api or "generate" not in dialect.tasks:
         return None
+    # Two prefixes of promptfoo stand for Azure.
     vendor = provider.id.partition(":")[0].replace("azureopenai", "azure")
     rule, output = RULES.get(f"{api}/{vendor}", RULES[api]), _OUTPUTS[api]
 
@@ -119,6 +120,7 @@ def _said(item: Mapping[str, Any]) -> str:
 
 
 def _called(item: Mapping[str, Any]) -> str:
+    # promptfoo shows this note in place of a call without arguments, word for word.
     if item.get("arguments") == "{}" and item.get("status") == "completed":
         item = {
             "type": "function_call",
@@ -234,6 +236,7 @@ def _of_ollama(
         mapping(mapping(call).get("function")) for call in listed(message.get("tool_calls"))
     ]
     calls = [
+        # Ollama sends arguments as an object; promptfoo shows them as JSON text.
         {"function": {"name": one.get("name"), "arguments": _as_text(one.get("arguments"))}}
         for one in functions
     ]

@@ -182,6 +182,7 @@ def range_of(text: str) -> tuple[int | None, int | None] | None:
     try:
         bounds = (int(start) if start else None, int(end) if end else None)
     except ValueError:
+        # No place is negative, so this is refused below, together with everything else that is no range.
         bounds = (-1, None)
     if not colon or any(bound is not None and bound not in SHOWN for bound in bounds):
         raise UsageError(
@@ -202,6 +203,7 @@ def split_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 def merged(selection: Selection, other: Selection) -> Selection:
     """A selection with what another says where it says nothing."""
+    # Nothing marks what was said: a value that equals the default counts as not said.
     plain = Selection()
     changes = {
         f.name: getattr(other, f.name)

@@ -165,6 +165,7 @@ class Folder(Record, frozen=True, kw_only=True):
         settings = {k: v for k, v in self.config.value.items() if k not in _BESIDE}
         parts = [encode(redacted(settings))]
         parts += [
+            # By name, not by path, so that a run can be resumed after its folder was moved.
             f"{path.name} {content_digest(path)}".encode()
             for path in sorted(files)
             if path.is_file()
@@ -188,6 +189,7 @@ class Folder(Record, frozen=True, kw_only=True):
             return None
         first = Links()
         for _ in _placed(self._walk(first, needed)):
+            # Walked for what it leaves in `first`.
             pass
         return first
 
@@ -285,6 +287,7 @@ class Folder(Record, frozen=True, kw_only=True):
                 answers = problem is None or runs
                 body.earlier = links.of(index, test, pair.conversation, answers=answers)
                 after = body.earlier.after
+                # Others go on from its answer, so it is asked all the same, and its problem is its verdict.
                 if needed and answers:
                     body.problem, problem = problem, None
             written = {**test.shown, "vars": case.vars} if test.files else test.shown
@@ -315,7 +318,9 @@ def _placed(rows: Iterator[Row]) -> Iterator[Slot]:
 
 
 def _case(test: Test, variables: Mapping[str, Any], times: dict[int, int]) -> Case:
+    # Tests without variables would all have the same id.
     id_ = case_id(variables) if variables else case_id(test.description)
+    # There is one for each case of a run, and a number takes less memory than its text.
     number = int(id_, 16)
     again = times.get(number, 0) + 1
     times[number] = again

@@ -204,10 +204,12 @@ class _PromptReader:
                 hint = did_you_mean(Path(name).name, names) or f"Looked in {folder}."
                 self._findings.problem(entry.place, f"prompt file {name} does not exist", hint)
                 return []
+            # Text with a slash or an asterisk in it looks like a path, and is a prompt where no file matches.
             return [self._text(entry.label or raw, raw, entry)]
         prompts: list[AnyPrompt] = []
         for path in paths:
             label_path = str(path.relative_to(base) if path.is_relative_to(base) else path)
+            # A single file keeps the name that the config gives it, since filters go by that name.
             label_path = text if len(paths) == 1 and pattern == path else label_path
             prompts += self._from_file(path, label_path, function, entry)
         return prompts
@@ -255,6 +257,7 @@ class _PromptReader:
             return []
         files = [base / word for word in words]
         file = next((path for path in files if path.is_file()), base)
+        # A bare name is looked up on PATH when it is run; only a path can be checked here.
         if not words or (os.sep in words[0] and not files[0].is_file()):
             self._findings.problem(entry.place, f"{raw!r} names no program", f"Looked in {base}.")
             return []
@@ -266,7 +269,7 @@ class _PromptReader:
         """The prompts of one file. Labels are those of promptfoo: filters and results go by them.
 
         Args:
-            shown: The file as the config names it.
+            label_path: The file as the config names it.
         """
         label, findings = entry.label, self._findings
         if path.suffix in _PROGRAMS or (path.suffix not in ENDINGS and os.access(path, os.X_OK)):
@@ -283,6 +286,7 @@ class _PromptReader:
             if written is None:
                 return []
             text, at = written
+            # promptfoo calls a JSON prompt by all of its text, and a YAML prompt by its beginning.
             beginning = text if path.suffix == ".json" else text[:80]
             return [self._text(label or f"{label_path}: {beginning}", text, entry, here, at)]
         text = read_text(path, findings, entry.place)
@@ -296,6 +300,7 @@ class _PromptReader:
         named = _named_pieces(path.suffix, text, label_path, label)
         if not named:
             findings.problem(entry.place, f"prompt file {path.name} is empty")
+        # Blank lines are no prompts, but they count for the line numbers of the others.
         lines = [n for n, line in enumerate(text.split("\n"), 1) if line.strip()]
         places = [Place(path, n) for n in lines] if path.suffix == ".jsonl" else [here] * len(named)
         return [
@@ -319,6 +324,7 @@ class _PromptReader:
         A file with tags that is JSON or YAML only once they are filled in, such as a chat with a loop, is the template
         that is written there.
         """
+        # Kept apart: faults of the YAML are none of a template that is YAML only once it is filled in.
         reading, env = Findings(replacing=self._findings.replacing), self._config.env
         document = read_document(path, reading, place)
         if document is None:
@@ -399,6 +405,7 @@ def _of_csv(text: str, label: str) -> list[tuple[int, str, str]]:
             lines.append(line)
             rows.append(dict(zip(header, cells, strict=False)))
     texts = [row.get("prompt") or next(iter(row.values()), "") for row in rows]
+    # The labels that rows bring along, so that none that is made up below is the same.
     used = {row["label"] for row in rows if row.get("label")}
     prompts: list[tuple[int, str, str]] = []
     for i, (line, row, raw) in enumerate(zip(lines, rows, texts, strict=True), 1):
@@ -432,6 +439,7 @@ def _may_be_path(text: str) -> bool:
 
 def _split_function(text: str) -> tuple[str, str]:
     path, colon, name = text.rpartition(":")
+    # A colon in prose or in a drive's name (`C:`) does not split anything.
     return (path, name) if colon and path.endswith(tuple(ENDINGS)) else (text, "")
 
 

@@ -108,6 +108,7 @@ class TextPrompt:
             return chat
         render: Render = _printing_chats(raw, templates) or templates.compiled(raw)
         start = raw.lstrip()[:1]
+        # A `{%` tag at the start may write out a chat in YAML; a dash that `{{ name }}` puts there belongs to a value.
         begins = ("[", "-") if raw.lstrip().startswith("{%") else ("[",)
 
         def text(variables: Mapping[str, Any], filled: Mapping[str, Any]) -> Prompt:
@@ -317,6 +318,7 @@ def bound_by_name(
     if (
         len(required) <= 1
         and positional
+        # An underscore marks a parameter that the function ignores, so no variable is meant by it.
         and (positional[0].name in ("context", "ctx") or positional[0].name[:1] == "_")
     ):
         return None
@@ -325,9 +327,11 @@ def bound_by_name(
         if any(p.kind is p.VAR_KEYWORD for p in parameters):
             return dict(variables)
         if not named:
+            # `*args` alone takes promptfoo's dict; a function without parameters is given nothing.
             return None if parameters else {}
         return {p.name: variables[p.name] for p in named if p.name in variables}
     near = did_you_mean(missing[0], variables)
+    # A single unknown name takes promptfoo's dict, unless it is nearly that of a variable: then it is a misspelling.
     if len(required) == 1 and required[0] in positional and not near:
         return None
     raise CodeError(
@@ -364,11 +368,13 @@ def is_chat(raw: str) -> bool:
 def _parameters_of(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
     try:
         return tuple(inspect.signature(function).parameters.values())
+    # Some functions that are written in C have no signature to look at.
     except (TypeError, ValueError):
         return ()
 
 
 def _with_names(function: Callable[..., Any], named: Mapping[str, Any]) -> Callable[[], Any]:
+    # The caller looks at the kind of the function, which a lambda around it would hide.
     if inspect.iscoroutinefunction(function):
 
         async def later() -> object:

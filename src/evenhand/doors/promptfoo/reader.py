@@ -153,6 +153,8 @@ class TestReader(Record, frozen=True, kw_only=True):
 
     def _test(self, written: WrittenTest) -> Test:
         raw, at, defaults, env = written.value, written.at, self.defaults, self.config.env
+        # Most rows of data have variables and nothing else, where no key can be wrong;
+        # `assert` among the variables is a slip that is looked for.
         alone = len(raw) == 1 and "assert" not in as_mapping(raw.get("vars", {"assert": ""}))
         if self.checks is not None and not alone:
             self.checks.keys(raw, at)
@@ -307,6 +309,7 @@ class Tests(Record, frozen=True):
             return
         for place, test in numbered(self.sources, self.reader, Findings()):
             if self.problems:
+                # A later walk checks nothing again, so that what the first one found is put back in.
                 problem = self.problems.get(place)
                 yield test if test.problem is problem else replace(test, problem=problem)
             else:
@@ -329,6 +332,7 @@ def numbered(
     place = 0
     for source in sources:
         for written in source.rows(findings):
+            # Counted before the test is read, so that places are the same on each walk, even where an entry is no test.
             place += 1
             test = reader.read(written)
             if test is not None:

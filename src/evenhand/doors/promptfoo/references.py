@@ -79,6 +79,7 @@ class References:
         if document is self._document:
             self.lending.add(path.strip("/").partition("/")[0])
         for part in filter(None, path.split("/")):
+            # JSON Pointer writes `/` as `~1` and `~` as `~0`; the other order would turn `~01` into `/`.
             inside = _inside(target_value, part.replace("~1", "/").replace("~0", "~"))
             if inside is None:
                 there = target_value if is_mapping(target_value) else {}

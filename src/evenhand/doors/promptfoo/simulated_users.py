@@ -203,6 +203,7 @@ def initial_messages(
         try:
             value = json.loads(value)
         except ValueError:
+            # Text that is not JSON is reported below, as something that is not a message.
             value = [value]
     if not value:
         return []

@@ -49,6 +49,7 @@ class ListedTests(MutableRecord, kw_only=True):
             if is_mapping(item):
                 name = f"Row #{i + 1}" if self.numbered else ""
                 value = item
+                # As in promptfoo, the provider that a function gives a test is asked only if it is code in JavaScript.
                 asks = not self.made or is_reference(str(value.get("provider")))
                 yield WrittenTest(value, at, self.data, name, self.home if asks else None)
             else:
@@ -82,6 +83,7 @@ class Jsonl(MutableRecord):
                     findings.problem(Place(path, number), *_not_json(error))
                     continue
                 if is_object(value):
+                    # A look at the bytes costs little: rows that name no variable are not walked for tags.
                     test = env_filled(value, self.env) if b"env" in line else value
                     count += 1
                     name = f"Row #{count}" if self.numbered else ""
@@ -123,8 +125,10 @@ class Scenario(MutableRecord):
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         number = self.number
         for setting in (row for source in self.settings for row in source.rows(findings)):
+            # The tests are walked anew for each row, so that a large file of them is never held.
             for test in (row for source in self.tests for row in source.rows(findings)):
                 value = _over(setting.value, test.value, f"__scenario_{number}__")
+                # As in promptfoo, only a provider that the test itself names is asked, not one of the row.
                 home = test.home if "provider" in test.value else None
                 yield WrittenTest(value, test.at, test.data and setting.data, test.name, home)
             number += 1
@@ -139,6 +143,7 @@ def _over(row: Mapping[str, Any], test: Mapping[str, Any], conversation: str) ->
         both["assert"] = [*row["assert"], *test["assert"]]
     metadata = both.get("metadata") or {}
     if isinstance(metadata, Mapping):
+        # The tests of one row are one conversation, unless their metadata name another.
         both["metadata"] = {"conversationId": conversation, **metadata}
     return both
 
@@ -250,11 +255,13 @@ class _Sources:
             fields = item if is_mapping(item) else {}
             if isinstance(item, str):
                 sources += self._named(item, here, None)
+            # An object with `vars` is a test, whatever else is in it.
             elif isinstance(fields.get("path"), str) and "vars" not in fields:
                 sources += self._named(str(fields["path"]), here, fields)
             else:
                 inline += 1
                 sources.append(_Inline(document, item, (*path, i), self._home(document)))
+        # The usual case: one source walks all of them, in place of one for each test.
         if inline == len(items):
             return [
                 ListedTests(document=document, items=items, prefix=path, home=self._home(document))
@@ -283,6 +290,7 @@ class _Sources:
                 settings = self.of(scenario.get("config") or [{}], where, (*inside, "config"))
                 tests = self.of(scenario.get("tests") or [{}], where, (*inside, "tests"))
                 sources.append(Scenario(settings, tests, number))
+                # Rows are numbered across scenarios. What is wrong with them is reported when they are run, not here.
                 number += sum(1 for source in settings for _ in source.rows(Findings()))
         return sources
 
@@ -339,6 +347,7 @@ class _Sources:
             path, items = rows
             document = Document(path, items, None, "")
             base = self._config.base
+            # What a program returns is data: tags in it are not filled in.
             return [
                 ListedTests(
                     document=document,
@@ -350,6 +359,7 @@ class _Sources:
                     made=True,
                 )
             ]
+        # `tests.xlsx#Prices` names a sheet of the workbook.
         name, _, sheet = name.partition("#")
         return [
             source
@@ -402,6 +412,7 @@ class _Sources:
 
             return [Xlsx(path, sheet)]
         if suffix == ".jsonl":
+            # Secrets stay out: what a test holds is sent to models, and stored.
             return [Jsonl(path, not_secret(self._config.env), alone)]
         if suffix not in (".json", ".yaml", ".yml"):
             findings.problem(
@@ -430,6 +441,7 @@ class _Sources:
         items = document.value
         if suffix == ".json":
             document.value = items = env_filled(items, not_secret(self._config.env))
+        # As in promptfoo, a YAML file that `path:` names holds rows of a table, and no tests.
         if rows and suffix != ".json":
             return [RowsOfTable(document, items, path)]
         # JSON is what programs write, so it is data; YAML is written by hand, like the config.

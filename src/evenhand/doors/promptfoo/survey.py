@@ -99,6 +99,7 @@ def surveyed(
             problems[place] = test.problem
         test_store.add(test)
         _look_at_names(test, pairs, stored, findings)
+        # Only now: what a test stores is there for those after it, not for itself.
         if test.stores:
             stored.add(test.stores)
         if selector.narrows:
@@ -107,6 +108,7 @@ def surveyed(
             _count(test, pairs, repeats, survey)
     tests = Tests(sources, reader.unchecked(), problems, test_store)
     if selector.narrows:
+        # A sample is drawn from all that match, and how many those are is known only after the first walk.
         selector.draw(matching)
         for test, taken in selector.walked(iter(tests), partial(takes, selector)):
             if taken:
@@ -176,6 +178,7 @@ def _look_at_names(
     there = test.variables.keys()
     if stored:
         there = there | stored
+    # Code may set any variable, so that none can be called missing.
     if test.transform_vars:
         return
     for pair in pairs:
@@ -221,6 +224,7 @@ def _count(test: Test, pairs: Sequence[Combination], repeats: int, survey: Surve
             if request.problem is not None:
                 continue
             turns = test.user.max_turns if test.user is not None else 1
+            # Where tools are called, one answer may take several requests.
             turns *= 1 if request.mcp is None else request.mcp.turns
             if request is pair.subject:
                 survey.calls[index] = survey.calls.get(index, 0) + trials * turns
@@ -232,6 +236,7 @@ def _count(test: Test, pairs: Sequence[Combination], repeats: int, survey: Surve
         survey.playing[player] = survey.playing.get(player, 0) + trials * len(taking) * turns
     for judge in test.expected.judged:
         survey.judged[judge] = survey.judged.get(judge, 0) + trials * len(taking)
+    # A judge that compares is asked once for all variants of a case, not once for each.
     if contests and len(taking) > 1:
         for assertion in contests:
             if assertion.judge is not None:
@@ -283,6 +288,7 @@ def estimate(
     for id_, key, calls in models:
         sizes, prices = tokens.get(key, [0]), bounds.get(key, [None])
         known = [price for price in prices if price is not None]
+        # One prompt without a price leaves the sum unknown, rather than too low.
         cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
         tokens_in = sum(sizes) * calls // len(sizes)
         estimates.append(CallEstimate(id_, "subject", calls, tokens_in, cost))

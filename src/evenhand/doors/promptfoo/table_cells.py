@@ -17,6 +17,7 @@ _ALIAS = {"__expected": "__expected1", "__expected1": "__expected"}
 """Two names of the first assertion of a row: one stands for the other where only one is a column."""
 _CONFIG = re.compile(r"__config:(__expected\d*):(\w+)")
 _TYPED = re.compile(
+    # The longest first: some types begin with the whole name of another.
     f"((?:not-)?({'|'.join(re.escape(name) for name in sorted(KNOWN, key=len, reverse=True))}))"
     r"(?:\((\d*\.?\d+)\))?(?::(.*))?",
     re.DOTALL,
@@ -124,8 +125,10 @@ def test_from_row(
     test = _Test()
     test.test["description"] = f"Row #{number}"
     for name, cell in row.items():
+        # Most columns are plain variables, and are spared the look-up.
         if name[:1] != "_":
             test.variables[name] = cell
+        # An empty cell in a column about the test says nothing.
         elif cell or name not in _NAMED:
             put, key, hint = _column(name)
             if hint:

@@ -37,6 +37,7 @@ class Csv(MutableRecord):
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         data = _start(self.path)
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            # Spreadsheets save "Unicode text" like this. Its bytes cannot be split into lines before they are decoded.
             text = self.path.read_bytes().decode("utf-16", "replace")
             yield from self._parsed(io.StringIO(text, newline="").readlines(), findings)
             return
@@ -72,6 +73,7 @@ class Csv(MutableRecord):
                 'A quote inside a quoted cell is written twice: "".',
             )
             text = decoded(self.path.read_bytes(), self.path, Findings(replacing=True)) or ""
+            # Read again from the start, without the records that were passed on before the odd quote.
             yield from islice(relaxed(text, self.delimiter), count, None)
 
     def _parsed(self, lines: Iterable[str], findings: Findings) -> Iterator[WrittenTest]:
@@ -116,6 +118,7 @@ def relaxed(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     at, line, size = 0, 1, len(text)
     begun = line
     plain = re.compile(rf"[^{re.escape(delimiter)}\r\n]*")
+    # Possessive groups do not backtrack: a long cell that is never closed costs one pass over it, and not many.
     quoted = re.compile(rf'"((?>[^"]+|"")*+)"(?=[{re.escape(delimiter)}\r\n]|\Z)')
     opened = re.compile(r'"((?>[^"]+|"")*+)"')
     while at < size:
@@ -136,6 +139,7 @@ def relaxed(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             at += 1
             if at < size:
                 continue
+            # A delimiter at the very end has one more cell after it, which is empty.
             cells.append("")
         at += 2 if text[at : at + 2] == "\r\n" else 1
         yield begun, cells
@@ -176,6 +180,7 @@ class Xlsx(MutableRecord):
             return
         try:
             with zipfile.ZipFile(self.path) as archive:
+                # Looked at before openpyxl unpacks it: a small file may unpack to more than memory holds.
                 packed = packed_too_far(archive)
             if packed is not None:
                 findings.problem(Place(self.path), packed)
@@ -210,6 +215,7 @@ class Xlsx(MutableRecord):
                     findings.problem(Place(self.path, line), *nameless)
                     continue
                 number += 1
+                # A row of a sheet may end before its header does.
                 row = header.row([*cells, *[""] * header.width])
                 yield table_row(row, number, Line(self.path, line), findings)
         except (
@@ -239,6 +245,7 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    # Workbooks keep whole numbers as floats too: a 3 is to read `3`, as it does in CSV.
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)

@@ -138,6 +138,7 @@ class _Target:
         first = [Message("system", self._prompt.text), *self.system]
         messages = [*first, *history]
         if self._stateful:
+            # A service that has given a session keeps the conversation itself; until then, it needs the instructions.
             messages = [history[-1]] if self._session else [*first, history[-1]]
         chat = chat_prompt(messages)
         reply = await self._model.generate(
@@ -145,6 +146,7 @@ class _Target:
         )
         self._session = reply.metadata.get("sessionId") or self._session
         self._replies.append(reply)
+        # The user hears what was said, and not what the model thought.
         text = reply.text if reply.spoken is None else reply.spoken
         return replace(reply, text=text, spoken=None)
 

@@ -76,6 +76,7 @@ class PrintedFile:
         for home, there in (*homes, ("evenhand.scorers", SCORERS)):
             names = sorted(self._used & there, key=lambda name: (name.islower(), name))
             if names:
+                # A line has 100 characters at most, and `one` ends with its line break.
                 one = f"from {home} import {', '.join(names)}\n"
                 many = "".join(f"    {name},\n" for name in names)
                 lines.append(one if len(one) <= 101 else f"from {home} import (\n{many})\n")
@@ -210,5 +211,6 @@ def _axis(axis: str, codes: Mapping[str, Node], names: Sequence[str], *, several
 
 
 def _docstring(text: str) -> str:
+    # Backslashes and quotes would change the docstring, or end it.
     line = " ".join(text.split()).replace("\\", "/").replace('"', "'")
     return line if line.endswith((".", "?", "!")) else f"{line}."

@@ -48,6 +48,7 @@ def literal(value: object) -> Node:
         return Bracketed("(", items, ",)" if len(items) == 1 else ")")
     if is_array(value):
         return Bracketed("[", [literal(item) for item in value], "]")
+    # Python has no literal for infinity and NaN.
     if isinstance(value, float) and not isfinite(value):
         return f'float("{value}")'
     return repr(value)
@@ -83,6 +84,7 @@ def laid(node: Node, indent: int = 0, *, broken: bool = False) -> str:
         broken: Each item on a line of its own, whatever room there is.
     """
     one = flat(node)
+    # A text of several lines is broken at its line ends, even if it would fit.
     fits = indent + len(one) < WIDTH and not broken
     if isinstance(node, str) or not node.items or (fits and one.count("\\n") < 2):
         return one
@@ -92,6 +94,7 @@ def laid(node: Node, indent: int = 0, *, broken: bool = False) -> str:
         return f"{node.start}\n{pad}{joined}\n{' ' * indent}{node.end}"
     comma = "" if node.text else ","
     lines = "".join(f"{pad}{laid(item, indent + 4)}{comma}\n" for item in node.items)
+    # Each item has its comma already, also that of a tuple of one.
     return f"{node.start}\n{lines}{' ' * indent}{node.end.lstrip(',')}"
 
 

@@ -71,6 +71,7 @@ def _reference(prompt: AnyPrompt, base: Path) -> str:
             return ""
         return f"{near}:{prompt.function}".removesuffix(":")
     assert isinstance(prompt, ProgramPrompt)  # noqa: S101 (there is no third kind)
+    # A script is named by its file, since what runs it is found anew.
     if prompt.command.endswith(shlex.quote(str(path))):
         return str(near)
     return f"exec:{prompt.command}"
