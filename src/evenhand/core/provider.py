@@ -33,7 +33,7 @@ class Lasting(Protocol):
 L = TypeVar("L", bound=Lasting)
 
 
-class Request(Record, frozen=True, kw_only=True):
+class Request(Record, frozen=True):
     """One model call, ready to be sent any number of times.
 
     Attributes:

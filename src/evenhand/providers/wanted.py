@@ -35,7 +35,7 @@ def plainly_filled(template: str, variables: Mapping[str, Any]) -> str:
     return _TAG.sub(value, template)
 
 
-class Wanted(Record, frozen=True, kw_only=True):
+class Wanted(Record, frozen=True):
     """What somebody wrote who wants a provider.
 
     Attributes:

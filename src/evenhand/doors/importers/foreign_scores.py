@@ -17,7 +17,7 @@ from evenhand.core.score import Outcome, usable
 from evenhand.languages.documents.foreign import Notes, shown
 
 
-class ForeignScore(Record, frozen=True, kw_only=True):
+class ForeignScore(Record, frozen=True):
     """A score as its tool recorded it.
 
     Attributes:
