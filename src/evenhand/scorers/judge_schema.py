@@ -91,7 +91,7 @@ def read_judgement(cls: type, value: Mapping[str, Any]) -> Any:
         return make(value)
     except (ValueError, TypeError) as error:
         raise JudgeError(
-            f"the judge's answer does not fit {cls.__name__}: {str(error).splitlines()[0]}"
+            f"the judge's answer does not fit {cls.__name__}: {next(iter(str(error).splitlines()), type(error).__name__)}"
         ) from error
 
 

@@ -78,6 +78,13 @@ async def test_half_a_run_is_not_green(make_run: Make):
     assert error.get("message") == "2 trials not run: wrong key"
 
 
+async def test_what_an_early_decision_left_out_is_no_error(make_run: Make):
+    """The counts say what the file has: one test case for each trial, and none for what nobody wanted any more."""
+    suite = read(await make_run([result(0)], planned=3, status="decided"))
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "0")
+    assert len(suite.findall("testcase")) == 1
+
+
 async def test_repeats_have_names_of_their_own(make_run: Make):
     """The same case twice is two test cases."""
     trials = [result(0, case="a"), result(1, case="a")]

@@ -279,7 +279,7 @@ def _run_options(
     line = value.get("commandLineOptions")
     if is_mapping(line):
         options |= {k: v for k, v in line.items() if k in OPTIONS}
-        if "noCache" in line or line.get("cache") is False:
+        if line.get("noCache") or line.get("cache") is False:
             options["cache"] = False
 
     def whole(name: str, within: Range) -> int | None:

@@ -237,7 +237,7 @@ class TrialHooks:
         if not is_mapping(values):
             raise CodeError("beforeEach left a test without vars")
         if any(
-            after.get(key) != before.get(key) for key in after.keys() | before.keys() - {"vars"}
+            after.get(key) != before.get(key) for key in (after.keys() | before.keys()) - {"vars"}
         ):
             findings = Findings()
             reader = TestReader.of(self._config, self._models, findings)

@@ -68,6 +68,8 @@ class Overrides(Record, frozen=True, kw_only=True):
         both = {f.name: getattr(self, f.name) or getattr(other, f.name) for f in fields(self)}
         both["variables"] = {**other.variables, **self.variables}
         both["tags"] = {**other.tags, **self.tags}
+        # 0 is a delay that somebody asked for, and not one that nobody gave.
+        both["delay_ms"] = other.delay_ms if self.delay_ms is None else self.delay_ms
         return Overrides(**both)
 
     def applied(self, value: dict[str, Any]) -> dict[str, Any]:

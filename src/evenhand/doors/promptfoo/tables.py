@@ -15,7 +15,14 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.record import MutableRecord
 from evenhand.doors.promptfoo.table_cells import test_from_row, wrong_columns
 from evenhand.doors.promptfoo.tests import Line, WrittenTest
-from evenhand.languages.documents.delimited import Header, NotDelimited, Unclosed, records, unclosed
+from evenhand.languages.documents.delimited import (
+    Header,
+    NotDelimited,
+    Unclosed,
+    column_name,
+    records,
+    unclosed,
+)
 from evenhand.languages.documents.file_kinds import other_kind
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.documents.merging import MARKED, RESOLVE, is_marked_row
@@ -155,7 +162,7 @@ def look_at_header(cells: Sequence[str], path: Path, findings: Findings) -> Head
     if not header.names:
         findings.problem(Place(path, 1), "is empty", "Its first row names the variables.")
     for name in header.twice:
-        column = [one.strip() for one in cells].index(name) + 2
+        column = [i for i, one in enumerate(cells, 1) if column_name(one) == name][1]
         findings.problem(
             Place(path, 1, column), f"the column '{name}' is here twice", "Only one could count."
         )

@@ -138,7 +138,14 @@ def _message(value: object) -> Mapping[str, object] | None:
         if match is None or "tool_call_id=" not in match["rest"]:
             return None
         rest = dict(re.findall(r"(\w+)='([^']*)'", match["rest"]))
-        return {**rest, "content": ast.literal_eval(match["content"])}
+        try:
+            content = ast.literal_eval(match["content"])
+        except (
+            ValueError,
+            SyntaxError,
+        ):  # quotes that no Python wrote: a text that only looks like a message
+            return None
+        return {**rest, "content": content}
     if not is_object(value):
         return None
     fields = value

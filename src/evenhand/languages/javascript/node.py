@@ -241,7 +241,8 @@ class Node:
         guilty = worker.waiting.pop(worker.running, None)
         if guilty is not None and not guilty.answer.done():
             guilty.answer.set_exception(_blame(worker, code, guilty.message.get("file")))
-        for call in worker.waiting.values():
+        # A copy: while one is sent again, another may be cancelled, which takes it out.
+        for call in list(worker.waiting.values()):
             if call.answer.done():
                 continue
             if call.again or self._closed:

@@ -62,8 +62,7 @@ def _json(value: object, most: int) -> str:
     if len(text) > most:
         half = most // 2
         left = len(text) - 2 * half
-        text = f"{text[:half]} … {left:,} characters left out … {text[-half:]}"
-        return json.dumps(text, ensure_ascii=False)
+        value = text = f"{text[:half]} … {left:,} characters left out … {text[-half:]}"
     line = json.dumps(text, ensure_ascii=False) if isinstance(value, str) else text
     # JSON leaves these three as they are, and a reader may take them for the end of the line.
     return line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")

@@ -255,6 +255,20 @@ def test_command_line_options_of_another_kind_are_problems(
     assert [problem.what for problem in findings.problems] == [what]
 
 
+@pytest.mark.parametrize(("written", "fresh"), [("true", True), ("false", False)])
+def test_no_cache_says_what_its_value_says(tmp_path: Path, written: str, fresh: bool) -> None:
+    """`noCache: false` is no wish for fresh answers."""
+    config, _ = read(tmp_path, f"commandLineOptions: {{noCache: {written}}}\n")
+    assert config is not None
+    assert (config.options.cache is False) == fresh
+
+
+def test_a_delay_of_nothing_goes_over_that_of_a_file() -> None:
+    """`--delay 0` is a delay that somebody asked for."""
+    assert Overrides(delay_ms=0).over(Overrides(delay_ms=500)).delay_ms == 0
+    assert Overrides().over(Overrides(delay_ms=500)).delay_ms == 500
+
+
 def test_a_config_is_whole_when_it_is_made(tmp_path: Path) -> None:
     """All that decides it is given at once, and nothing writes to it later."""
     (tmp_path / "promptfooconfig.yaml").write_text("prompts: [a]\nevaluateOptions: {repeat: 2}\n")

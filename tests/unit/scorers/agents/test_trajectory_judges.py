@@ -135,3 +135,10 @@ def test_a_mistake_is_told_where_it_is_written():
         with pytest.raises(UsageError):
             make()
     assert str(AchievesGoal("a refund")) == 'achieves the goal "a refund"'
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])
+def test_a_long_value_stays_on_its_line(mark: str):
+    """What some readers take for the end of a line is escaped in what was shortened, too."""
+    lines = shown_steps([Step("tool", "t", result=mark + "x" * (TEXT * 4))])
+    assert mark not in str(lines)

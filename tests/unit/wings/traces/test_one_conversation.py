@@ -229,6 +229,12 @@ def test_a_tools_result_is_what_it_returned(result: str):
     assert told(openinference(result=RESULTS[result]))[2] == STEPS
 
 
+def test_a_result_that_only_looks_like_a_written_message_is_a_text():
+    """Its quotes hold what no Python writes: nothing is raised, and nothing is lost."""
+    text = r"content='\x' name='refund' tool_call_id='c1'"
+    assert told(openinference(result=text))[2][1][3] == text
+
+
 def test_a_message_that_tells_of_a_failure_is_one():
     """The framework catches it, and its span ends well."""
     failed = {**DUMPED[2], "content": "no such order", "status": "error"}

@@ -66,19 +66,19 @@ def request(span: RawSpan) -> list[Said] | None:
 def answered(span: RawSpan) -> Said | None:
     """The message that a model answered; the first, where there are several choices."""
     if (written := span.attributes.get(_OUTPUT)) is not None:
-        return _last(messages_of(written, "assistant"))
+        return _first(messages_of(written, "assistant"))
     for name, fields in _events(span):
         if name == _CHOICE:
             inner = value_of(fields.get("message"))
             body = _body(inner if is_object(inner) else fields)
-            return _last(messages_of({"role": "assistant", **body}, "assistant"))
+            return _first(messages_of({"role": "assistant", **body}, "assistant"))
         written = fields.get(_OUTPUT if name == _DETAILS else "gen_ai.completion")
         if name in (_DETAILS, _COMPLETION) and written is not None:
-            return _last(messages_of(written, "assistant"))
+            return _first(messages_of(written, "assistant"))
     return None
 
 
-def _last(said: list[Said]) -> Said | None:
+def _first(said: list[Said]) -> Said | None:
     return said[0] if said else None
 
 
