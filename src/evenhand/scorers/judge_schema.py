@@ -90,9 +90,8 @@ def read_judgement(cls: type, value: Mapping[str, Any]) -> Any:
     try:
         return make(value)
     except (ValueError, TypeError) as error:
-        raise JudgeError(
-            f"the judge's answer does not fit {cls.__name__}: {next(iter(str(error).splitlines()), type(error).__name__)}"
-        ) from error
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        raise JudgeError(f"the judge's answer does not fit {cls.__name__}: {why}") from error
 
 
 def grades_of(cls: type) -> dict[str, tuple[float, float]]:
