@@ -227,6 +227,7 @@ class Tried(Record, frozen=True):
         if not judged:
             return None
         right = sum(self.verdicts[item.index] is item.people for item in judged)
+        # An error counts as a disagreement in the lower bound and as an agreement in the upper one.
         at_worst = share_of([(i.case, self.verdicts[i.index] is i.people) for i in answered])
         at_best = share_of([(i.case, self.verdicts[i.index] in (i.people, None)) for i in answered])
         return Estimate(right / len(judged), at_worst.low, at_best.high)
@@ -241,6 +242,7 @@ class Tried(Record, frozen=True):
             mine, before = self.verdicts[item.index], today.verdicts[item.index] is item.people
             if mine is not None:
                 spreads[item.case].append(float(mine is item.people) - before)
+            # An error counts as a disagreement here, so that errors cannot make a variant look better.
             at_worst[item.case].append(float(mine is item.people) - before)
         return Half(
             Differences(list(spreads.values()), rates=True),

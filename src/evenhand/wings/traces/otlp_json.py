@@ -33,6 +33,7 @@ def spans_of(request: Part) -> Iterator[RawSpan]:
     """The spans of a request, and what was logged for spans."""
     for resource in request.parts(SPANS):
         service = _service(resource)
+        # Older versions of OTLP call a scope an instrumentation library.
         for scope in resource.parts("scopeSpans") + resource.parts("instrumentationLibrarySpans"):
             name = _scope(scope)
             for span in scope.parts("spans"):
@@ -97,15 +98,18 @@ def _id(part: Part, key: str) -> str:
     value = part.value.get(key)
     if isinstance(value, str):
         text = value.lower()
+        # OpenTelemetry writes an id of zeros alone where there is no id, such as a root's parent.
         return text if text.strip("0") else ""
     return part.text(key)
 
 
 def _time(part: Part, key: str) -> int | None:
     value = part.value.get(key)
+    # Protobuf's JSON writes 64-bit integers as strings; the largest of them has 20 digits.
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LAST_NS:
+        # Protobuf does not tell a time of 0 from a time that is not set.
         return value or None
     if value is not None:
         part.notes.left_out(f"{part.where}.{key}", f"is {shown(value)}, not a time in nanoseconds")
@@ -115,6 +119,7 @@ def _time(part: Part, key: str) -> int | None:
 def _status(code: object) -> StepStatus:
     if isinstance(code, int) and not isinstance(code, bool):
         return STATUSES[code] if 0 <= code < len(STATUSES) else "unknown"
+    # Some exporters write the name of the status in place of its number.
     return _CODES.get(code, "unknown") if isinstance(code, str) else "unknown"
 
 

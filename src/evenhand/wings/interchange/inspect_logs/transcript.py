@@ -108,6 +108,7 @@ class _Transcript:
         type_, name = event.text("type"), event.text("name")
         self.spans[id_] = self.spans.get(above)
         self.agents[id_] = self.agents.get(above, "")
+        # A span inside a scorer's span belongs to the scorer, whatever its own type is.
         if type_ in _SCORERS or above in self.scoring:
             self.scoring.add(id_)
         elif type_ == "agent":
@@ -126,6 +127,7 @@ class _Transcript:
     def _end(self, event: Part) -> None:
         place = self.begun.pop(event.text("id"), None)
         ended = moment_of(event.text("timestamp"))
+        # A clock that is set back during the run would give a negative duration.
         if place is not None and ended is not None and ended >= place[1]:
             note = self.notes[place[0]]
             note.step = replace(note.step, duration_s=ended - place[1])
@@ -157,6 +159,7 @@ class _Transcript:
             ends = [bound for bound in bounds if isinstance(bound, int)]
             if len(ends) == len(bounds) == 2:
                 first, last = ends
+                # A negative bound would count from the end of the pool.
                 messages += self.pool[max(0, first) : max(0, last)]
         return messages or _list(event.value.get("input"))
 
@@ -166,6 +169,7 @@ class _Transcript:
         failed = error is not None or event.value.get("failed") is True
         waiting = self.waiting.get((span, name))
         if waiting:
+            # Several calls of one tool are matched to their spans in the order in which the spans began.
             self.spans[waiting.popleft()] = len(self.notes)
         step = Step(
             "tool",

@@ -56,6 +56,7 @@ def read(paths: Sequence[Path]) -> Recordings:
     others = 0
     for one in by_kind.get("run", ()):
         run_id = one.part.text("id")
+        # Runs without an id cannot be told apart, so each of them counts.
         if run_id and run_id in read_already:
             notes.left_out(one.part.where, "runs that are there again: the first one counts")
         elif one.part.value.get("reference_example_id"):
@@ -81,6 +82,7 @@ def read(paths: Sequence[Path]) -> Recordings:
 
 
 def _kind(value: Mapping[str, object]) -> str:
+    # A run has inputs and outputs as an example does, so runs are recognized first.
     if "run_type" in value and "inputs" in value:
         return "run"
     if "key" in value and "run_id" in value:

@@ -66,6 +66,7 @@ def _eval(logged: LoggedTask, notes: Notes) -> RecordedEval:
     replies: list[tuple[Sequence[str], str]] = []
     for sample in logged.samples:
         case = _case(sample, asks=asks)
+        # A document is logged once for each filter, and the case is the same each time.
         if case.id not in cases:
             cases[case.id] = case
             answer = _first_text(sample.value.get("resps"))
@@ -97,6 +98,7 @@ def _checks(logged: LoggedTask, notes: Notes) -> Iterator[Check]:
     names: set[tuple[str, str]] = set()
     for sample in logged.samples:
         filter_ = sample.text("filter") or "none"
+        # Logs of older versions do not list the metrics of a sample.
         for metric in sample.texts("metrics") or logged.metrics(sample):
             if (filter_, metric) in names:
                 continue
@@ -119,6 +121,7 @@ def _steps(
     listed = logged.config.parts("filter_list") if logged.config else []
     config = next((one for one in listed if one.text("name") == filter_), None)
     if config is None:
+        # The harness logs "none" for a task without filters: its answers are scored as they are.
         if filter_ == "none":
             return []
         text = (
@@ -210,6 +213,7 @@ def _choice(sample: Part, target: object) -> object:
     requests = _requests(sample)
     if isinstance(target, str) and target.isdecimal():
         target = int(target)
+    # Python counts booleans as integers, but a target of true or false is no place in a list.
     if isinstance(target, int) and not isinstance(target, bool) and 0 <= target < len(requests):
         continuation = requests[target][1] if len(requests[target]) > 1 else None
         return continuation.strip() if isinstance(continuation, str) else target
@@ -220,6 +224,7 @@ def _prompt(sample: Part) -> list[dict[str, object]]:
     """What was asked: a text, or the messages that a chat template made of it, which are logged as JSON."""
     context = _context(sample)
     if context.startswith("[{"):
+        # An ordinary prompt can begin with these characters, too, and need not be JSON.
         try:
             rows = json.loads(context)
         except ValueError:

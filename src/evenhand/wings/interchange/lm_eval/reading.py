@@ -144,6 +144,7 @@ def _about(path: Path, results: Sequence[Found]) -> Found | None:
     """The results of a file of samples: those of the same time, in the same folder where there are several."""
     named = _SAMPLES.fullmatch(path.stem)
     if named is None:
+        # A renamed file has no time to match by, but a single file of results leaves no doubt.
         return results[0] if len(results) == 1 else None
     same = [
         one

@@ -115,6 +115,7 @@ def _state(one: Part, outcomes: Sequence[Outcome], failure: str) -> tuple[State 
                 f"{one.where}.status",
                 f"is {shown(status)}, which is no verdict: the graders' results decide",
             )
+        # A failure counts only where no grader has a result, since results decide without a status.
         if failure and not outcomes:
             return "error", failure
         return ("error", "OpenAI recorded no verdict") if not outcomes else (None, "")
@@ -142,6 +143,7 @@ def _output(sample: Part) -> object:
     if not is_array(messages):
         return messages
     rows = filter(is_object, messages)
+    # Keys that are null would make a plain text answer look like more than text.
     present = [{k: v for k, v in row.items() if v is not None} for row in rows]
     if not present:
         return None
