@@ -304,7 +304,12 @@ def plan_of(
             )
     if problems and broken is None:
         raise ConfigError(problems)
-    whole = selection.as_list()[:8] == Selection().as_list()[:8] and not model
+    # Whatever selects cases, prompts or models, and fewer repeats, leaves something out that a replay will ask for.
+    whole = (
+        selection == Selection(seed=selection.seed, repeats=selection.repeats)
+        and not model
+        and all(one.repeats >= one.evals.repeats for one in planned)
+    )
     names_of_sets = "".join(one.evals.name for one in planned)
     files = _OwnFiles(planned)
     plan = Plan(

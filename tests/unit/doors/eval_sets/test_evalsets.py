@@ -642,3 +642,36 @@ def test_what_compares_nothing_is_refused():
     """Before anything is run."""
     with pytest.raises(UsageError, match="compare has 'x', which compares nothing"):
         EvalSet("wrong", compare=["x"])  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("selection", "whole"),
+    [
+        (Selection(), True),
+        (Selection(seed=7), True),
+        (Selection(repeats=3), True),
+        (Selection(repeats=1), False),
+        (Selection(prompts="kind"), False),
+        (Selection(models="one"), False),
+        (Selection(first=1), False),
+        (Selection(pattern="a"), False),
+    ],
+)
+def test_a_part_of_a_set_is_recorded_as_no_whole_cassette(
+    selection: Selection, whole: bool, tmp_path: Path
+):
+    """Also where variants or repeats are left out: a replay would ask for them."""
+    evals = EvalSet(
+        "shop",
+        data=[{"id": "a", "description": "a"}],
+        over={"prompt": {"kind": "Hi", "curt": "?"}, "model": [Scripted(["x"], id="one")]},
+        repeats=2,
+        cassette=tmp_path / "shop.cassette",
+    )
+
+    @evals.eval
+    def sells(case: Case, prompt: Prompt, model: Any, expect: Any) -> None:
+        expect(prompt != model, "they differ")
+
+    (use,) = planned(evals, selection=selection).options.cassettes
+    assert use.whole is whole
