@@ -48,7 +48,8 @@ def _parts(run: RunFile) -> Iterator[str]:
             facts.append(tokens(totals.tokens_in, totals.tokens_out))
         cost = run.spend().cost_usd
         facts.append("cost not known" if cost is None else money(cost))
-    if meta.finished_at is not None:
+    # How long the whole run took says nothing of some of its trials.
+    if meta.finished_at is not None and not run.narrowed:
         facts.append(seconds(meta.finished_at - meta.created_at))
     size = (meta.variants, meta.case_count, meta.repeats, meta.planned)
     title = heading_of(meta.title, *size, 1_000)

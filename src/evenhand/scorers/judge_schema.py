@@ -226,8 +226,13 @@ def _built(hint: Any, value: Any) -> Any:
     if origin in (Union, types.UnionType):
         if value is None:
             return None
-        fitting = (arg for arg in args if arg is not types.NoneType)
-        return _built(next(fitting), value)
+        *others, last = (arg for arg in args if arg is not types.NoneType)
+        for arg in others:
+            try:
+                return _built(arg, value)
+            except (AttributeError, KeyError, TypeError, ValueError):  # the value is of another one
+                continue
+        return _built(last, value)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         hints = _hints(hint)
         return hint(**{name: _built(hints[name], item) for name, item in value.items()})

@@ -337,6 +337,35 @@ def test_a_plain_dataclass_will_do():
     assert made == Plain(Graded("r", 10))
 
 
+@dataclass
+class Praise:
+    strength: str
+
+
+@dataclass
+class Blame:
+    fault: str
+    line: int
+
+
+@dataclass
+class PraiseFirst:
+    about: Praise | Blame
+
+
+@dataclass
+class BlameFirst:
+    about: Blame | Praise | None
+
+
+@pytest.mark.parametrize("kind", [PraiseFirst, BlameFirst])
+def test_a_field_of_several_classes_is_built_as_the_one_that_fits(kind: type):
+    """Whichever of them stands first in the union."""
+    blame, praise = {"fault": "rude", "line": 3}, {"strength": "clear"}
+    assert read_judgement(kind, {"about": blame}) == kind(Blame("rude", 3))
+    assert read_judgement(kind, {"about": praise}) == kind(Praise("clear"))
+
+
 def test_two_judges_of_one_class_are_told_apart_by_what_they_were_given():
     """What a judge class declares are arguments by name."""
     judge = SummaryJudge(original="a")

@@ -13,6 +13,7 @@ from evenhand.languages.documents.findings import Place
 from evenhand.languages.documents.tree import Document, Path_
 
 _LISTS = ("prompts", "providers", "targets", "tests", "scenarios", "extensions", "derivedMetrics")
+_MODELS = ("providers", "targets")
 _ONCE = frozenset({"prompts", "providers", "targets", "extensions"})
 _MAPPINGS = (
     "tags",
@@ -63,8 +64,8 @@ def combined(
             "Mapping[str, Any]", value if folder == base else _moved(value, folder, base, ())
         )
         for key, item in moved.items():
-            # Two words for one list, of which each file may use another.
-            name = "providers" if key == "targets" and "providers" in merged else key
+            # Two words for one list, of which each file may use another: the first file's counts.
+            name = next((word for word in _MODELS if key in _MODELS and word in merged), key)
             if name in _LISTS:
                 _extend(merged, name, item, document, whole)
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -196,7 +197,7 @@ def claims_in(stored: object, key: str = REFERENCE_CLAIMS) -> tuple[Claim, ...]:
         if isinstance(one, Mapping):
             text, weight = one.get("claim", one.get("text")), one.get("weight", 1.0)
         number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
-        if not isinstance(text, str) or not text.strip() or not number or not weight > 0:
+        if not isinstance(text, str) or not text.strip() or not number or not 0 < weight < math.inf:
             raise _unusable(key, one, '["…", "…"], or [{"claim": "…", "weight": 2}]')
         claims.setdefault(text.strip(), Claim(text.strip(), float(weight)))
     return tuple(claims.values())

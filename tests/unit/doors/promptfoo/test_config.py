@@ -327,6 +327,19 @@ def test_several_configs_are_put_together(tmp_path: Path) -> None:
     assert (place.file.name, place.line) == ("b.yaml", 8)
 
 
+@pytest.mark.parametrize("words", [("providers", "targets"), ("targets", "providers")])
+def test_models_of_two_configs_are_one_list_whichever_word_each_uses(
+    tmp_path: Path, words: tuple[str, str]
+) -> None:
+    """`targets` is another word for `providers`; the models of the first file come first."""
+    for name, word, model in (("a", words[0], "echo"), ("b", words[1], "python:m.py")):
+        (tmp_path / f"{name}.yaml").write_text(f"prompts: [p]\n{word}: [{model}]\n")
+    findings = Findings()
+    config = read_config([tmp_path / "a.yaml", tmp_path / "b.yaml"], Chosen(env={}), findings)
+    assert config is not None
+    assert (findings.problems, config.value[words[0]]) == ([], ["echo", "python:m.py"])
+
+
 def test_patterns_stand_for_the_configs_that_they_match(tmp_path: Path) -> None:
     """In the order of their names; one that matches none is a problem."""
     for name in "ba":

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenhand.core.case import Case
-from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.errors import ConfigError, ScoreError, UsageError
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.scorers import (
@@ -25,6 +25,7 @@ from evenhand.scorers import (
     NoiseSensitivity,
     Summarisation,
 )
+from evenhand.scorers.rag.claims import claims_in
 
 PAGES = ["Matz made Ruby. Trees grow.", "NOT Ruby is old. Ruby is from 1995.", "Ruby is red."]
 ANSWER = "Matz made Ruby. Ruby is old. Ruby is fast. Ruby is red. Hello there."
@@ -445,3 +446,10 @@ def test_a_mistake_is_told_where_it_is_written(make: Any):
     """Before anything runs."""
     with pytest.raises(UsageError):
         make()
+
+
+@pytest.mark.parametrize("weight", [0, -1, float("inf"), float("nan"), True])
+def test_a_claim_that_cannot_be_weighed_is_refused(weight: float):
+    """A share of infinity is no number."""
+    with pytest.raises(ScoreError, match="reference_claims"):
+        claims_in([{"claim": "x", "weight": weight}])
