@@ -59,7 +59,7 @@ RULES = BatchRules(
 def folder_for(fake: FakeProvider, path: Path) -> Folder:
     """A folder whose environment leads to the fake provider."""
     path.mkdir()
-    return Folder(config=path, pairs=environment(fake))
+    return Folder(path, environment(fake))
 
 
 def batches_made(fake: FakeProvider) -> int:

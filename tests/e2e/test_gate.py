@@ -109,7 +109,7 @@ def in_folder(
         printed = capsys.readouterr()
         return Ended(code or 0, printed.out, printed.err)
 
-    return Folder(config=tmp_path, pairs=run)
+    return Folder(tmp_path, run)
 
 
 def test_what_did_not_change_is_not_worse(folder: Folder):

@@ -145,7 +145,7 @@ def folder(tmp_path: Path) -> Iterator[Callable[..., Folder]]:
     def make(fake: FakeProvider, name: str = "evals", parent: Path = tmp_path) -> Folder:
         path = parent / name
         path.mkdir()
-        made.append(Folder(config=path, pairs=environment(fake)))
+        made.append(Folder(path, environment(fake)))
         return made[-1]
 
     yield make

@@ -91,7 +91,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], Counter[
     """What one process makes of it, and what that costs."""
     path = tmp_path_factory.mktemp("alone")
     with FakeProvider(Script([Rule(model="judge", reply=VERDICT)])) as fake:
-        evals = Folder(config=path, pairs={**os.environ, **fake.env()})
+        evals = Folder(path, {**os.environ, **fake.env()})
         evals.write(ROWS, **CONFIG)
         done = evals.run("run", *QUIET, "--no-cache")
         assert done.returncode == 1, done.stderr

@@ -84,7 +84,7 @@ class Folder:
 @pytest.fixture
 def folder(make_run: Make) -> Folder:
     """An empty one."""
-    return Folder(config=make_run)
+    return Folder(make_run)
 
 
 async def test_runs_are_listed_by_time_with_rate_interval_cost_and_latency(folder: Folder):
@@ -241,7 +241,7 @@ async def test_the_document_is_json(folder: Folder):
 
 async def test_imported_runs_stand_before_those_of_the_set_that_they_were_moved_to(make_run: Make):
     """By their title, where just one set or config has it; other runs without a source stay by themselves."""
-    folder = Folder(config=make_run)
+    folder = Folder(make_run)
     moved = {"source": "", "title": "Sums", "settings": {"imported": {"id": "evalrun_1"}}}
     await folder.add(**moved)
     await folder.add(source="/evals/sums_evals.py", title="Sums")
