@@ -356,6 +356,7 @@ WORLDS: Mapping[str, World] = {
             "evenhand canaries": LABELLED,
         },
     ),
+    "docs/coming-from-eva.md": World((examples,)),
     "docs/prompt-directories.md": World(
         (examples,),
         (),
