@@ -256,7 +256,7 @@ class Strangers:
 
 
 alive: list[Strangers] = []
-"""Those of the runs that are under way in this process."""
+"""The watchers of strangers' calls, one for each run that is under way in this process."""
 
 
 def meet(call: str) -> CodeError | None:

@@ -68,37 +68,7 @@ class TryoutComparison(Record, frozen=True, kw_only=True):
 class TryoutToday(Record, frozen=True, kw_only=True):
     """What `evenhand.tryout/1` says of the judge as it is."""
 
-    name: Annotated[str, Key("`today`")]
-    agrees: Annotated[
-        dict[str, Any] | None,
-        Key("the share of its verdicts that are people's", "0 to 1", null="no verdicts"),
-    ]
-    tpr: Annotated[
-        dict[str, Any] | None,
-        Key(
-            "of the outputs that people pass, the share that it passes",
-            "0 to 1",
-            null="people passed none",
-        ),
-    ]
-    tnr: Annotated[
-        dict[str, Any] | None,
-        Key(
-            "of the outputs that people fail, the share that it fails",
-            "0 to 1",
-            null="people failed none",
-        ),
-    ]
-    errors: Annotated[int, Key("outputs that it gave no verdict on", "outputs")]
-    per_verdict_usd: Annotated[
-        float | None, Key("what one verdict cost", "US dollars", null="a price isn't known")
-    ]
-
-
-class TryoutVariant(Record, frozen=True, kw_only=True):
-    """What `evenhand.tryout/1` says of a variant."""
-
-    name: Annotated[str, Key("its name")]
+    name: Annotated[str, Key("its name; `today` is the judge as it is")]
     agrees: Annotated[
         dict[str, Any] | None,
         Key("the share of its verdicts that are people's", "0 to 1", null="no verdicts"),
@@ -125,9 +95,14 @@ class TryoutVariant(Record, frozen=True, kw_only=True):
         Key(
             "what one verdict cost",
             "US dollars",
-            null="a price isn't known, or the cache had all answers of a model",
+            null="a price isn't known; of a variant also where the cache had all answers of a model",
         ),
     ]
+
+
+class TryoutVariant(TryoutToday, frozen=True, kw_only=True):
+    """What `evenhand.tryout/1` says of a variant: the numbers of the judge as it is, and how they compare."""
+
     choosing: Annotated[
         TryoutComparison,
         Key(
