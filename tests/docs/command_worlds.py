@@ -62,7 +62,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/releasing.md", ""): RELEASE,
     ("docs/how-we-test.md", ""): WHOLE,
     (
-        "docs/judge-trust.md",
+        "docs/statistics.md",
         "python bench/judge_trust.py",
     ): "it takes minutes; bench/ is run by hand",
     (

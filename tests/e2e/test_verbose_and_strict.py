@@ -169,7 +169,7 @@ def test_a_reader_who_has_seen_enough_does_not_end_the_run(folder: Path):
 
 
 def test_the_documentation_shows_what_is_printed(tmp_path: Path):
-    """Two trials of the shipped example, to the letter but for times."""
+    """A trial of the shipped example, to the letter but for times."""
     root = Path(__file__).resolve().parents[2]
     pages = (root / "docs" / "eval-sets.md").read_text("utf-8")
     blocks = re.findall(r"^```text\n(.*?)^```$", pages, re.DOTALL | re.MULTILINE)
