@@ -1,4 +1,4 @@
-"""The tables of the page "Coming from promptfoo", made of the code: `python promptfoo_tables.py` writes them."""
+"""The tables of the pages on promptfoo, made of the code: `python promptfoo_tables.py` writes them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from evenhand.doors.assertions.kinds import FAMILIES, INSTEAD, kind_of
 from evenhand.doors.promptfoo import config, prompt_files, sources
 from evenhand.render.export import formats
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-promptfoo.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = (DOCS / "coming-from-promptfoo.md", DOCS / "promptfoo-differences.md")
 _BLOCK = re.compile(r"<!-- table: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 _NEGATED = {
-    "opposite": "the opposite, score and all",
+    "opposite": "",
     "kept": "the opposite verdict, the same score",
-    "own": "its own way",
+    "own": "as in promptfoo",
     "ignored": "no effect, as in promptfoo",
     "refused": "an error, as in promptfoo",
 }
@@ -149,4 +150,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_tables(PAGE.read_text("utf-8")), "utf-8")
+    for page in PAGES:
+        page.write_text(with_tables(page.read_text("utf-8")), "utf-8")
