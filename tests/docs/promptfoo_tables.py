@@ -1,4 +1,4 @@
-"""The tables of the page "Coming from promptfoo", made of the code: `python promptfoo_tables.py` writes them."""
+"""The tables of the pages on promptfoo, made of the code: `python promptfoo_tables.py` writes them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,9 @@ from evenhand.doors.assertions.kinds import FAMILIES, INSTEAD, kind_of
 from evenhand.doors.promptfoo import config, prompt_files, sources
 from evenhand.render.export import formats
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-promptfoo.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = (DOCS / "coming-from-promptfoo.md", DOCS / "promptfoo-differences.md")
 _BLOCK = re.compile(r"<!-- table: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
-_NEGATED = {
-    "opposite": "the opposite, score and all",
-    "kept": "the opposite verdict, the same score",
-    "own": "its own way",
-    "ignored": "no effect, as in promptfoo",
-    "refused": "an error, as in promptfoo",
-}
 
 FLAGS = """
 -c --config -p --prompts -r --providers -t --tests -v --vars -a --assertions --model-outputs --prompt-prefix
@@ -54,12 +48,22 @@ COMMANDS: Mapping[str, str] = {
 
 def assertions() -> Iterator[str]:
     """A row for each type that runs."""
-    yield "| type | passes when | value | with `not-` |"
-    yield "| --- | --- | --- | --- |"
-    for names in FAMILIES.values():
-        for name in names.split():
-            kind = kind_of(name)
-            yield f"| `{name}` | {_cell(kind.about)} | {_cell(kind.takes)} | {_NEGATED[kind.negation]} |"
+    yield "| type | passes when | value |"
+    yield "| --- | --- | --- |"
+    for name in _types():
+        kind = kind_of(name)
+        yield f"| `{name}` | {_cell(kind.about)} | {_cell(kind.takes)} |"
+
+
+def negations() -> Iterator[str]:
+    """What `not-` does to the types that it doesn't turn round."""
+    kinds = {name: kind_of(name).negation for name in _types()}
+    assert set(kinds.values()) <= {"opposite", "own", "ignored", "refused"}
+    ignored, refused = (
+        _list([name for name, kind in kinds.items() if kind == one], in_order=True)
+        for one in ("ignored", "refused")
+    )
+    yield f"As in promptfoo, `not-` has no effect on {ignored}, and is an error with {refused}."
 
 
 def refused() -> Iterator[str]:
@@ -125,7 +129,7 @@ def deviations() -> Iterator[str]:
 
 TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
     table.__name__: table
-    for table in (assertions, refused, keys, files, commands, options, deviations)
+    for table in (assertions, negations, refused, keys, files, commands, options, deviations)
 }
 
 
@@ -139,6 +143,12 @@ def with_tables(text: str) -> str:
     return _BLOCK.sub(made, text)
 
 
+def _types() -> Iterator[str]:
+    """The types that run, in the order of their families."""
+    for names in FAMILIES.values():
+        yield from names.split()
+
+
 def _list(words: object, *, in_order: bool = False) -> str:
     found = [str(word) for word in words]  # type: ignore[attr-defined]
     return ", ".join(f"`{word}`" for word in (found if in_order else sorted(found)))
@@ -149,4 +159,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_tables(PAGE.read_text("utf-8")), "utf-8")
+    for page in PAGES:
+        page.write_text(with_tables(page.read_text("utf-8")), "utf-8")
