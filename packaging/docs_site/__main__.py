@@ -62,9 +62,11 @@ def build(site: Path) -> Path:
     out = site / __version__
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        sources = work / "docs"
+        sources = work / "pages"
         write_pages(sources)
         sections = contents.sections(sources)
+        shutil.copytree(sources, work / "docs")
+        contents.leave_out_of_search(work / "docs", sections)
         (work / "zensical.toml").write_text(config.written(sections, __version__), "utf-8")
         command = [sys.executable, "-m", "zensical", "build", "--strict", "-f", "zensical.toml"]
         done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)

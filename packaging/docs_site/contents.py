@@ -8,6 +8,9 @@ from pathlib import Path
 SECTION = re.compile(r"^## (.+)$")
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+\.md)(#[^)\s]*)?\)")
 DECISIONS = "Design decisions"
+ASIDE = ("Project", DECISIONS)
+"""Sections for those who work on Evenhand: the search is for those who use it, and leaves them out."""
+UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
 
 Page = tuple[str, str]
 """A title, and the file."""
@@ -37,6 +40,14 @@ def sections(sources: Path) -> list[tuple[str, list[Page]]]:
     sections[-1][1].extend((title_of(sources / name), name) for name in sorted(rest))
     sections.append((DECISIONS, [(title_of(p), f"decisions/{p.name}") for p in decisions]))
     return sections
+
+
+def leave_out_of_search(folder: Path, sections: list[tuple[str, list[Page]]]) -> None:
+    """Marks the pages of the sections in `ASIDE`, in a folder with all pages, for the generator."""
+    for title, pages in sections:
+        for _, name in pages if title in ASIDE else []:
+            page = folder / name
+            page.write_text(UNSEARCHED + page.read_text("utf-8"), "utf-8")
 
 
 def title_of(page: Path) -> str:

@@ -92,13 +92,18 @@ def test_the_site_loads_nothing_from_elsewhere(pages: Mapping[Path, Page]):
 
 
 def test_every_page_can_be_searched_and_is_given_to_language_models(site: Path):
-    """The search index and llms-full.txt have what the pages say; llms.txt lists the pages."""
+    """The search finds the guides, and not the pages about the project; llms-full.txt has both, llms.txt lists them."""
     folder = site / evenhand.__version__
     (index,) = folder.rglob("search.json")
-    found = index.read_text("utf-8")
+    found = {
+        one["location"].partition("#")[0] for one in json.loads(index.read_text("utf-8"))["items"]
+    }
     whole = (folder / "llms-full.txt").read_text("utf-8")
+    assert "search:\n  exclude" not in whole
+    _, _, project = (ROOT / "docs" / "index.md").read_text("utf-8").partition("## Project")
+    assert {"promises.md", "how-we-test.md"} <= set(re.findall(r"\(([\w-]+\.md)\)", project))
     for page in (ROOT / "docs").glob("*.md"):
-        assert f"{page.stem}.html" in found, page.name
+        assert (f"{page.stem}.html" in found) == (f"({page.name})" not in project), page.name
         title = page.read_text("utf-8").splitlines()[0]
         assert title in whole, page.name
     listed = (folder / "llms.txt").read_text("utf-8")

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "judge"
-PAGES = [EXAMPLE.parents[1] / name for name in ("README.md", "docs/judge-trust.md")]
+PAGES = [EXAMPLE.parents[1] / name for name in ("docs/gallery.md", "docs/judge-trust.md")]
 
 
 def test_the_example_comes_to_the_numbers_that_the_pages_show(tmp_path: Path):
