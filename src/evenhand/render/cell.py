@@ -45,7 +45,10 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     if ref.isdecimal() and ref not in grid.numbers:
         trial = run.trial(int(ref)) if len(ref) <= _DIGITS else None
         if trial is None:
-            raise UsageError(f"{what} has no settled trial {clip(ref, 60)}", hint=_columns(grid))
+            hint = "A number alone is a trial, counted from 0. The second case is `:2`, or `VARIANT:2`."
+            raise UsageError(
+                f"{what} has no settled trial {clip(ref, 60)}", hint=f"{hint} {_columns(grid)}"
+            )
         return [trial]
     if written_case(ref) in grid.numbers:
         places = [row.index for row in run.outcomes() if row.case == written_case(ref)]
