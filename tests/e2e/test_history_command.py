@@ -1,4 +1,4 @@
-"""`evenhand history` on a folder with runs: in words, and as JSON."""
+"""`evenhand runs history` on a folder with runs: in words, and as JSON."""
 
 from __future__ import annotations
 

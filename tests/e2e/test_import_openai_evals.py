@@ -91,7 +91,7 @@ def test_runs_of_different_evals_alone_are_not_compared_next(tmp_path: Path):
     saved(tmp_path / "a.jsonl", *evals, *runs, *items)
     imported = evenhand(tmp_path, "import", "openai-evals", "a.jsonl")
     assert "imported 2 of 2 runs" in imported.stderr
-    assert "next: evenhand history" in imported.stderr
+    assert "next: evenhand runs history" in imported.stderr
 
 
 def test_a_run_that_came_later_is_imported_beside_those_that_are_there(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""`evenhand mcp` as a coding agent uses it: a command that speaks on its standard input and output."""
+"""`evenhand info mcp` as a coding agent uses it: a command that speaks on its standard input and output."""
 
 from __future__ import annotations
 

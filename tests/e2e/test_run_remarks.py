@@ -61,7 +61,7 @@ def test_a_delete_says_what_it_would_delete_and_wants_yes(run: Path, tmp_path: P
     asked = _evenhand(tmp_path, "delete", run.stem)
     assert asked.returncode == 2
     assert asked.stdout == f"would be deleted: {run.stem}  greeting, 1 trial\n"
-    assert f"evenhand delete {run.stem} --yes" in asked.stderr
+    assert f"evenhand runs delete {run.stem} --yes" in asked.stderr
     assert run.is_file()
     done = _evenhand(tmp_path, "delete", run.stem, "--yes")
     assert (done.returncode, done.stdout) == (0, f"deleted: {run.stem}  greeting, 1 trial\n")
