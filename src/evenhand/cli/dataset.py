@@ -51,7 +51,7 @@ def data() -> None:
     """
 
 
-@data.command()
+@data.command(short_help="Show the number of cases, fields, tags and the first cases.")
 @click.argument("file", type=_FILE)
 @click.option("--first", type=Number(SHOWN), default=_SHOWN, help="Show N cases.  [default: 5]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
@@ -94,7 +94,7 @@ def show(file: Path, first: int, as_json: bool) -> int:
     return PASSED
 
 
-@data.command()
+@data.command(short_help="Write the same cases in another format.")
 @click.argument("file", type=_FILE)
 @click.argument("to", type=_FILE)
 @click.option(
@@ -132,7 +132,7 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
     return PASSED
 
 
-@data.command()
+@data.command(short_help="Split a dataset into parts at random.")
 @click.argument("file", type=_FILE)
 @click.option(
     "--into",
@@ -190,7 +190,7 @@ def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     return PASSED
 
 
-@data.command()
+@data.command(short_help="Store with each case the facts that answers are measured against.")
 @click.argument("file", type=_FILE)
 @_asking
 @click.option("--judge", metavar="MODEL", help="The model to ask.  [default: the project's judge]")
@@ -230,7 +230,7 @@ def enrich(
     return _report(prepared, to, f"{prepared.asked:,} were asked about")
 
 
-@data.command()
+@data.command(short_help="Write questions and their answers from documents.")
 @click.argument("documents", nargs=-1, required=True)
 @_asking
 @click.option(

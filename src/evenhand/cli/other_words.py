@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -182,8 +182,13 @@ _SENTENCES: Mapping[str, str] = {
 """Options of other tools' that are something else here."""
 
 
-def command_hint(name: str, commands: Iterable[str]) -> str:
-    """What is said of a word that is no command; empty where nothing is near."""
+def command_hint(name: str, commands: Mapping[str, str]) -> str:
+    """What is said of a word that is no command; empty where nothing is near.
+
+    Args:
+        name: The word.
+        commands: Words for commands, earlier names among them, each with what to type.
+    """
     if name in CALLED:
         return f"promptfoo's '{name}' is evenhand {CALLED[name]}."
     if name in MISSING:
@@ -194,7 +199,7 @@ def command_hint(name: str, commands: Iterable[str]) -> str:
     if meant is not None:
         return f"Did you mean `evenhand {meant}`? {_OR.get(meant, '')}".rstrip()
     near = nearest(name, commands)
-    return f"Did you mean '{near}'?" if near else ""
+    return f"Did you mean '{commands[near]}'?" if near else ""
 
 
 def words_hint(words: Sequence[str]) -> str:

@@ -167,8 +167,8 @@ class _Verbs(_Commands):
             if os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)
                 hint = f"To run it: evenhand run {name}"
             else:
-                known = [*_summaries()]
-                hint = command_hint(name, known) or f"There are: {', '.join(known)}."
+                known = {**MOVED, **{word: word for word in _summaries()}}
+                hint = command_hint(name, known) or f"There are: {', '.join(_summaries())}."
             raise click.UsageError(f"'{name}' is not a command. {hint}", ctx)
         resolved = super().resolve_command(ctx, args)
         end_as_usual()  # from here on, there may be something to finish
