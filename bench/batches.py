@@ -194,7 +194,7 @@ def one_round(
         if not errors:
             break
         print(f"  {errors} trials without an answer in three batches: asked again", flush=True)
-        evals.start("retry", "--no-progress", "--no-table", env=env).communicate()
+        evals.start("resume", "--errors", "--no-progress", "--no-table", env=env).communicate()
     with RunFile.open(file) as run:
         got, status, doubt = verdicts(run), run.meta.status, len(run.in_doubt())
         usd, records = run.totals().cost_usd or 0.0, run.batches()
@@ -257,7 +257,7 @@ def of_agent(cases: int, folder: Path) -> bool:
         process = evals.start("run", "agent_evals.py", *QUIET, "--batch", *QUICK)
         _, err = process.communicate()
         took_s = time.monotonic() - began
-        status = json.loads(evals.run("status", "--json").stdout)
+        status = json.loads(evals.run("runs", "status", "--json").stdout)
         tools = len((evals.path / "tool.log").read_text().splitlines())
         print(
             f"agent: {cases} cases of 4 turns, exit {process.returncode}, {status['wave']} waves,"

@@ -51,8 +51,8 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/comparing.md", "evenhand label latest --draw 60     "): PERSON,
     ("docs/command-line.md", "evenhand label latest --draw 60     "): PERSON,
     ("docs/judge-trust.md", "evenhand label latest --draw 60 --rule"): PERSON,
-    ("docs/command-line.md", "evenhand push --to s3://"): REMOTE,
-    ("docs/command-line.md", "evenhand push latest --to postgresql://"): REMOTE,
+    ("docs/command-line.md", "evenhand runs push --to s3://"): REMOTE,
+    ("docs/command-line.md", "evenhand runs push latest --to postgresql://"): REMOTE,
     ("docs/sharing-runs.md", "evenhand"): REMOTE,
     ("docs/scale.md", "evenhand run evals --ray"): CLUSTER,
     ("docs/scale.md", "pip install"): INSTALLS,
@@ -84,11 +84,11 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
         "docs/command-line.md",
         "evenhand comment gate.json  ",
     ): "it needs GitHub or GitLab: tests/e2e/test_comment.py has fakes",
-    ("docs/command-line.md", "evenhand listen -- "): SENDS,
-    ("docs/traces.md", "evenhand listen -- "): SENDS,
+    ("docs/command-line.md", "evenhand runs listen -- "): SENDS,
+    ("docs/traces.md", "evenhand runs listen -- "): SENDS,
     (
         "docs/datasets.md",
-        "evenhand dataset generate",
+        "evenhand data generate",
     ): "tests/e2e/test_dataset_command.py runs it with its model's answers",
     (
         "docs/prompt-directories.md",
@@ -301,7 +301,7 @@ SHARDS = (
     "n=1; for run in $(ls -t .evenhand/runs/*.db | head -3); do cp $run shard-$n.db; n=$((n + 1)); done",
 )
 """What three machines write."""
-GONE = "evenhand delete RUN --yes"
+GONE = "evenhand runs delete RUN --yes"
 """So that its results can be imported."""
 TAGGED = ("rm -rf .evenhand my-evals/.evenhand report.html", *["evenhand run evals"] * 2)
 WORLDS: Mapping[str, World] = {
@@ -328,7 +328,7 @@ WORLDS: Mapping[str, World] = {
         {
             "evenhand show   ": RUN[1:],
             "evenhand baseline": ("evenhand run evals",),
-            "evenhand merge": SHARDS,
+            "evenhand runs merge": SHARDS,
             "evenhand gate --baseline": (
                 "evenhand run my-evals",
                 "evenhand baseline latest --to my-evals/baseline.evn",

@@ -208,7 +208,7 @@ def test_a_batched_run_has_the_verdicts_of_a_live_one_at_half_its_cost(
     assert (batched["totals"]["calls"], batched["totals"]["cached"]) == (live["totals"]["calls"], 0)
     latency = [o for t in batched["trials"] for o in t["outcomes"] if "latency" in o["name"]]
     assert {o["outcome"] for o in latency} == {"not_applicable"}
-    status = run("status")
+    status = run("runs", "status")
     assert status["wave"] == 2
     assert {batch["state"] for batch in status["batches"]} == {"collected"}
 
@@ -221,7 +221,7 @@ def test_the_command_ends_after_submitting_and_another_one_goes_on(
     (tmp_path / "promptfooconfig.yaml").write_text(WITHOUT_EMBEDDINGS)
     first = run("run", ".", "--batch", "--detach", *QUICK, code=6)
     assert (first["run"]["status"], first["totals"]["trials"]) == ("waiting", 0)
-    status = run("status")
+    status = run("runs", "status")
     out = [(b["vendor"], b["model"], b["requests"], b["state"]) for b in status["batches"]]
     assert out == [
         ("openai", "gpt-4o-mini", 3, "out"),
@@ -229,7 +229,7 @@ def test_the_command_ends_after_submitting_and_another_one_goes_on(
         ("anthropic", "claude-sonnet-4-5", 3, "out"),
     ]
     assert all(b["cost_bound_usd"] > 0 and b["submitted_at"] > 0 for b in status["batches"])
-    assert "3 batches out" in run("status", text=True)
+    assert "3 batches out" in run("runs", "status", text=True)
     assert run("resume", "--detach", code=6)["totals"]["trials"] == 0
     assert fake.ledger.total == 0
     for queue in (fake.openai_batches, fake.anthropic_batches):
@@ -252,7 +252,7 @@ def test_an_agent_with_its_own_client_takes_a_wave_for_each_turn(
     fake = serve()
     (tmp_path / "agent_evals.py").write_text(AGENT.replace("CASES", "12").replace("TURNS", "4"))
     done = run("run", "agent_evals.py", "--no-cache", "--batch", *QUICK)
-    assert run("status")["wave"] == 4
+    assert run("runs", "status")["wave"] == 4
     assert (fake.ledger.total, fake.ledger.repeated) == (48, 0)
     assert (done["totals"]["calls"], done["totals"]["cached"]) == (48, 0)
     assert len((tmp_path / "tool.log").read_text().splitlines()) == 48
@@ -282,7 +282,7 @@ def test_plain_code_with_threads_is_put_off_and_its_fixtures_run_once_per_pass(
     (tmp_path / "plain_evals.py").write_text(PLAIN)
     done = run("run", "plain_evals.py", "--no-cache", "--batch", *QUICK)
     log = (tmp_path / "fixture.log").read_text().split()
-    wave = run("status")["wave"]
+    wave = run("runs", "status")["wave"]
     assert done["totals"]["passed"] == 3
     assert wave in (1, 2)
     assert 6 <= log.count("up") == log.count("down") <= 3 * (wave + 1)
@@ -319,7 +319,7 @@ def test_a_request_that_is_refused_is_its_trials_error_and_costs_the_others_noth
     done = run("run", ".", "--no-cache", "--batch", *QUICK, code=3)
     errors = [trial["error"]["slug"] for trial in done["trials"] if trial["error"]]
     assert errors == ["bad-request"] * 3
-    assert run("status")["wave"] == 1
+    assert run("runs", "status")["wave"] == 1
     assert fake.ledger.total == 3
 
 
@@ -344,10 +344,13 @@ def test_answers_of_a_batch_that_was_given_up_come_home_if_it_ends_after_all(
     fake = serve(stuck=1.0)
     (tmp_path / "agent_evals.py").write_text(AGENT.replace("CASES", "6").replace("TURNS", "1"))
     run("run", "agent_evals.py", "--no-cache", "--batch", "--detach", *QUICK, code=6)
-    bound = run("status")["batches"][0]["cost_bound_usd"]
+    bound = run("runs", "status")["batches"][0]["cost_bound_usd"]
     words = ("resume", "--max-cost", str(1.1 * bound), *QUICK)
     given_up = run(*words, "--batch-until", "1s", code=4)  # there is no money to ask live
-    assert (given_up["totals"]["trials"], run("status")["batches"][0]["state"]) == (0, "given_up")
+    assert (given_up["totals"]["trials"], run("runs", "status")["batches"][0]["state"]) == (
+        0,
+        "given_up",
+    )
     with RunFile.open(Path(given_up["run"]["file"])) as file:
         assert len(file.in_doubt()) == 6
         assert file.most_spent() == pytest.approx(bound)
@@ -355,7 +358,7 @@ def test_answers_of_a_batch_that_was_given_up_come_home_if_it_ends_after_all(
         batch.cancelled_at, batch.ends_at = None, batch.made_at + 1
     done = run(*words)
     assert (done["totals"]["passed"], fake.ledger.total, fake.ledger.batched.total()) == (6, 6, 6)
-    assert run("status")["batches"][0]["state"] == "collected"
+    assert run("runs", "status")["batches"][0]["state"] == "collected"
     with RunFile.open(Path(done["run"]["file"])) as file:
         assert not file.in_doubt()
         assert file.most_spent() == pytest.approx(done["totals"]["cost_usd"])
@@ -371,7 +374,7 @@ def test_the_budget_holds_what_goes_out_and_lets_the_rest_wait(
     done = run(*words)
     assert done["totals"]["cost_usd"] <= 0.0005
     assert (done["totals"]["passed"], fake.ledger.total) == (40, 40)
-    status = run("status")
+    status = run("runs", "status")
     assert status["wave"] > 1
     assert all(batch["cost_bound_usd"] <= 0.0005 for batch in status["batches"])
     words = (*words[:4], "--max-cost", "0.000001", *QUICK)
@@ -386,7 +389,7 @@ def test_a_batch_that_holds_too_many_tokens_goes_out_in_smaller_ones(
     (tmp_path / "agent_evals.py").write_text(AGENT.replace("CASES", "32").replace("TURNS", "1"))
     done = run("run", "agent_evals.py", "--no-cache", "--batch", "--batch-waves", "20", *QUICK)
     assert (done["totals"]["passed"], fake.ledger.total) == (32, 32)
-    states = [batch["state"] for batch in run("status")["batches"]]
+    states = [batch["state"] for batch in run("runs", "status")["batches"]]
     assert "refused" in states
     assert states[-1] == "collected"
 
@@ -408,7 +411,7 @@ def test_results_that_are_no_longer_kept_are_errors_and_asked_again_only_on_dema
     gone = run("resume", code=3)
     assert {trial["error"]["slug"] for trial in gone["trials"]} == {"batch-gone"}
     assert fake.ledger.total == 9
-    assert {batch["state"] for batch in run("status")["batches"]} == {"gone"}
+    assert {batch["state"] for batch in run("runs", "status")["batches"]} == {"gone"}
 
 
 def test_answers_of_batches_are_in_the_cache_for_the_next_run(

@@ -70,7 +70,7 @@ def test_gemini_and_mistral_are_asked_in_batches_too_at_half_the_cost(
     assert fake.ledger.total == fake.ledger.batched.total() == sent
     assert fake.ledger.price == price / 2
     assert batched["totals"]["cost_usd"] == pytest.approx(live["totals"]["cost_usd"] / 2)
-    assert {batch["vendor"] for batch in run("status")["batches"]} == {"google", "mistral"}
+    assert {batch["vendor"] for batch in run("runs", "status")["batches"]} == {"google", "mistral"}
     assert (len(fake.google_batches.batches), len(fake.mistral_batches.batches)) == (1, 2)
     checked = run("check", ".", text=True)
     assert "with --batch at most" in checked
@@ -91,7 +91,7 @@ def test_lines_of_gemini_and_mistral_that_fail_are_sent_again_and_only_those(
     done = run("run", ".", "--no-cache", "--batch", *QUICK)
     assert done["totals"]["passed"] == 60
     assert (fake.ledger.total, fake.ledger.repeated) == (60, 0)
-    assert run("status")["wave"] > 1
+    assert run("runs", "status")["wave"] > 1
 
 
 @pytest.mark.parametrize("model", ["google:gemini-2.5-flash", "mistral:mistral-large-2512"])
@@ -168,7 +168,7 @@ def test_results_that_end_early_are_had_again_and_nothing_is_paid_twice(
     done = run("run", ".", "--no-cache", "--batch", *QUICK)
     assert done["totals"]["passed"] == 20
     assert (fake.ledger.total, fake.ledger.repeated) == (20, 0)
-    assert run("status")["wave"] == 1
+    assert run("runs", "status")["wave"] == 1
 
 
 @pytest.mark.parametrize("model", ["anthropic:claude-haiku-4-5", "mistral:mistral-large-2512"])
@@ -252,7 +252,7 @@ def test_a_model_that_says_so_is_asked_in_batches_and_all_others_live(
     config = FOUR.replace("maxOutputTokens: 50", "maxOutputTokens: 50, batch: true")
     (tmp_path / "promptfooconfig.yaml").write_text(config)
     done = run("run", ".", "--no-cache", *QUICK, code=1)
-    assert {batch["vendor"] for batch in run("status")["batches"]} == {"google"}
+    assert {batch["vendor"] for batch in run("runs", "status")["batches"]} == {"google"}
     assert fake.ledger.batched.total() == 3
     assert fake.ledger.total > 3
     assert "with batch: true, as it is, at most" in run("check", ".", text=True)
@@ -290,12 +290,12 @@ def test_a_late_batch_that_was_cancelled_is_not_cancelled_again_on_resume(
     for _ in range(3):
         run("resume", "--detach", code=6)
         late.by_s += 10.0
-    assert run("status")["batches"][0]["state"] == "cancelling"
-    assert "being cancelled" in run("status", text=True)
+    assert run("runs", "status")["batches"][0]["state"] == "cancelling"
+    assert "being cancelled" in run("runs", "status", text=True)
     assert sum(path.endswith("/cancel") for path in sent) == 1
     late.by_s += 600.0  # ten minutes from the first session's cancel, not from this one's
     run("resume", code=0)
-    assert run("status")["batches"][0]["state"] == "given_up"
+    assert run("runs", "status")["batches"][0]["state"] == "given_up"
 
 
 class Late:

@@ -129,7 +129,7 @@ def test_a_judge_that_drifts_is_told_from_a_system_that_does(start: Start, tmp_p
         **judge["since"], "newly_wrong": 0, "newly_right": 0, "pairs": 20, "p": 1.0, "drifted": False,
     }  # fmt: skip
     evenhand("run", ".", "--no-progress", "--no-table", code=1)
-    assert "canaries of" in evenhand("show", "--list")
+    assert "canaries of" in evenhand("runs", "list")
 
     _, evenhand = start(LENIENT)
     shown = evenhand("canaries", "--no-progress", code=1)
@@ -219,7 +219,7 @@ def test_canaries_of_a_run_tell_a_system_that_drifts_from_a_judge_that_does(
     third = " ".join(evenhand(*RUN).split())
     assert "10 of 20 right; the judge drifted since" in third
     assert "its pass rate went from 50 % to 100 %, which may be the judge" in third
-    (line,) = json.loads(evenhand("history", "--json"))["lines"]
+    (line,) = json.loads(evenhand("runs", "history", "--json"))["lines"]
     canaries = [one["canaries"] for one in line["runs"]]
     assert canaries[0] is None
     assert [one[0]["right"] for one in canaries[1:]] == [20, 20, 10]

@@ -103,5 +103,5 @@ def test_hostile_names_are_neither_paths_nor_escapes(tmp_path: Path):
     assert "\x1b" not in imported.stdout + imported.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home"]
     (made,) = home.glob("*.jsonl")
-    shown = evenhand(home, "dataset", "show", made.name)
+    shown = evenhand(home, "data", "show", made.name)
     assert "\x1b" not in shown.stdout

@@ -232,7 +232,7 @@ def test_a_run_is_shown_again_listed_and_looked_into(evenhand: Run, tmp_path: Pa
     evenhand("run")
     shown = evenhand("show")
     assert "1 of 2 passed" in shown.out
-    listed = evenhand("show", "--list")
+    listed = evenhand("runs", "list")
     assert "demo" in listed.out
     run_id = listed.out.split()[0]
     assert evenhand("show", run_id[:6]).out == shown.out
@@ -432,7 +432,7 @@ def test_first_steps_work_from_an_empty_folder(
 
 def test_scorers_and_doctor_say_what_there_is(evenhand: Run):
     """Each type with a line of its own; no key is shown."""
-    listed = evenhand("scorers")
+    listed = evenhand("info", "scorers")
     assert "contains-json" in listed.out
     assert "llm-rubric" in listed.out
     looked = evenhand("doctor")

@@ -212,7 +212,7 @@ def test_a_config_that_expects_something_else_is_named_and_judged_nowhere(
         "--no-progress",
     )
     assert (held.code, words in held.out) == (5, True), held.out
-    marked = evenhand("history", ".", "--json")
+    marked = evenhand("runs", "history", ".", "--json")
     (line,) = json.loads(marked.out)["lines"]
     kinds = {one["kind"] for one in line["runs"][1]["changes"]}
     assert kinds - {"prompt"}, marked.out
@@ -374,7 +374,7 @@ def test_cases_that_were_chosen_by_their_outcome_show_nothing(
         "--no-progress",
     )
     assert held.code == 5, held.out + held.err
-    marked = json.loads(evenhand("history", ".", "--json").out)["lines"][0]["runs"]
+    marked = json.loads(evenhand("runs", "history", ".", "--json").out)["lines"][0]["runs"]
     assert any(
         "were chosen because" in change["text"] for one in marked for change in one["changes"]
     )
@@ -547,11 +547,11 @@ def test_history_marks_what_was_edited_in_an_eval_set_and_nothing_else(
     edited = HISTORY.replace(old, new) if old else HISTORY
     (noted / "notes_evals.py").write_text(edited)
     command(noted, "run", ".", "--offline", "--no-progress")
-    (line,) = json.loads(evenhand("history", ".", "--json").out)["lines"]
+    (line,) = json.loads(evenhand("runs", "history", ".", "--json").out)["lines"]
     changes = [(one["kind"], one["text"]) for one in line["runs"][1]["changes"]]
     assert [kind for kind, _ in changes] == [kind for kind, _ in expected]
     assert all(text in told for (_, text), (_, told) in zip(expected, changes, strict=True)), (
         changes
     )
-    shown = evenhand("history", ".").out
+    shown = evenhand("runs", "history", ".").out
     assert shown.count("┄") == len(expected)

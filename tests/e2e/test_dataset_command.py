@@ -1,4 +1,4 @@
-"""`evenhand dataset`, as it is typed."""
+"""`evenhand data`, as it is typed."""
 
 from __future__ import annotations
 

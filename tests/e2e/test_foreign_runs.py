@@ -101,7 +101,9 @@ def test_a_strangers_run_is_gone_on_with_where_its_user_trusts_them(
         assert trace.exists()
     shutil.copy(run_of(stranger), mine / "gift.db")
     trace.unlink()
-    assert evenhand(mine, "retry", "gift.db", "--trust", "--retries", "0").returncode == 3
+    assert (
+        evenhand(mine, "resume", "--errors", "gift.db", "--trust", "--retries", "0").returncode == 3
+    )
     assert trace.exists()
 
 
@@ -116,7 +118,7 @@ def test_what_a_run_of_ones_own_names_cannot_be_changed_by_others(
         meta = json.loads(text)
         meta["settings"]["asked"]["over"]["providers"] = ["exec:sh -c 'touch ran'"]
         db.execute("update run set meta = ?", (json.dumps(meta).encode(),))
-    ended = evenhand(mine, "retry")
+    ended = evenhand(mine, "resume", "--errors")
     assert (ended.returncode, "exec:sh -c 'touch ran'" in ended.stderr) == (2, True)
     assert not (mine / "ran").exists()
 
@@ -143,9 +145,9 @@ def test_a_run_merged_of_ones_own_shards_is_ones_own(folders: tuple[Path, Path])
         for shard in ("1/2", "2/2"):
             assert evenhand(folder, "run", "--shard", shard, "-r", "exec:false").returncode == 3
     own = sorted((mine / ".evenhand/runs").glob("*.db"))
-    evenhand(mine, "merge", *map(str, own), "--to", "whole.db")
+    evenhand(mine, "runs", "merge", *map(str, own), "--to", "whole.db")
     assert "was not made here" not in evenhand(mine, "resume", "whole.db").stderr
     for other in (stranger / ".evenhand/runs").glob("*.db"):
-        mixed = evenhand(mine, "merge", str(own[0]), str(other), "--to", "mixed.db")
+        mixed = evenhand(mine, "runs", "merge", str(own[0]), str(other), "--to", "mixed.db")
         if mixed.returncode != 2:  # the same shard twice is one of them
             assert "was not made here" in evenhand(mine, "resume", "mixed.db").stderr

@@ -44,7 +44,7 @@ def test_a_gate_is_answered_by_a_cassette_and_does_not_pass_on_what_it_lacks(
     write("Answer {{q}}", "yes")
     assert run("run", "--offline", "--no-progress")[0] == 0
     assert run("baseline", "--to", "b.evn")[0] == 0
-    assert run("cassette", "latest", "--to", "c.cassette")[0] == 0
+    assert run("runs", "cassette", "latest", "--to", "c.cassette")[0] == 0
     Path("offline.jsonl").unlink()
     assert gate()[:2] == (0, "not worse")
     write("Answer {{q}}", "madam")

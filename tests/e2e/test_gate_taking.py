@@ -282,7 +282,7 @@ def test_the_run_of_a_gate_is_retried_as_a_gate(
     assert broken["code"] == 5, "all trials of a variant are in error"
     before = fake.ledger.total
     fake.script.rules[:] = [rule for rule in fake.script.rules if not rule.fault]
-    code, out, err = command(capsys, "retry", "--json", "--no-progress")
+    code, out, err = command(capsys, "resume", "--errors", "--json", "--no-progress")
     document = json.loads(out)
     assert (document["schema"], document["verdict"], code) == ("evenhand.gate/1", "not worse", 0), (
         err
@@ -303,7 +303,7 @@ def test_a_gate_whose_baseline_has_changed_is_not_resumed(
     command(capsys, "baseline", "--to", "b.evn")
     first = sorted((folder / ".evenhand" / "runs").glob("*.db"))[1].stem
     edit("prompts/kind.txt", "Answer", "Break: answer")(folder)
-    code, _, err = command(capsys, "retry", first)
+    code, _, err = command(capsys, "resume", "--errors", first)
     assert code == 2
     assert "b.evn has changed since it began" in err
     assert "Run the gate again" in err

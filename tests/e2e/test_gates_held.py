@@ -338,7 +338,7 @@ def test_a_run_that_is_gone_on_with_is_one_run(evenhand, monkeypatch):
         for name, value in broken.env().items():
             patch.setenv(name, value)
         assert evenhand("run", "prompts/greet").code == 3
-    assert evenhand("retry").code == 0
+    assert evenhand("resume", "--errors").code == 0
     assert [row["all_passed"] for row in rows(EVALS)] == [False, True]
     ended = evenhand("prompt", "doctor", "--evidence")
     assert (ended.code, "1 are copies, or superseded" in ended.out) == (0, True)

@@ -1,4 +1,4 @@
-"""`evenhand history` on a folder with runs: in words, and as JSON."""
+"""`evenhand runs history` on a folder with runs: in words, and as JSON."""
 
 from __future__ import annotations
 
@@ -52,26 +52,26 @@ def test_a_folder_shows_its_runs_and_where_the_prompt_changed(
     write(folder, "Answer no. {{q}}")
     assert run("run", "--offline", "--no-progress") == 1
     capsys.readouterr()
-    assert run("history") == 0
+    assert run("runs", "history") == 0
     text = capsys.readouterr().out.splitlines()
     assert text[0] == "yes or no  promptfooconfig.json"
     assert "100 %" in text[2]
     assert text[3] == "┄ prompt: plain edited"
     assert " 0 % " in text[4]
     assert text[4].endswith("scripted")
-    assert run("history", "promptfooconfig.json", "--last", "1", "--json") == 0
+    assert run("runs", "history", "promptfooconfig.json", "--last", "1", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     (line,) = document["lines"]
     assert (line["earlier"], len(line["runs"])) == (1, 1)
     assert line["runs"][0]["columns"][0]["rate"] == 0
     (folder / "other").mkdir()
-    assert run("history", "other") == 0
+    assert run("runs", "history", "other") == 0
     assert capsys.readouterr().out == "there are no runs of other\n"
 
 
 def test_a_folder_that_is_not_there_is_said_so(folder: Path, capsys: pytest.CaptureFixture[str]):
     """And one without runs."""
-    assert run("history", "nowhere") == 2
+    assert run("runs", "history", "nowhere") == 2
     assert "there is no such file or folder" in capsys.readouterr().err
-    assert run("history") == 0
+    assert run("runs", "history") == 0
     assert capsys.readouterr().out == "there are no runs yet: `evenhand run` makes one\n"

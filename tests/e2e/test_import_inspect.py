@@ -50,7 +50,7 @@ def test_hostile_texts_of_a_log_reach_no_terminal(tmp_path: Path):
     for words in (
         ("import", "inspect", "a.eval"),
         ("show", "-v"),
-        ("show", "--list"),
+        ("runs", "list"),
         ("history",),
     ):
         shown = evenhand(tmp_path, *words)

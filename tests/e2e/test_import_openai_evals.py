@@ -47,7 +47,7 @@ def test_the_example_is_imported_shown_and_compared(tmp_path: Path):
     compared = evenhand(tmp_path, "compare", ids[0], ids[1], "--json")
     document = json.loads(compared.stdout)
     assert document["results"][0]["n"] in (7, 8)
-    told = evenhand(tmp_path, "history", "--json")
+    told = evenhand(tmp_path, "runs", "history", "--json")
     (line,) = json.loads(told.stdout)["lines"]
     assert [run["columns"][0]["cases"] for run in line["runs"]] == [8, 8]
     again = evenhand(tmp_path, "import", "openai-evals", str(EXAMPLE))
@@ -91,7 +91,7 @@ def test_runs_of_different_evals_alone_are_not_compared_next(tmp_path: Path):
     saved(tmp_path / "a.jsonl", *evals, *runs, *items)
     imported = evenhand(tmp_path, "import", "openai-evals", "a.jsonl")
     assert "imported 2 of 2 runs" in imported.stderr
-    assert "next: evenhand history" in imported.stderr
+    assert "next: evenhand runs history" in imported.stderr
 
 
 def test_a_run_that_came_later_is_imported_beside_those_that_are_there(tmp_path: Path):
@@ -128,7 +128,7 @@ def test_hostile_texts_reach_no_terminal_and_no_page_as_they_are(tmp_path: Path)
     imported = evenhand(tmp_path, "import", "openai-evals", "a.jsonl")
     assert imported.returncode == 0, imported.stderr
     printed = imported.stdout + imported.stderr
-    for words in (("show", "-v"), ("show", "--list"), ("history",), ("show", "0")):
+    for words in (("show", "-v"), ("runs", "list"), ("runs", "history"), ("show", "0")):
         shown = evenhand(tmp_path, *words)
         assert "Traceback" not in shown.stderr
         printed += shown.stdout + shown.stderr

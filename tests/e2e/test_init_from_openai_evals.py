@@ -232,7 +232,7 @@ def test_forty_graders_come_to_the_verdicts_that_were_worked_out_by_hand(tmp_pat
     assert reasons["has it"] == "'I think madrid.' doesn't have 'Madrid'"
     assert reasons["thinks"] == "'I think madrid.' has 'THINK'"
     assert "looks for the empty text, which every answer has" in written.stdout + written.stderr
-    history = json.loads(evenhand(tmp_path, "history", "--json").stdout)
+    history = json.loads(evenhand(tmp_path, "runs", "history", "--json").stdout)
     (line,) = history["lines"]
     assert [run["columns"][0]["rate"] for run in line["runs"]] == [0.0, 0.0]
     assert [

@@ -1,4 +1,4 @@
-"""`evenhand mcp` as a coding agent uses it: a command that speaks on its standard input and output."""
+"""`evenhand info mcp` as a coding agent uses it: a command that speaks on its standard input and output."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_a_client_that_follows_the_answers_mends_a_prompt(tmp_path: Path):
     (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
     (tmp_path / "provider.py").write_text(PROVIDER)
     (tmp_path / "prompt.txt").write_text("What is this about? {{message}}")
-    command = ["-m", "evenhand", "mcp", "--max-cost", "0.05", "--root", str(tmp_path)]
+    command = ["-m", "evenhand", "info", "mcp", "--max-cost", "0.05", "--root", str(tmp_path)]
     parameters = StdioServerParameters(
         command=sys.executable, args=command, cwd=str(tmp_path), env=dict(os.environ)
     )

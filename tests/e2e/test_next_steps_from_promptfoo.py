@@ -73,5 +73,5 @@ def test_an_import_says_that_it_is_not_the_newest_run(
     assert code == 0
     assert "There are newer runs" in said
     short = said.rpartition("evenhand show ")[2].split()[0]
-    assert "2025" in typed("show", "--list")[1]
+    assert "2025" in typed("runs", "list")[1]
     assert typed("show", short)[0] == 0

@@ -85,7 +85,7 @@ def test_keys_are_in_no_byte_that_is_left_or_said(
             code, text = _said(["export", "--format", format_, "--to", str(path), *chosen], capsys)
             assert code == 0, text
             out += text
-    for words in (["show"], ["show", "--json"], ["show", "--list"], ["check"]):
+    for words in (["show"], ["show", "--json"], ["runs", "list"], ["check"]):
         out += _said(words, capsys)[1]
     assert "[redacted]" in out
     left = [path for path in home.rglob("*") if path.is_file()]

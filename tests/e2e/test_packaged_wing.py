@@ -126,7 +126,7 @@ def test_its_commands_are_commands(evenhand: Evenhand, tmp_path: Path) -> None:
     slip = evenhand("longest", str(run))
     assert (slip.returncode, slip.stderr.count("pyproject.toml:2")) == (2, 1)
     assert "Did you mean 'most'?" in slip.stderr
-    schema = json.loads(evenhand("schema", "acme.longest/1").stdout)
+    schema = json.loads(evenhand("info", "schema", "acme.longest/1").stdout)
     assert "Longest" in json.dumps(schema)
 
 

@@ -152,13 +152,13 @@ def test_ours_goes_before_a_packages_and_that_is_said(tmp_path: Path):
     """Echo is still echo; the lists and the doctor say what is not used."""
     config(tmp_path, [{"type": "contains", "value": "Dear"}], providers=["echo"])
     assert evenhand(tmp_path, "run", ".").returncode == 0
-    listed = evenhand(tmp_path, "scorers").stdout
+    listed = evenhand(tmp_path, "info", "scorers").stdout
     assert "formal       evenhand-extras 1.2.3, evenhand_extras:formal\n" in listed
     ours = "not used: Evenhand has one of this name"
     for name in ("faithfulness", "contains"):
         (line,) = [x for x in listed.splitlines() if x.startswith(f"  {name} ") and "extras" in x]
         assert ours in line
-    known = evenhand(tmp_path, "providers").stdout
+    known = evenhand(tmp_path, "info", "providers").stdout
     assert "shouter  evenhand-extras 1.2.3" in known
     assert ours in known
     doctor = evenhand(tmp_path, "doctor")

@@ -196,7 +196,7 @@ def test_a_probe_is_never_the_latest_run(start, tmp_path: Path):
     assert json.loads((tmp_path / "run.json").read_text("utf-8"))["run"]["id"] == run
     evenhand("label", "--draw", "9", "--seed", "1", "--to", tmp_path / "draw.csv")
     assert len((tmp_path / "draw.csv").read_text("utf-8").splitlines()) >= 10
-    assert "cases" in evenhand("power", "latest", "--difference", "0.1")
+    assert "cases" in evenhand("info", "power", "latest", "--difference", "0.1")
 
 
 def test_errors_of_the_judge_are_neither_passes_nor_fails(start):

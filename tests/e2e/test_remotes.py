@@ -59,13 +59,13 @@ def read_by_commands(remote: str, run: str, document: dict[str, Any]) -> None:
     assert shown("export", f"{remote}#latest", "--to", "-", "--format", "json") == document
     sides = (f"{remote}#{run}:better", f"{remote}#{run}:best")
     assert json.loads(said("compare", *sides, "--json"))["schema"] == "evenhand.compare/1"
-    assert run in said("history", remote, "--json")
+    assert run in said("runs", "history", remote, "--json")
 
 
 def labels_follow(remote: str, run: RunFile) -> None:
     """What is said of a run after a push is there after the next one; nothing of the run itself changes."""
     append_labels(run.path, [NewLabel(0, "note", "said later")])
-    pushed = json.loads(said("push", str(run.path), "--to", remote, "--json"))["runs"][0]
+    pushed = json.loads(said("runs", "push", str(run.path), "--to", remote, "--json"))["runs"][0]
     assert (pushed["new"], pushed["labelled"]) == (False, True)
     with remote_at(Address.of(remote)) as there:
         with RunFile.open(fetch(there, run.meta.id, Path("cache"))) as read:
@@ -178,7 +178,7 @@ async def test_a_push_to_postgresql_that_dies_shows_nothing_and_is_gone_on_with(
         monkeypatch.setattr(database, "rows_of", rows_of)
         for table, many in (("runs", 0), ("trials", 0), ("outcomes", 0), ("parts", 1)):
             assert db.execute(f"select count(*) from evenhand.{table}").fetchone() == (many,)
-        pushed = json.loads(said("push", str(run.path), "--to", secret, "--json"))
+        pushed = json.loads(said("runs", "push", str(run.path), "--to", secret, "--json"))
         assert pushed["runs"][0]["new"]
         assert "unheard-of" not in json.dumps(pushed)
         rates = db.execute(

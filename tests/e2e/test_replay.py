@@ -202,7 +202,7 @@ def test_a_cassette_made_on_the_command_line_is_replayed_with_the_tools_of_an_ap
     (tmp_path / "shop_evals.py").write_text(code)
     first = run("shop_evals.py", "--no-cache", "-j", "1")
     with pytest.raises(SystemExit):
-        main(["cassette", "latest", "--to", "shop.cassette", "--max-age", "30d"])
+        main(["runs", "cassette", "latest", "--to", "shop.cassette", "--max-age", "30d"])
     printed = capsys.readouterr().err
     assert "written to shop.cassette: 2 calls, 2 tool calls, " in printed
     assert "next: evenhand run " in printed

@@ -41,29 +41,29 @@ def _evenhand(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_names_tags_and_notes_are_given_and_taken_back(run: Path, tmp_path: Path):
     """The list shows them, and `show` calls the run by its new name."""
-    assert _evenhand(tmp_path, "rename", run.stem, "the better one").returncode == 0
-    assert _evenhand(tmp_path, "tag", run.stem, "good", "keep").stdout == "good\nkeep\n"
-    assert _evenhand(tmp_path, "tag", run.stem, "keep", "--remove").stdout == "good\n"
-    assert _evenhand(tmp_path, "note", run.stem, "as shipped").stdout == "as shipped\n"
-    assert _evenhand(tmp_path, "note", run.stem).stdout == "as shipped\n"
-    listed = _evenhand(tmp_path, "show", "--list").stdout
+    assert _evenhand(tmp_path, "runs", "rename", run.stem, "the better one").returncode == 0
+    assert _evenhand(tmp_path, "runs", "tag", run.stem, "good", "keep").stdout == "good\nkeep\n"
+    assert _evenhand(tmp_path, "runs", "tag", run.stem, "keep", "--remove").stdout == "good\n"
+    assert _evenhand(tmp_path, "runs", "note", run.stem, "as shipped").stdout == "as shipped\n"
+    assert _evenhand(tmp_path, "runs", "note", run.stem).stdout == "as shipped\n"
+    listed = _evenhand(tmp_path, "runs", "list").stdout
     assert "the better one  #good" in listed
     assert "the better one" in _evenhand(tmp_path, "show").stdout
-    _evenhand(tmp_path, "rename", run.stem, "")
-    _evenhand(tmp_path, "tag", run.stem, "--remove")
-    assert "#" not in _evenhand(tmp_path, "show", "--list").stdout
-    assert "greeting" in _evenhand(tmp_path, "show", "--list").stdout
+    _evenhand(tmp_path, "runs", "rename", run.stem, "")
+    _evenhand(tmp_path, "runs", "tag", run.stem, "--remove")
+    assert "#" not in _evenhand(tmp_path, "runs", "list").stdout
+    assert "greeting" in _evenhand(tmp_path, "runs", "list").stdout
 
 
 def test_a_delete_says_what_it_would_delete_and_wants_yes(run: Path, tmp_path: Path):
     """Without --yes nothing is deleted; with it the run is gone, and only this one."""
     _evenhand(tmp_path, "run", "--no-table")
-    asked = _evenhand(tmp_path, "delete", run.stem)
+    asked = _evenhand(tmp_path, "runs", "delete", run.stem)
     assert asked.returncode == 2
     assert asked.stdout == f"would be deleted: {run.stem}  greeting, 1 trial\n"
-    assert f"evenhand delete {run.stem} --yes" in asked.stderr
+    assert f"evenhand runs delete {run.stem} --yes" in asked.stderr
     assert run.is_file()
-    done = _evenhand(tmp_path, "delete", run.stem, "--yes")
+    done = _evenhand(tmp_path, "runs", "delete", run.stem, "--yes")
     assert (done.returncode, done.stdout) == (0, f"deleted: {run.stem}  greeting, 1 trial\n")
     assert not run.exists()
     assert len(list(run.parent.glob("*.db"))) == 1
@@ -73,7 +73,7 @@ def test_a_run_that_is_being_written_is_not_deleted(run: Path, tmp_path: Path):
     """It says which process writes it, and the file stays."""
     lock = Lock(lock_of(run), "the run")
     try:
-        done = _evenhand(tmp_path, "delete", run.stem, "--yes")
+        done = _evenhand(tmp_path, "runs", "delete", run.stem, "--yes")
     finally:
         lock.release()
     assert done.returncode == 2

@@ -114,7 +114,7 @@ def test_exports_of_a_fleet_and_of_merged_shards_are_those_of_one_process(tmp_pa
         for shard in ("1/3", "2/3", "3/3"):
             evenhand(*run, "--shard", shard, cwd=tmp_path, env=environment["shards"])
     files = sorted(map(str, (homes["shards"] / "runs").glob("*.db")))
-    evenhand("merge", *files, "--to", "merged.db", cwd=tmp_path, env=environment["shards"])
+    evenhand("runs", "merge", *files, "--to", "merged.db", cwd=tmp_path, env=environment["shards"])
     wanted = exports("latest", tmp_path, environment["one"])
     assert '"error"' in wanted["json"]
     for name, file in (("fleet", "latest"), ("shards", "merged.db")):

@@ -93,7 +93,7 @@ FILES = ("shard1.db", "shard2.db", "shard3.db")
 
 def test_a_merged_run_is_what_one_process_makes(shards: Path):
     """Byte for byte, in whatever order the shards are given; calls come along."""
-    done = evenhand("merge", *FILES, "--to", "merged.db", "--json", cwd=shards)
+    done = evenhand("runs", "merge", *FILES, "--to", "merged.db", "--json", cwd=shards)
     assert done.returncode == 1, done.stderr
     row = json.loads(done.stdout)
     assert row["schema"] == "evenhand.merge/1"
@@ -102,7 +102,7 @@ def test_a_merged_run_is_what_one_process_makes(shards: Path):
     assert [run["shard"] for run in row["runs"]] == ["1/3", "2/3", "3/3"]
     assert sum(run["taken"] for run in row["runs"]) == 28
     assert exported("merged.db", shards) == exported("whole.db", shards)
-    evenhand("merge", *reversed(FILES), "--to", "again.db", cwd=shards)
+    evenhand("runs", "merge", *reversed(FILES), "--to", "again.db", cwd=shards)
     assert exported("again.db", shards) == exported("whole.db", shards)
     with RunFile.open(shards / "merged.db") as run, RunFile.open(shards / "whole.db") as whole:
         merged, single = list(run.calls()), list(whole.calls())
@@ -118,7 +118,7 @@ def test_what_is_there_twice_is_dropped_and_said(shards: Path):
     again = evenhand("run", ".", "--offline", "--repeat", "2", "--shard", "1/2", cwd=shards)
     assert again.returncode == 1, again.stderr
     (run,) = (shards / "home" / "runs").glob("*.db")
-    done = evenhand("merge", str(run), *FILES, "--to", "double.db", "--json", cwd=shards)
+    done = evenhand("runs", "merge", str(run), *FILES, "--to", "double.db", "--json", cwd=shards)
     run.unlink()
     row = json.loads(done.stdout)
     assert (row["settled"], row["doubled"]) == (28, 16)
@@ -128,7 +128,7 @@ def test_what_is_there_twice_is_dropped_and_said(shards: Path):
 
 def test_what_is_missing_is_named_and_never_counts_as_anything(shards: Path):
     """It could go either way; and `resume` of the merged run runs it, with the calls that there are."""
-    done = evenhand("merge", "shard1.db", "shard3.db", "--to", "part.db", cwd=shards)
+    done = evenhand("runs", "merge", "shard1.db", "shard3.db", "--to", "part.db", cwd=shards)
     assert done.returncode == 3, done.stderr
     assert "missing: 8 trials of 28, counted from 0: 4–7, 16–19" in done.stderr
     assert "missing: shard 2/3 was not given" in done.stderr
@@ -193,7 +193,7 @@ def test_runs_of_other_files_are_refused(shards: Path, tmp_path: Path):
     shutil.copy(shards / "offline.jsonl", tmp_path)
     evenhand("run", ".", "--offline", cwd=tmp_path)
     (run,) = (tmp_path / "home" / "runs").glob("*.db")
-    done = evenhand("merge", "shard1.db", str(run), "--to", "x.db", cwd=shards)
+    done = evenhand("runs", "merge", "shard1.db", str(run), "--to", "x.db", cwd=shards)
     assert done.returncode == 2
     assert "is not of the same plan" in done.stderr
 
@@ -234,7 +234,7 @@ def test_every_table_of_a_run_file_is_merged(shards: Path, tmp_path: Path):
                     values[:2] = [first, 7]
                 marks = ", ".join("?" * len(values))
                 db.execute(f"insert into {table} values ({marks})", values)
-    done = evenhand("merge", *FILES, "--to", "all.db", cwd=tmp_path)
+    done = evenhand("runs", "merge", *FILES, "--to", "all.db", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     assert "random draws for labels stay behind" in done.stderr
     with sqlite3.connect(tmp_path / "all.db") as db:

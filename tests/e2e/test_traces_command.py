@@ -157,12 +157,14 @@ sys.exit(3 if "fail" in sys.argv else 0)
 def test_an_application_is_run_and_listened_to(tmp_path: Path):
     """Its own failure is told, and costs no trace; without a span there is no run."""
     (tmp_path / "app.py").write_text(APPLICATION)
-    listened = evenhand(tmp_path, "listen", "--json", "--", sys.executable, "app.py", "fail")
+    listened = evenhand(
+        tmp_path, "runs", "listen", "--json", "--", sys.executable, "app.py", "fail"
+    )
     assert listened.returncode == 1, listened.stderr
     assert "ended with exit code 3" in listened.stderr
     assert json.loads(listened.stdout)["runs"][0]["trials"] == 1
     assert not (tmp_path / ".evenhand" / "traces").exists()
-    silent = evenhand(tmp_path, "listen", "--", sys.executable, "-c", "")
+    silent = evenhand(tmp_path, "runs", "listen", "--", sys.executable, "-c", "")
     assert silent.returncode == 5
     assert "no span arrived" in silent.stderr
 
@@ -170,7 +172,7 @@ def test_an_application_is_run_and_listened_to(tmp_path: Path):
 def test_what_a_killed_listener_received_can_be_imported(tmp_path: Path):
     """What was answered is on disk."""
     (tmp_path / "app.py").write_text(APPLICATION)
-    killed = evenhand(tmp_path, "listen", "--", sys.executable, "app.py", "kill")
+    killed = evenhand(tmp_path, "runs", "listen", "--", sys.executable, "app.py", "kill")
     assert killed.returncode == -signal.SIGKILL
     (received,) = (tmp_path / ".evenhand" / "traces").iterdir()
     imported = evenhand(tmp_path, "import", "traces", str(received))
@@ -220,7 +222,7 @@ def test_hostile_texts_of_a_trace_reach_no_terminal(tmp_path: Path):
     ]
     (tmp_path / "t.json").write_text(json.dumps(request))
     printed = ""
-    for words in (("import", "traces", "t.json"), ("show", "-v"), ("show", "--list"), ("show",)):
+    for words in (("import", "traces", "t.json"), ("show", "-v"), ("runs", "list"), ("show",)):
         shown = evenhand(tmp_path, *words)
         assert "Traceback" not in shown.stderr
         assert shown.returncode in (0, 3), shown.stderr
@@ -246,16 +248,16 @@ def test_cases_are_written_from_traces(tmp_path: Path):
     (tmp_path / "t.pb").write_bytes(protobuf(written(asks, genai)))
     assert evenhand(tmp_path, "import", "traces", "t.pb").returncode == 0
     failed = evenhand(
-        tmp_path, "dataset", "from-traces", "--where", "status:error", "--to", "errors.yaml"
+        tmp_path, "data", "from-traces", "--where", "status:error", "--to", "errors.yaml"
     )
     assert failed.returncode == 0, failed.stderr
     assert "errors.yaml: 1 case · from 1 trace · hidden: 1 × email" in failed.stdout
     drawn = evenhand(
-        tmp_path, "dataset", "from-traces", "--draw", "4", "--by", "status", "--to", "cases.jsonl"
+        tmp_path, "data", "from-traces", "--draw", "4", "--by", "status", "--to", "cases.jsonl"
     )
     assert drawn.returncode == 0, drawn.stderr
     assert "not_applicable: 3 of 5" in drawn.stdout
-    shown = json.loads(evenhand(tmp_path, "dataset", "show", "cases.jsonl", "--json").stdout)
+    shown = json.loads(evenhand(tmp_path, "data", "show", "cases.jsonl", "--json").stdout)
     assert shown["count"] == 4
     assert all("[email]" in case["input"] for case in shown["cases"])
     assert {case["metadata"]["probability"] for case in shown["cases"]} == {1.0, 0.6}
@@ -284,7 +286,7 @@ def test_an_imported_trace_is_judged_by_todays_evals_with_its_steps(
     (tmp_path / "t.pb").write_bytes(protobuf(written([SHOP], genai)))
     imported = evenhand(tmp_path, "import", "traces", "t.pb", "--json")
     run = json.loads(imported.stdout)["runs"][0]["run"]
-    assert evenhand(tmp_path, "dataset", "from-traces", "--to", "cases.jsonl").returncode == 0
+    assert evenhand(tmp_path, "data", "from-traces", "--to", "cases.jsonl").returncode == 0
     (tmp_path / "shop_evals.py").write_text(AGAIN)
     judged = evenhand(tmp_path, "regrade", run, "--with", "shop_evals.py", "--json")
     assert judged.returncode == 0, judged.stderr

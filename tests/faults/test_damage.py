@@ -20,7 +20,7 @@ VERBS = (
     ("retry", *QUIET, "--no-cache"),
     ("show", "--json"),
     ("show", "0"),
-    ("show", "--list"),
+    ("runs", "list"),
     ("export", "--to", "out.csv"),
     ("export", "--to", "out.html"),
 )

@@ -125,7 +125,7 @@ def test_with_no_cache_retry_asks_anew_only_for_the_trials_in_error(
     evals = folder(fake)
     talk(evals, error=RAISES)
     assert evals.run("run", *QUIET).returncode == 3
-    assert evals.run("retry", *QUIET).returncode == 3
+    assert evals.run("resume", "--errors", *QUIET).returncode == 3
     assert (fake.ledger.total, fake.ledger.repeated) == (TURNS + 1, 1)
 
 

@@ -145,7 +145,7 @@ def test_a_run_killed_while_it_starts_leaves_nothing_behind_that_stops_the_next(
         after = evals.run("run", *QUIET, "--no-cache", "--json")
         assert after.returncode == 1, after.stderr
         assert settled(json.loads(after.stdout)) == wanted
-    assert evals.run("show", "--list").returncode == 0
+    assert evals.run("runs", "list").returncode == 0
 
 
 def test_code_that_takes_the_process_down_is_named_on_resume(

@@ -92,7 +92,7 @@ class StatusDocument(Record, frozen=True, kw_only=True):
 
 
 def status_document(run: RunFile) -> dict[str, Any]:
-    """What `evenhand status --json` prints; docs/formats/status-1.md says what each field is."""
+    """What `evenhand runs status --json` prints; docs/formats/status-1.md says what each field is."""
     batches = run.batches()
     return as_object(
         StatusDocument(

@@ -1,4 +1,4 @@
-"""`evenhand cassette`: what a run was answered, as a small file that later runs replay."""
+"""`evenhand runs cassette`: what a run was answered, as a small file that later runs replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`evenhand completion`: the lines by which a shell completes commands, options, runs and prompts."""
+"""`evenhand info completion`: the lines by which a shell completes commands, options, runs and prompts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def completion(shell: str) -> int:
 
     \b
     bash  put into ~/.bashrc:
-            eval "$(evenhand completion bash)"
+            eval "$(evenhand info completion bash)"
     zsh   put into ~/.zshrc, after compinit:
-            eval "$(evenhand completion zsh)"
+            eval "$(evenhand info completion zsh)"
     fish  save as
           ~/.config/fish/completions/evenhand.fish
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)

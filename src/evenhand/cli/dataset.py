@@ -1,4 +1,4 @@
-"""`evenhand dataset`: look at cases, convert and split them, store what is counted against, write some."""
+"""`evenhand data`: look at cases, convert and split them, store what is counted against, write some."""
 
 from __future__ import annotations
 
@@ -41,15 +41,17 @@ _asking = OptionSet(
 """The options of what asks models."""
 
 
-@click.group(cls=WingGroup, short_help="Show, convert, split, enrich or generate a dataset.")
-def dataset() -> None:
+@click.group(
+    name="data", cls=WingGroup, short_help="Show, convert, split, enrich or generate a dataset."
+)
+def data() -> None:
     """Show, convert, split, enrich or generate a dataset.
 
     A dataset is a file of cases: .csv, .tsv, .json, .jsonl, .yaml or .parquet.
     """
 
 
-@dataset.command()
+@data.command(short_help="Show the number of cases, fields, tags and the first cases.")
 @click.argument("file", type=_FILE)
 @click.option("--first", type=Number(SHOWN), default=_SHOWN, help="Show N cases.  [default: 5]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
@@ -92,7 +94,7 @@ def show(file: Path, first: int, as_json: bool) -> int:
     return PASSED
 
 
-@dataset.command()
+@data.command(short_help="Write the same cases in another format.")
 @click.argument("file", type=_FILE)
 @click.argument("to", type=_FILE)
 @click.option(
@@ -130,7 +132,7 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
     return PASSED
 
 
-@dataset.command()
+@data.command(short_help="Split a dataset into parts at random.")
 @click.argument("file", type=_FILE)
 @click.option(
     "--into",
@@ -188,7 +190,7 @@ def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     return PASSED
 
 
-@dataset.command()
+@data.command(short_help="Store with each case the facts that answers are measured against.")
 @click.argument("file", type=_FILE)
 @_asking
 @click.option("--judge", metavar="MODEL", help="The model to ask.  [default: the project's judge]")
@@ -228,7 +230,7 @@ def enrich(
     return _report(prepared, to, f"{prepared.asked:,} were asked about")
 
 
-@dataset.command()
+@data.command(short_help="Write questions and their answers from documents.")
 @click.argument("documents", nargs=-1, required=True)
 @_asking
 @click.option(

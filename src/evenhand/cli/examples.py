@@ -16,31 +16,40 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand run . --max-cost 2 -o report.html",
         "evenhand run evals --batch --detach",
     ),
-    "resume": ("evenhand resume", "evenhand resume 01M7YPHZRR -j 4"),
-    "retry": ("evenhand retry", "evenhand retry 01M7YPHZRR --no-cache"),
+    "resume": (
+        "evenhand resume",
+        "evenhand resume 01M7YPHZRR -j 4",
+        "evenhand resume --errors --no-cache",
+    ),
     "watch": ("evenhand watch my-evals --offline", "evenhand watch evals --max-cost 1"),
-    "status": ("evenhand status", "evenhand status 01M7YPHZRR --json"),
+    "runs status": ("evenhand runs status", "evenhand runs status 01M7YPHZRR --json"),
     "show": (
-        "evenhand show --list",
+        "evenhand show",
         "evenhand show better:3",
         "evenhand show 01M7YPHZRR --where 'status:fail'",
     ),
-    "power": (
-        "evenhand power --rate 0.8 --difference 0.05",
-        "evenhand power latest --half-width 0.04",
+    "runs": ("evenhand runs list", "evenhand runs history --last 10"),
+    "runs list": ("evenhand runs list", "evenhand runs list --json"),
+    "info": ("evenhand info scorers", "evenhand info providers"),
+    "info power": (
+        "evenhand info power --rate 0.8 --difference 0.05",
+        "evenhand info power latest --half-width 0.04",
     ),
     "label": (
         "evenhand label latest --draw 60",
         "evenhand label --draw 60 --seed 1 --to draw.csv",
         "evenhand label --from draw.csv --by ann",
     ),
-    "rename": (
-        "evenhand rename 01M7YPHZRR 'shorter prompt'",
-        "evenhand rename 01M7YPHZRR ''",
+    "runs rename": (
+        "evenhand runs rename 01M7YPHZRR 'shorter prompt'",
+        "evenhand runs rename 01M7YPHZRR ''",
     ),
-    "tag": ("evenhand tag 01M7YPHZRR release", "evenhand tag 01M7YPHZRR --remove release"),
-    "note": ("evenhand note 01M7YPHZRR 'new judge'", "evenhand note 01M7YPHZRR"),
-    "delete": ("evenhand delete 01M7YPHZRR", "evenhand delete 01M7YPHZRR --yes"),
+    "runs tag": (
+        "evenhand runs tag 01M7YPHZRR release",
+        "evenhand runs tag 01M7YPHZRR --remove release",
+    ),
+    "runs note": ("evenhand runs note 01M7YPHZRR 'new judge'", "evenhand runs note 01M7YPHZRR"),
+    "runs delete": ("evenhand runs delete 01M7YPHZRR", "evenhand runs delete 01M7YPHZRR --yes"),
     "check": ("evenhand check .", "evenhand check evals --first 10 --json"),
     "export": (
         "evenhand export --to results.csv",
@@ -62,27 +71,27 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand baseline latest --to evals/baseline.evn",
         "evenhand baseline 01M7YPHZRR --to baseline.evn --outputs",
     ),
-    "cassette": (
-        "evenhand cassette latest --to evals/shop.cassette",
-        "evenhand cassette --to c.cassette --max-age 30d",
+    "runs cassette": (
+        "evenhand runs cassette latest --to evals/shop.cassette",
+        "evenhand runs cassette --to c.cassette --max-age 30d",
     ),
     "regrade": (
         "evenhand regrade latest --with evals",
         "evenhand regrade 01M7YPHZRR --with . --max-cost 1",
     ),
-    "merge": (
-        "evenhand merge a.db b.db c.db --to whole.db",
-        "evenhand merge shards/*.db --to whole.db --json",
+    "runs merge": (
+        "evenhand runs merge a.db b.db c.db --to whole.db",
+        "evenhand runs merge shards/*.db --to whole.db --json",
     ),
     "gate": (
         "evenhand gate --baseline evals/baseline.evn --margin .03",
         "evenhand gate my-evals --metric passed --json",
         "evenhand gate . --undecided fail --max-cost 2",
     ),
-    "history": (
-        "evenhand history",
-        "evenhand history my-evals --last 10",
-        "evenhand history --json",
+    "runs history": (
+        "evenhand runs history",
+        "evenhand runs history my-evals --last 10",
+        "evenhand runs history --json",
     ),
     "init": (
         "evenhand init my-evals",
@@ -132,38 +141,41 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand new prompt-function reply",
         "evenhand new prompt-function support/reply",
     ),
-    "dataset": (
-        "evenhand dataset show cases.csv",
-        "evenhand dataset convert cases.csv cases.jsonl",
+    "data": (
+        "evenhand data show cases.csv",
+        "evenhand data convert cases.csv cases.jsonl",
     ),
-    "dataset show": ("evenhand dataset show cases.csv", "evenhand dataset show cases.jsonl"),
-    "dataset convert": (
-        "evenhand dataset convert cases.csv cases.jsonl",
-        "evenhand dataset convert cases.jsonl cases.yaml",
+    "data show": ("evenhand data show cases.csv", "evenhand data show cases.jsonl"),
+    "data convert": (
+        "evenhand data convert cases.csv cases.jsonl",
+        "evenhand data convert cases.jsonl cases.yaml",
     ),
-    "dataset split": (
-        "evenhand dataset split cases.csv --into dev=0.2,test=0.8",
-        "evenhand dataset split c.csv --into a=1,b=1 --by tags",
+    "data split": (
+        "evenhand data split cases.csv --into dev=0.2,test=0.8",
+        "evenhand data split c.csv --into a=1,b=1 --by tags",
     ),
-    "dataset enrich": (
-        "evenhand dataset enrich cases.csv --to facts.jsonl",
-        "evenhand dataset enrich cases.csv --to f.csv -j 4",
+    "data enrich": (
+        "evenhand data enrich cases.csv --to facts.jsonl",
+        "evenhand data enrich cases.csv --to f.csv -j 4",
     ),
-    "dataset generate": (
-        "evenhand dataset generate docs --to c.csv --model $MODEL",
-        "evenhand dataset generate a.md --to c.csv --model $MODEL",
+    "data generate": (
+        "evenhand data generate docs --to c.csv --model $MODEL",
+        "evenhand data generate a.md --to c.csv --model $MODEL",
     ),
     "doctor": ("evenhand doctor", "evenhand prompt doctor"),
-    "scorers": ("evenhand scorers", "evenhand scorers --json"),
-    "providers": ("evenhand providers", "evenhand providers | grep azure"),
+    "info scorers": ("evenhand info scorers", "evenhand info scorers --json"),
+    "info providers": ("evenhand info providers", "evenhand info providers | grep azure"),
     "cache": ("evenhand cache stats", "evenhand cache explain"),
     "cache stats": ("evenhand cache stats", "evenhand cache --of my-evals stats"),
     "cache clear": ("evenhand cache clear", "evenhand cache --of my-evals clear"),
     "cache explain": ("evenhand cache explain", "evenhand cache explain 4f2a"),
-    "schema": ("evenhand schema promptfoo --to promptfoo.schema.json", "evenhand schema eval"),
-    "completion": (
-        'eval "$(evenhand completion bash)"',
-        "evenhand completion fish",
+    "info schema": (
+        "evenhand info schema promptfoo --to config.json",
+        "evenhand info schema eval",
+    ),
+    "info completion": (
+        'eval "$(evenhand info completion bash)"',
+        "evenhand info completion fish",
     ),
 }
 

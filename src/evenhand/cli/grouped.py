@@ -17,7 +17,7 @@ GROUPS: Mapping[str, str] = {
     "Spending and limits": "concurrency max_cost no_cache retries time_limit",
     "Batches": "batch detach batch_until batch_waves batch_size batch_poll",
     "Several processes": "workers ray cpus_per_trial",
-    "Output": "outputs to as_json calls verbose no_table no_progress no_write description notify",
+    "Output": "outputs to as_json calls verbose no_table no_progress no_write description run_tags notify",
     "Verdict and exit code": "baseline margin undecided metrics lower at_least stop_when_decided calibrated canaries "
     "strict exit_zero promptfoo_exit_codes fail_on_empty",
     "Earlier runs": "resumed retry_errors trust",
@@ -50,22 +50,80 @@ class OptionSet:
         return command
 
 
+COMMON = frozenset(
+    "filter_ first names case tag repeat model grader replay offline concurrency max_cost no_cache batch workers "
+    "outputs as_json verbose baseline margin metrics at_least exit_zero".split()
+)
+"""What people use daily, by parameter names: all that the help of a command with more options than `MOST` shows."""
+MOST = 25
+"""Options of a command whose help shows all of them."""
+PROMPTFOO_NAMES = frozenset(
+    "--filter-first-n --filter-sample --filter-sample-seed --filter-targets --max-concurrency --vars --env-path "
+    "--no-progress-bar".split()
+)
+"""Names that promptfoo has for options of ours."""
+EVERY_OPTION = "evenhand.every_option"
+"""The key of a context that says whether its help shows all options."""
+
+
 class GroupedCommand(click.Command):
-    """A command whose help lists its options under headings."""
+    """A command whose help lists its options under headings; of many, only those that people use daily.
+
+    `--help-all` lists all of them, and what promptfoo calls some of them at the end.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Its parameters, with `--help-all` where the help leaves some out."""
+        parameters = super().get_params(ctx)
+        if len(parameters) <= MOST:
+            return parameters
+        every = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_every_option,
+            help=f"Show all {len(parameters) - 1} options and exit.",
+        )
+        return [*parameters, every]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options, each under its heading; those that have none come last."""
-        rows = {
-            parameter.name: row
-            for parameter in self.get_params(ctx)
-            if isinstance(parameter, click.Option)
-            and (row := parameter.get_help_record(ctx)) is not None
-        }
-        for heading, names in GROUPS.items():
-            group = [rows.pop(name) for name in names.split() if name in rows]
-            if group:
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        shows_all = len(options) <= MOST or bool(ctx.meta.get(EVERY_OPTION))
+        rows: dict[str | None, tuple[str, str]] = {}
+        theirs: list[tuple[str, str]] = []
+        for option in options:
+            row = option.get_help_record(ctx)
+            if row is None:
+                continue
+            names, text = row
+            for name in PROMPTFOO_NAMES.intersection((*option.opts, *option.secondary_opts)):
+                names = names.replace(f", {name}", "")
+                ours = next(
+                    n for n in option.opts if n.startswith("--") and n not in PROMPTFOO_NAMES
+                )
+                theirs.append((name, f"The same as {ours}."))
+            rows[option.name] = names, text
+        for heading, group in GROUPS.items():
+            listed = [
+                (name, row) for name in group.split() if (row := rows.pop(name, None)) is not None
+            ]
+            chosen = [row for name, row in listed if shows_all or name in COMMON]
+            if chosen:
                 with formatter.section(heading):
-                    formatter.write_dl(group)
+                    formatter.write_dl(chosen)
+        if shows_all and theirs:
+            with formatter.section("Names that promptfoo has for some of these"):
+                formatter.write_dl(sorted(theirs))
         if rows:
             with formatter.section("Options"):
                 formatter.write_dl(list(rows.values()))
+
+
+def _print_every_option(ctx: click.Context, option: click.Parameter, given: bool) -> None:
+    del option
+    if given and not ctx.resilient_parsing:
+        ctx.meta[EVERY_OPTION] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()

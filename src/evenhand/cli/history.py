@@ -1,4 +1,4 @@
-"""`evenhand history`: how the runs of a folder went over time."""
+"""`evenhand runs history`: how the runs of a folder went over time."""
 
 from __future__ import annotations
 

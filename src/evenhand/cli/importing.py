@@ -229,7 +229,7 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
     if len(recordings.runs) > 1 and all(one.meta.id in known for one in recordings.runs):
         raise UsageError(
             f"all {len(recordings.runs)} runs are there already: nothing was imported",
-            hint="Look at them with `evenhand show --list`.",
+            hint="Look at them with `evenhand runs list`.",
         )
     imported: list[ImportedFile] = []
     for one in recordings.runs:
@@ -292,7 +292,7 @@ def _print(
     with printing():
         put(sys.stdout, "".join(f"{line}\n" for line in lines))
     if not runs:
-        tell(f"next: evenhand dataset show {shlex.quote(str(datasets[0].path))}")
+        tell(f"next: evenhand data show {shlex.quote(str(datasets[0].path))}")
         return
     new = [one for one in runs if one.new]
     last = runs[-1]
@@ -303,7 +303,7 @@ def _print(
         pair = newest_pair(runs)
         ids = [called(Path.cwd(), one.path) for one in pair]
         compare = f"evenhand compare {' '.join(ids)}, or " if pair else ""
-        tell(f"next: {compare}evenhand history")
+        tell(f"next: {compare}evenhand runs history")
     known = newest_first(files(Path.cwd()))
     if known and known[0] != last.path:
         short = called(Path.cwd(), last.path)

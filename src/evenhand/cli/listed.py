@@ -1,4 +1,4 @@
-"""What `evenhand scorers --json` and `evenhand providers --json` print."""
+"""What `evenhand info scorers --json` and `evenhand info providers --json` print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`evenhand merge`: the shards of a run, made into one run file."""
+"""`evenhand runs merge`: the shards of a run, made into one run file."""
 
 from __future__ import annotations
 

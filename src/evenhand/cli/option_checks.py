@@ -11,7 +11,7 @@ CONFIGS, PROMPTS, EVALS = "promptfoo configs", "prompt directories", "eval sets"
 _IN_EVAL_YML = "Models, judges and cases are named in eval.yml and meta.yml."
 _ENVIRONMENT = "Set the variables before: `set -a; . FILE`."
 _NOT_SLOWER = "For fewer calls at a time, use --concurrency."
-_RECORD = "`evenhand cassette RUN --to FILE` makes a cassette of a run."
+_RECORD = "`evenhand runs cassette RUN --to FILE` makes a cassette of a run."
 _INSTEAD = {
     CONFIGS: {
         "-k": "Use --filter.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -13,10 +13,10 @@ CALLED: Mapping[str, str] = {
     "eval": "run",
     "evaluate": "run",
     "validate": "check",
-    "list": "show --list",
+    "list": "runs list",
     "debug": "doctor",
     "help": "--help",
-    "share": "push",
+    "share": "runs push",
     "optimize": "run, with the prompts to compare; then evenhand compare",
     "logs": "show --verbose",
 }
@@ -24,7 +24,7 @@ CALLED: Mapping[str, str] = {
 
 MISSING: Mapping[str, str] = {
     "redteam": "Red teaming isn't run here; the evaluation of a red-team config is: evenhand run.",
-    "generate": "Cases are made by `evenhand dataset generate`, assertions by hand.",
+    "generate": "Cases are made by `evenhand data generate`, assertions by hand.",
     "auth": "There is no account to log in to: runs stay on this machine.",
     "config": "There is no account to set up; project-wide settings stand in pyproject.toml.",
     "feedback": "Nothing is sent to anybody.",
@@ -35,7 +35,7 @@ MISSING: Mapping[str, str] = {
 
 OPTIONS: Mapping[str, Mapping[str, str]] = {
     "run": {
-        "--share": "Nothing is uploaded; `evenhand push` copies runs to a folder, a bucket or a database.",
+        "--share": "Nothing is uploaded; `evenhand runs push` copies runs to a folder, a bucket or a database.",
         "--remote": "Nothing is asked but the models that the config names.",
         "--suggest-prompts": "Write the prompts to compare into the config.",
         "--table-cell-max-length": "The table has the width of the terminal; --no-table leaves it out.",
@@ -59,19 +59,19 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "init": {"--no-interactive": "Nothing is asked.", "--example": "`evenhand init` has one."},
     "import": {
         "--new-id": "The same results are imported once.",
-        "--force": "The same results are imported once; `evenhand delete` deletes a run.",
+        "--force": "The same results are imported once; `evenhand runs delete` deletes a run.",
     },
-    "retry": {
+    "resume": {
         "-c": "A run knows the config that it was made of.",
         "--config": "A run knows the config that it was made of.",
-        "--share": "Nothing is uploaded; `evenhand push` copies runs.",
+        "--share": "Nothing is uploaded; `evenhand runs push` copies runs.",
         "--no-share": "Nothing is uploaded.",
         "--delay": "A run knows its delay.",
     },
 }
 """By our command: options of promptfoo's counterpart that it doesn't have."""
 
-_OF_RUNS = frozenset({"show", "export", "delete"})
+_OF_RUNS = {"show": "show", "export": "export", "delete": "runs delete"}
 
 
 def _each(words: str, meant: str) -> dict[str, str]:
@@ -84,22 +84,22 @@ _COMMANDS: Mapping[str, str] = {
     **_each("lint verify dry-run estimate cost plan preview", "check"),
     **_each("ui web serve server dashboard open browse studio inspect", "view"),
     **_each("report results result summary print cat", "show"),
-    **_each("ls runs log list-runs", "show --list"),
+    **_each("ls log list-runs", "runs list"),
     **_each("diff ab versus", "compare"),
-    **_each("rerun", "retry"),
+    **_each("rerun", "resume --errors"),
     **_each("continue", "resume"),
-    **_each("trend trends stats", "history"),
-    **_each("rm remove", "delete"),
+    **_each("trend trends stats", "runs history"),
+    **_each("rm remove", "runs delete"),
     **_each("annotate review", "label"),
     **_each("rescore re-grade regrading", "regrade"),
-    **_each("upload publish sync", "push"),
+    **_each("upload publish sync", "runs push"),
     **_each("save", "export"),
-    **_each("models vendors targets", "providers"),
-    **_each("metrics assertions evaluators graders", "scorers"),
+    **_each("models vendors targets", "info providers"),
+    **_each("metrics assertions evaluators graders", "info scorers"),
     **_each("prompts", "prompt list"),
-    **_each("datasets data cases", "dataset show"),
-    **_each("synthesize", "dataset generate"),
-    **_each("convert", "dataset convert"),
+    **_each("datasets cases", "data show"),
+    **_each("synthesize", "data generate"),
+    **_each("convert", "data convert"),
     **_each("traces trace otel", "import traces"),
     **_each("create scaffold quickstart setup", "init"),
     **_each("login env diagnose health", "doctor"),
@@ -182,8 +182,13 @@ _SENTENCES: Mapping[str, str] = {
 """Options of other tools' that are something else here."""
 
 
-def command_hint(name: str, commands: Iterable[str]) -> str:
-    """What is said of a word that is no command; empty where nothing is near."""
+def command_hint(name: str, commands: Mapping[str, str]) -> str:
+    """What is said of a word that is no command; empty where nothing is near.
+
+    Args:
+        name: The word.
+        commands: Words for commands, earlier names among them, each with what to type.
+    """
     if name in CALLED:
         return f"promptfoo's '{name}' is evenhand {CALLED[name]}."
     if name in MISSING:
@@ -194,7 +199,7 @@ def command_hint(name: str, commands: Iterable[str]) -> str:
     if meant is not None:
         return f"Did you mean `evenhand {meant}`? {_OR.get(meant, '')}".rstrip()
     near = nearest(name, commands)
-    return f"Did you mean '{near}'?" if near else ""
+    return f"Did you mean '{commands[near]}'?" if near else ""
 
 
 def words_hint(words: Sequence[str]) -> str:
@@ -204,7 +209,7 @@ def words_hint(words: Sequence[str]) -> str:
     name = words[2]
     if name.startswith("-") or name.isdigit():
         return ""
-    return f"promptfoo's '{words[0]} eval {name}' is evenhand {words[0]} {name}."
+    return f"promptfoo's '{words[0]} eval {name}' is evenhand {_OF_RUNS[words[0]]} {name}."
 
 
 def with_our_option(error: click.NoSuchOption) -> click.UsageError:

@@ -75,12 +75,12 @@ def _usable(one: Plugin) -> None:
 
 def _whole(one: Plugin) -> None:
     """Raises what is wrong with a wing: that it cannot be loaded, or that some of its parts are never used."""
-    from evenhand.cli.verbs import KERNEL
+    from evenhand.cli.verbs import COMMANDS, MOVED
     from evenhand.core.wing import shadowed, wing_of
 
     wing = wing_of(one)
     hidden = [f"{kind} {name!r}" for kind, name in shadowed(wing)]
-    hidden += [f"commands {name!r}" for name in wing.commands if name in KERNEL]
+    hidden += [f"commands {name!r}" for name in wing.commands if name in COMMANDS or name in MOVED]
     if hidden:
         raise one.broken(
             f"brings what Evenhand has itself, and uses: {', '.join(hidden)}",

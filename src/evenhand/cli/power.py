@@ -1,4 +1,4 @@
-"""`evenhand power`: how many cases, repeats or labels a question takes."""
+"""`evenhand info power`: how many cases, repeats or labels a question takes."""
 
 from __future__ import annotations
 

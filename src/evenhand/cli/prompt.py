@@ -14,9 +14,12 @@ from evenhand.cli.prompt_inspection import doctor, list_, log, show
 from evenhand.cli.prompt_lookup import library_here, plain, prompt_named, say, start
 from evenhand.cli.prompt_rendering import render, send
 from evenhand.cli.streams import tell
+from evenhand.cli.wing_commands import WingGroup
 
 
-@click.group(short_help="Manage prompt directories: render, send, promote, list, doctor.")
+@click.group(
+    cls=WingGroup, short_help="Manage prompt directories: render, send, promote, list, doctor."
+)
 @click.option(
     "-C",
     "root",

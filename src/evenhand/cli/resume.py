@@ -1,4 +1,4 @@
-"""`evenhand resume` and `evenhand retry`: going on with a run that is there."""
+"""`evenhand resume`: going on with a run that is there."""
 
 from __future__ import annotations
 
@@ -31,11 +31,16 @@ if TYPE_CHECKING:
     cls=GroupedCommand, short_help="Resume an unfinished run without paying for anything twice."
 )
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@click.option(
+    "--errors",
+    is_flag=True,
+    help="Only retry the trials that ended in an error; with --no-cache, ask everything of theirs again.",
+)
 @batch_options
 @fleet_options
 @trust_option
 @session_options
-def resume(run: str | None, **options: Any) -> int:
+def resume(run: str | None, errors: bool, **options: Any) -> int:
     """Resume RUN and retry its errors. RUN is an id, the start of one, or a file. Default: the latest run.
 
     Finished trials are kept, unless they follow one that ended in an error, as in a conversation. Replies that the run
@@ -43,23 +48,12 @@ def resume(run: str | None, **options: Any) -> int:
     with the most that they can have cost.
 
     A run with --batch looks at its batches, collects what they answered, and goes on.
+
+    Replies that the run has are used again, even those that a judge's verdict could not be read from. With --errors
+    and --no-cache, the trials in error ask everything again, and it is paid for again.
     """
-    return gone_on(run, Session.of(options), batching=taken(options))
-
-
-@click.command(cls=GroupedCommand, short_help="Retry the trials of a run that ended in an error.")
-@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@fleet_options
-@trust_option
-@session_options
-def retry(run: str | None, **options: Any) -> int:
-    """Retry the trials of RUN that ended in an error. RUN is an id, its start, or a file. Default: the latest run.
-
-    Results are written to the same run; all other trials stay as they are. Replies that the run has are used again,
-    even those that a judge's verdict could not be read from. With --no-cache, these trials ask everything again, and it
-    is paid for again.
-    """
-    return redone(run, Session.of(options))
+    go_on = redone if errors else gone_on
+    return go_on(run, Session.of(options), batching=taken(options))
 
 
 def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | None = None) -> int:
@@ -118,7 +112,7 @@ def gone_on(
     if study is None and "asked" not in record:
         raise UsageError(
             f"run {meta.id} cannot be resumed: what it was made from is not known",
-            hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) continue from there;"
+            hint="Run what made it again: `evenhand data` and score_batch(…, resume=True) continue from there;"
             " pytest and evals get from the cache what was answered already.",
         )
     sharded = Sharded.of(record)

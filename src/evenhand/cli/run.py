@@ -53,7 +53,7 @@ from evenhand.core.ranges import CANARIES, SHARE
     "--shard",
     metavar="I/N",
     default="",
-    help="Run part I of N, for N machines or jobs; `evenhand merge` makes one run of them.",
+    help="Run part I of N, for N machines or jobs; `evenhand runs merge` makes one run of them.",
 )
 @click.option(
     "--no-share", is_flag=True, expose_value=False, hidden=True
@@ -66,7 +66,7 @@ from evenhand.core.ranges import CANARIES, SHARE
 @click.option(
     "--retry-errors",
     is_flag=True,
-    help="Retry the errors of the latest run, like `evenhand retry`.",
+    help="Retry the errors of the latest run, like `evenhand resume --errors`.",
 )
 @click.option(
     "--resume",

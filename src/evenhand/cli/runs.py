@@ -1,17 +1,40 @@
-"""`evenhand rename`, `tag`, `note` and `delete`: what is said of a run, and its end."""
+"""`evenhand runs rename`, `tag`, `note` and `delete`: what is said of a run, and its end."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from evenhand.cli.exits import USAGE
-from evenhand.cli.streams import tell
+from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
     from evenhand.core.remark import Remarks
+
+
+@click.command(name="list", short_help="List all runs.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def list_(as_json: bool) -> int:
+    """List the runs of this folder and of the folders above it, the latest first."""
+    print_runs(as_json=as_json)
+    return 0
+
+
+def print_runs(*, as_json: bool) -> None:
+    """Lists the runs that are found from the current folder."""
+    from evenhand.core.wording.ink import width_of
+    from evenhand.render.console import list_lines, listed_json
+    from evenhand.store.catalogue import homes, runs
+
+    every_run = [listed for home in homes(Path.cwd()) for listed in runs(home)]
+    with printing():
+        for line in (
+            listed_json(every_run) if as_json else list_lines(every_run, width_of(sys.stdout))
+        ):
+            sys.stdout.write(line + "\n")
 
 
 @click.command(short_help="Rename a run.")
@@ -106,7 +129,7 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
         else:
             click.echo(f"deleted: {named}")
     if not yes:
-        tell(f"nothing is deleted yet; for good: evenhand delete {' '.join(runs)} --yes")
+        tell(f"nothing is deleted yet; for good: evenhand runs delete {' '.join(runs)} --yes")
         return 2
     return 2 if failed else 0
 

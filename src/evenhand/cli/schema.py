@@ -1,4 +1,4 @@
-"""`evenhand schema`: the JSON Schema of a file, for editors."""
+"""`evenhand info schema`: the JSON Schema of a file, for editors."""
 
 from __future__ import annotations
 

@@ -179,8 +179,15 @@ _OVER = (
     click.option(
         "--tag",
         multiple=True,
-        metavar="NAME[=VALUE]",
-        help="NAME: run only evals with this tag (eval sets). NAME=VALUE: tag the run, as `evenhand tag` does.",
+        metavar="NAME",
+        help="Run only evals with this tag (eval sets).",
+    ),
+    click.option(
+        "--run-tag",
+        "run_tags",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Tag the run, as `evenhand runs tag` does. promptfoo's --tag NAME=VALUE does the same.",
     ),
     click.option(
         "--grader",
@@ -272,6 +279,7 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
             "--assertions and --model-outputs belong together", hint="Give both, or neither."
         )
     tags, names = _pairs("--tag", options["tag"], bare=True)
+    tags.update(_pairs("--run-tag", options["run_tags"])[0])
     failing = None
     for option, outcomes in (
         ("filter_failing", ("fail", "error")),

@@ -46,7 +46,7 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
     With --python, the tests are functions: evals/*_evals.py, a setup.py that is loaded first, a dataset, and the
     application that they call.
 
-    With --agent, write a skill that tells coding agents how to evaluate here: see also `evenhand mcp`.
+    With --agent, write a skill that tells coding agents how to evaluate here: see also `evenhand info mcp`.
 
     With --from, print a promptfoo config as an eval set: save it beside the config, in a file that ends in _evals.py.
 
@@ -82,7 +82,7 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
         for path in scaffold(folder, "agent"):
             click.echo(f"  {safe(str(path))}")
         click.echo(
-            "\nnext: commit them; agents that speak MCP can also use: evenhand mcp --max-cost 2"
+            "\nnext: commit them; agents that speak MCP can also use: evenhand info mcp --max-cost 2"
         )
         return PASSED
     for path in scaffold(folder, "python" if python else "config"):

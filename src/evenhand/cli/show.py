@@ -84,7 +84,9 @@ with_calls = click.option(
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every trial with every expectation.")
 @click.option("--no-table", is_flag=True, help="Print the summary only.")
-@click.option("--list", "listing", is_flag=True, help="List all runs.")
+@click.option(
+    "--list", "listing", is_flag=True, hidden=True, help="List all runs: `evenhand runs list`."
+)
 @with_calls
 @filtered
 def show(
@@ -103,21 +105,19 @@ def show(
     With CELL, e.g. `better:3`, show one trial in full: prompt, output, every outcome, every call. A CELL without RUN is
     one of the latest run. With --where, only matching trials are listed and counted.
     """
-    from evenhand.core.wording.ink import takes_colors, width_of
-    from evenhand.render.console import cells_json, list_lines, listed_json, show_trial
-    from evenhand.store.catalogue import find, homes, runs
+    from evenhand.core.wording.ink import takes_colors
+    from evenhand.render.console import cells_json, show_trial
+    from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
     # A cell of the latest run: `better:3`, or a number too short to be the start of an id.
     if run and cell is None and (":" in run or (run.isdigit() and len(run) < SHORTEST_ID)):
         run, cell = None, run
     if listing:
-        every_run = [listed for home in homes(Path.cwd()) for listed in runs(home)]
-        with printing():
-            for line in (
-                listed_json(every_run) if as_json else list_lines(every_run, width_of(sys.stdout))
-            ):
-                sys.stdout.write(line + "\n")
+        from evenhand.cli.runs import print_runs
+
+        tell("evenhand show --list is now called: evenhand runs list")
+        print_runs(as_json=as_json)
         return 0
     with RunFile.open(find(Path.cwd(), run)) as whole:
         run_file = narrowed(whole, where, baseline)

@@ -1,4 +1,4 @@
-"""`evenhand status`: how far a run is, and what of it vendors have in batches."""
+"""`evenhand runs status`: how far a run is, and what of it vendors have in batches."""
 
 from __future__ import annotations
 

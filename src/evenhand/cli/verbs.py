@@ -10,120 +10,75 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.interrupts import end_as_usual
+from evenhand.cli.streams import tell
 from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from click.shell_completion import CompletionItem
 
-KERNEL = {
-    "run": ("evenhand.cli.run", "Run prompts × models × tests, and say what passed."),
-    "resume": (
-        "evenhand.cli.resume",
-        "Resume an unfinished run without paying for anything twice.",
-    ),
-    "retry": (
-        "evenhand.cli.resume",
-        "Retry the trials of a run that ended in an error.",
-    ),
-    "watch": ("evenhand.cli.watch", "Run again what a saved file changed."),
-    "status": (
-        "evenhand.cli.status",
-        "Say how far a run is, and which of its batches are out.",
-    ),
-    "show": ("evenhand.cli.show", "Show a run, or one of its cells."),
-    "check": (
-        "evenhand.cli.check",
-        "Validate a folder and estimate calls and cost. Sends nothing.",
-    ),
-    "export": ("evenhand.cli.show", "Write a run's results to a file."),
-    "import": ("evenhand.cli.importing", "Import another tool's results, datasets and traces."),
-    "compare": (
-        "evenhand.cli.compare",
-        "Compare two runs case by case.",
-    ),
-    "baseline": ("evenhand.cli.baseline", "Write a run as a baseline that `gate` compares with."),
-    "merge": ("evenhand.cli.merge", "Make one run of the shards of a run."),
-    "gate": ("evenhand.cli.gate", "Run, and say whether it became worse than a baseline."),
-    "cassette": (
-        "evenhand.cli.cassette",
-        "Write what a run was answered to a file that `run --replay` takes.",
-    ),
-    "regrade": (
-        "evenhand.cli.regrade",
-        "Judge the outputs of a run again, with today's expectations.",
-    ),
-    "history": ("evenhand.cli.history", "Show how pass rate, cost and latency went, run by run."),
-    "power": ("evenhand.cli.power", "Say how many cases, repeats or labels a question takes."),
-    "label": ("evenhand.cli.label", "Label a random draw of what judges judged."),
-    "rename": ("evenhand.cli.runs", "Rename a run."),
-    "tag": ("evenhand.cli.runs", "Add tags to a run, or remove them."),
-    "note": ("evenhand.cli.runs", "Add a note to a run."),
-    "delete": ("evenhand.cli.runs", "Delete runs permanently."),
-    "init": ("evenhand.cli.setup", "Create an example folder that runs right away."),
-    "prompt": (
-        "evenhand.cli.prompt",
-        "Manage prompt directories: render, send, promote, list, doctor.",
-    ),
-    "new": ("evenhand.cli.new", "Create a starter eval set, judge or prompt function."),
-    "dataset": (
-        "evenhand.cli.dataset",
-        "Show, convert, split, enrich or generate a dataset.",
-    ),
-    "doctor": ("evenhand.cli.setup", "Check your setup: Python, keys, folders."),
-    "scorers": ("evenhand.cli.setup", "List the scorers and assertion types."),
-    "providers": ("evenhand.cli.setup", "List the providers and how to write their ids."),
-    "cache": ("evenhand.cli.cache", "Inspect or clear the reply cache."),
-    "schema": ("evenhand.cli.schema", "Write the JSON Schema of a config, for your editor."),
-    "completion": ("evenhand.cli.completion", "Print the shell completion script."),
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "init": ("setup", "Create an example folder that runs right away."),
+    "check": ("check", "Validate a folder and estimate calls and cost. Sends nothing."),
+    "doctor": ("setup", "Check your setup: Python, keys, folders."),
+    "run": ("run", "Run prompts × models × tests, and say what passed."),
+    "watch": ("watch", "Run again what a saved file changed."),
+    "resume": ("resume", "Resume an unfinished run without paying for anything twice."),
+    "regrade": ("regrade", "Judge the outputs of a run again, with today's expectations."),
+    "show": ("show", "Show a run, or one of its cells."),
+    "compare": ("compare", "Compare two runs case by case."),
+    "export": ("show", "Write a run's results to a file."),
+    "gate": ("gate", "Run, and say whether it became worse than a baseline."),
+    "baseline": ("baseline", "Write a run as a baseline that `gate` compares with."),
+    "label": ("label", "Label a random draw of what judges judged."),
+    "runs": ("", "List, rename, tag, delete, merge and push runs."),
+    "runs list": ("runs", "List all runs."),
+    "runs history": ("history", "Show how pass rate, cost and latency went, run by run."),
+    "runs status": ("status", "Say how far a run is, and which of its batches are out."),
+    "runs rename": ("runs", "Rename a run."),
+    "runs tag": ("runs", "Add tags to a run, or remove them."),
+    "runs note": ("runs", "Add a note to a run."),
+    "runs delete": ("runs", "Delete runs permanently."),
+    "runs merge": ("merge", "Make one run of the shards of a run."),
+    "runs cassette": ("cassette", "Write a run's replies to a file that `run --replay` takes."),
+    "data": ("dataset", "Show, convert, split, enrich or generate a dataset."),
+    "prompt": ("prompt", "Manage prompt directories: render, send, promote, list, doctor."),
+    "new": ("new", "Create a starter eval set, judge or prompt function."),
+    "import": ("importing", "Import another tool's results, datasets and traces."),
+    "cache": ("cache", "Inspect or clear the reply cache."),
+    "info": ("", "List scorers and providers, write schemas, plan sample sizes."),
+    "info scorers": ("setup", "List the scorers and assertion types."),
+    "info providers": ("setup", "List the providers and how to write their ids."),
+    "info power": ("power", "Say how many cases, repeats or labels a question takes."),
+    "info schema": ("schema", "Write the JSON Schema of a config, for your editor."),
+    "info completion": ("completion", "Print the shell completion script."),
 }
+"""Our commands without those of wings: the module of `evenhand.cli` that has each, and its line of help.
 
-_ORDER = (
-    "run",
-    "resume",
-    "retry",
-    "watch",
-    "status",
-    "view",
-    "show",
-    "check",
-    "export",
-    "import",
-    "listen",
-    "compare",
-    "baseline",
-    "merge",
-    "push",
-    "workers",
-    "gate",
-    "cassette",
-    "regrade",
-    "comment",
-    "history",
-    "power",
-    "label",
-    "calibrate",
-    "probe",
-    "canaries",
-    "rename",
-    "tag",
-    "note",
-    "delete",
-    "init",
-    "prompt",
-    "new",
-    "dataset",
-    "doctor",
-    "scorers",
-    "providers",
-    "cache",
-    "mcp",
-    "skill",
-    "schema",
-    "completion",
-)
-"""The order in which `evenhand --help` lists our commands."""
+A group without a module has nothing of its own: its commands are those whose first word it is.
+"""
+
+SECTIONS: Mapping[str, str] = {
+    "Start": "init check doctor",
+    "Run": "run watch resume regrade",
+    "Look": "view show compare export",
+    "CI": "gate baseline comment",
+    "Judges": "label calibrate probe canaries",
+    "More": "runs data prompt new import cache info",
+}
+"""The headings of `evenhand --help`, with the commands below each, those of our wings among them."""
+
+MOVED: Mapping[str, str] = {
+    "retry": "resume --errors",
+    "dataset": "data",
+    "skill": "prompt skill",
+    **{name: f"runs {name}" for name in "cassette delete history listen merge note push".split()},
+    **{name: f"runs {name}" for name in "rename status tag".split()},
+    **{name: f"info {name}" for name in "completion mcp power providers".split()},
+    **{name: f"info {name}" for name in "schema scorers workers".split()},
+}
+"""Earlier names of commands, which work as before, and today's."""
 
 _EPILOG = """\b
 Exit codes:
@@ -143,8 +98,44 @@ Examples:
   evenhand view"""
 
 
-class _Verbs(click.Group):
-    """Knows all verbs, and imports those that are used."""
+class _Commands(click.Group):
+    """A group that knows its commands by name, and imports those that are used."""
+
+    @property
+    def above(self) -> tuple[str, ...]:
+        """The words before the name of one of its commands."""
+        return (self.name or "",)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return [*_summaries(*self.above)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        return _command(*self.above, cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands, without importing any of them; options, as always."""
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [
+            CompletionItem(name, help=text)
+            for name, text in _summaries(*self.above).items()
+            if name.startswith(incomplete)
+        ]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([*_summaries(*self.above).items()])
+
+
+class _Verbs(_Commands):
+    """The commands that have no other above them."""
+
+    above = ()
 
     def invoke(self, ctx: click.Context) -> object:
         from evenhand.cli.streams import drop
@@ -157,36 +148,6 @@ class _Verbs(click.Group):
             drop()
             return 0
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return [*_summaries()]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        if cmd_name not in KERNEL:
-            from evenhand.cli.wing_commands import wing_command
-
-            return wing_command(cmd_name)
-        module = importlib.import_module(KERNEL[cmd_name][0])
-        names = vars(module)  # `import` is a word of Python's, so its function is called import_
-        command = names.get(cmd_name) or names[f"{cmd_name}_"]
-        assert isinstance(command, click.Command)  # noqa: S101 (our own table)
-        from evenhand.cli.examples import with_examples
-
-        return with_examples(command, cmd_name)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands, without importing any of them; options, as always."""
-        from click.shell_completion import CompletionItem
-
-        if incomplete.startswith("-"):
-            return click.Command.shell_complete(self, ctx, incomplete)
-        return [
-            CompletionItem(name, help=text)
-            for name, text in _summaries().items()
-            if name.startswith(incomplete)
-        ]
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -196,13 +157,18 @@ class _Verbs(click.Group):
 
             if hint := words_hint(args):
                 raise click.UsageError(hint, ctx)
-        if not name.startswith("-") and self.get_command(ctx, name) is None:
+        if (moved := MOVED.get(name)) is not None:
+            if not ctx.resilient_parsing:  # nothing is said to a shell that completes a word
+                tell(f"evenhand {name} is now called: evenhand {moved}")
+            args = [*moved.split(), *args[1:]]
+        elif not name.startswith("-") and self.get_command(ctx, name) is None:
             from evenhand.cli.other_words import command_hint
 
             if os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)
                 hint = f"To run it: evenhand run {name}"
             else:
-                hint = command_hint(name, _summaries()) or f"There are: {', '.join(_summaries())}."
+                known = {**MOVED, **{word: word for word in _summaries()}}
+                hint = command_hint(name, known) or f"There are: {', '.join(_summaries())}."
             raise click.UsageError(f"'{name}' is not a command. {hint}", ctx)
         resolved = super().resolve_command(ctx, args)
         end_as_usual()  # from here on, there may be something to finish
@@ -221,16 +187,59 @@ class _Verbs(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([*_summaries().items()])
+        lines = _summaries()
+        for heading, names in _sections().items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, lines[name]) for name in names])
 
 
-def _summaries() -> Mapping[str, str]:
-    """All commands with their lines of help: ours in the order in which people meet them, then those of packages."""
+def _command(*words: str) -> click.Command | None:
+    """The command of these words, imported, with its examples; None where there is none."""
+    name = " ".join(words)
+    if name not in COMMANDS:
+        from evenhand.cli.wing_commands import wing_command
+
+        return wing_command(*words)
+    module, summary = COMMANDS[name]
+    if module:
+        names = vars(importlib.import_module(f"evenhand.cli.{module}"))
+        # `import` is a word of Python's, and `list` a type, so their functions are called import_ and list_.
+        command = names.get(f"{words[-1]}_") or names[words[-1]]
+    else:
+        command = _Commands(name, help=summary, short_help=summary, no_args_is_help=True)
+    assert isinstance(command, click.Command)  # noqa: S101 (our own table)
+    from evenhand.cli.examples import with_examples
+
+    return with_examples(command, *words)
+
+
+def _summaries(*above: str) -> Mapping[str, str]:
+    """The commands of a group with their lines of help: ours in the order in which people meet them, then packages'."""
     from evenhand.cli.wing_commands import wing_summaries
 
-    lines = {**wing_summaries(), **{name: text for name, (_, text) in KERNEL.items()}}
-    return {**{name: lines[name] for name in _ORDER}, **lines}
+    group = " ".join(above)
+    ours = {
+        last: text
+        for name, (_, text) in COMMANDS.items()
+        for start, _, last in [name.rpartition(" ")]
+        if start == group
+    }
+    lines = {**wing_summaries(group), **ours}
+    if above:
+        return {**ours, **lines}
+    return {name: lines[name] for names in _sections().values() for name in names}
+
+
+def _sections() -> Mapping[str, Sequence[str]]:
+    """The headings of the help, with the commands below each: ours, then those of packages where they say."""
+    from evenhand.cli.wing_commands import wing_sections
+
+    sections = {heading: names.split() for heading, names in SECTIONS.items()}
+    listed = {name for names in sections.values() for name in names}
+    for name, heading in wing_sections().items():
+        if name not in listed:
+            sections[heading if heading in sections else "More"].append(name)
+    return sections
 
 
 def _moved(verbs: click.Group, ctx: click.Context, words: list[str], option: str) -> str | None:

@@ -40,6 +40,16 @@ def wing_summaries(group: str = "") -> Mapping[str, str]:
     return lines
 
 
+def wing_sections() -> Mapping[str, str]:
+    """The commands of one word that wings bring, each with the heading that lists it."""
+    sections: dict[str, str] = {}
+    for _, wing in all_wings():
+        for name, command in wing.commands.items():
+            if " " not in name:
+                sections.setdefault(name, command.section)
+    return sections
+
+
 class WingGroup(click.Group):
     """A group of commands of ours that wings add some to."""
 

@@ -58,11 +58,14 @@ class Command(Record, frozen=True):
         place: The click command, `module:attribute`.
         summary: The line that `evenhand --help` has of it.
         examples: Command lines that can be typed, for the end of the command's own help.
+        section: The heading of `evenhand --help` that lists a command of one word: Start, Run, Look, CI, Judges or
+            More.
     """
 
     place: str
     summary: str
     examples: tuple[str, ...] = ()
+    section: str = "More"
 
 
 class Exporter(Record, frozen=True):
@@ -102,12 +105,12 @@ class Wing(Record, frozen=True, kw_only=True):
         summary: What it is for, in a line.
         extra: What `pip install` needs for it, such as `evenhand[mcp]`; empty for nothing.
         needs: The other wings that it imports.
-        commands: Commands of the command line. A name of two words, such as `dataset draw`, is a command of a group.
+        commands: Commands of the command line. A name of two words, such as `data draw`, is a command of a group.
         importers: What `evenhand import NAME` reads.
         exporters: What `evenhand export --format NAME` writes.
         folders: What `evenhand init --from NAME` makes eval sets of, where it is more than what an importer's datasets
             give: functions of the files and the folder that return `MovedIn`.
-        datasets: What `evenhand dataset convert --for NAME` writes: functions of a dataset and its name that return a
+        datasets: What `evenhand data convert --for NAME` writes: functions of a dataset and its name that return a
             JSON-ready mapping.
         studies: Runs with a report and an exit code of their own, by the key of a run's settings that marks them:
             functions of the run's metadata and its file that return a `Study`, or None.

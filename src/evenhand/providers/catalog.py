@@ -262,7 +262,7 @@ def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)
     if model:
         return UsageError(message, hint=f"Did you mean '{models[model]}:{model}'?")
     near = did_you_mean(kind, [*_MODULES, *_BRIDGED, *plugins(PROVIDERS)])
-    return UsageError(message, hint=f"{near} `evenhand providers` lists all of them.".lstrip())
+    return UsageError(message, hint=f"{near} `evenhand info providers` lists all of them.".lstrip())
 
 
 _VENDORS = {

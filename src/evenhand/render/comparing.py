@@ -239,7 +239,7 @@ def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) ->
         hint = "Name two of its variants: " + " ".join(f"'{name}:{each}'" for each in known[:2])
         raise UsageError(
             f"{first} would be compared with itself",
-            hint=hint if len(known) > 1 else "Name another run: `evenhand show --list` lists them.",
+            hint=hint if len(known) > 1 else "Name another run: `evenhand runs list` lists them.",
         )
     if not pairs:
         one, two = first.beside(second), second.beside(first)

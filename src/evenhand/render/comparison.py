@@ -100,7 +100,7 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     text += [*_judged_lines(comparison, pairs), *comparison.notes]
     if few:
         prefix = "".join(f"{each}; " for each in few) if len(comparison.results) > 1 else ""
-        text.append(f"{prefix}`evenhand power` says how many cases show a difference")
+        text.append(f"{prefix}`evenhand info power` says how many cases show a difference")
     return text
 
 

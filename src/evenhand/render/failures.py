@@ -21,7 +21,7 @@ NAME = 28
 NAMES = 72
 """Columns that the name of one case, and those of several, may take."""
 _REFUSED = ("bad-request", "unknown-model")
-_ASK_ANEW = "`evenhand retry --no-cache`"
+_ASK_ANEW = "`evenhand resume --errors --no-cache`"
 """What an error says that another answer may settle."""
 
 
@@ -144,7 +144,7 @@ def remedy(run: RunFile, grid: Grid, name: str) -> str:
     if all(error.slug in _REFUSED and " answered 4" in error.message for error in errors):
         return f"evenhand show {name} --where status:error, then change what is sent, and run again"
     if all(_ASK_ANEW in f"{error.message} {error.where}" for error in errors):
-        return f"evenhand retry {name} --no-cache"
+        return f"evenhand resume --errors {name} --no-cache"
     return ""
 
 

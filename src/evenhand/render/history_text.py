@@ -293,7 +293,7 @@ def _bar(share: Share, length: int) -> str:
 
 
 def document(history: History) -> dict[str, Any]:
-    """The history as a JSON-ready dict, `evenhand.history/1`: what `evenhand history --json` prints."""
+    """The history as a JSON-ready dict, `evenhand.history/1`: what `evenhand runs history --json` prints."""
     return as_object(
         HistoryDocument(
             schema=SCHEMA,

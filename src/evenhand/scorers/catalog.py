@@ -1,4 +1,4 @@
-"""What there is to expect of an output in Python: the list behind `evenhand scorers` and the docs."""
+"""What there is to expect of an output in Python: the list behind `evenhand info scorers` and the docs."""
 
 from __future__ import annotations
 

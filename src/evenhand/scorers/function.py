@@ -119,7 +119,7 @@ def as_scorer(target: object, label: str = "") -> Scorer:
         return cast("Scorer", target)
     if callable(target):
         return FunctionScorer(cast("ScorerFunction", target), label)
-    hint = "`evenhand scorers` lists those that there are."
+    hint = "`evenhand info scorers` lists those that there are."
     if isinstance(target, (list, tuple)):
         hint = "Write an expect(…) for each scorer."
     if isinstance(target, bool):

@@ -143,7 +143,7 @@ async def ask_judge(
             return reply, _read(reply, read)
         except JudgeError as second:
             # Its words are kept, as all that was paid for: resuming reads them again.
-            way = "`evenhand retry --no-cache` asks again"
+            way = "`evenhand resume --errors --no-cache` asks again"
             raise JudgeError(f"asked twice: {second.message}; {way}", hint=second.hint) from error
 
 

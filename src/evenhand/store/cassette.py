@@ -32,7 +32,7 @@ from evenhand.store.recordings import RecordedFrom, RecordedPlace
 SCHEMA = "evenhand.cassette/1"
 PART = "$part"
 """The only key of an object that stands for a text which several requests share."""
-AGAIN = "Record it anew: evenhand cassette RUN --to FILE."
+AGAIN = "Record it anew: evenhand runs cassette RUN --to FILE."
 
 
 class CassetteVariant(Struct, frozen=True, omit_defaults=True):

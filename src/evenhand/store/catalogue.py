@@ -235,7 +235,7 @@ def find(start: Path, ref: str | None) -> Path:
     known = newest_first(files(start))
     if ref and Path(ref).is_file() and not matching(known, ref):
         raise UsageError(
-            f"{ref} is a file, but not a run", hint="`evenhand show --list` lists the runs."
+            f"{ref} is a file, but not a run", hint="`evenhand runs list` lists the runs."
         )
     if not known:
         raise UsageError(

@@ -29,7 +29,7 @@ def recordings_of(start: Path, ref: str, max_age_s: float | None = None) -> Reco
         if not is_cassette(file):
             raise UsageError(
                 f"{ref} is neither a run nor a cassette",
-                hint="`evenhand cassette RUN --to FILE` makes one.",
+                hint="`evenhand runs cassette RUN --to FILE` makes one.",
             )
         return Recordings(CassetteSource.read(file, max_age_s))
     try:
@@ -40,7 +40,7 @@ def recordings_of(start: Path, ref: str, max_age_s: float | None = None) -> Reco
             raise
         raise UsageError(
             f"there is no cassette {ref}",
-            hint="`evenhand cassette RUN --to FILE` makes one of a run.",
+            hint="`evenhand runs cassette RUN --to FILE` makes one of a run.",
         ) from error
     age = time.time() - source.header.recorded_at
     if max_age_s is not None and age > max_age_s:

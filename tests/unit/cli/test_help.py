@@ -14,10 +14,10 @@ from pathlib import Path
 import click
 import pytest
 
-from evenhand.cli import examples
+from evenhand.cli import examples, main
 from evenhand.cli.examples import WIDEST
-from evenhand.cli.grouped import GROUPS
-from evenhand.cli.verbs import evenhand
+from evenhand.cli.grouped import EVERY_OPTION, GROUPS, PROMPTFOO_NAMES
+from evenhand.cli.verbs import MOVED, SECTIONS, evenhand
 from evenhand.core.wing import our_wings
 
 NARROW = 60
@@ -45,13 +45,14 @@ def commands(
 ALL = dict(commands(evenhand))
 
 
-def help_of(name: str, width: int = NARROW) -> str:
+def help_of(name: str, width: int = NARROW, *, every_option: bool = False) -> str:
     """What a command says of itself on a terminal of this width."""
     parent = None
     words = ["evenhand", *name.split()]
     context = click.Context(
         ALL[name], info_name=" ".join(words), parent=parent, terminal_width=width
     )
+    context.meta[EVERY_OPTION] = every_option
     return ALL[name].get_help(context)
 
 
@@ -99,13 +100,13 @@ def test_each_example_is_understood(line: str, tmp_path: Path, monkeypatch: pyte
 
 
 NO_DOCUMENT = {
-    "it serves or starts others": "watch view mcp",
+    "it serves or starts others": 'watch view "info mcp"',
     "it writes what it is told to write, or changes it": """
-        export baseline cassette comment init rename tag note delete schema "cache clear" "new eval" "new judge"
-        "new prompt-function" "dataset convert" "dataset enrich" "dataset from-traces"
-        "dataset generate" "dataset split" "prompt edit" "prompt export-skill" "prompt index" "prompt migrate"
+        export baseline "runs cassette" comment init "runs rename" "runs tag" "runs note" "runs delete"
+        "info schema" "cache clear" "new eval" "new judge" "new prompt-function" "data convert" "data enrich" "data from-traces"
+        "data generate" "data split" "prompt edit" "prompt export-skill" "prompt index" "prompt migrate"
         "prompt new" "prompt promote" "prompt site" """,
-    "it prints a file, a prompt or lines of JSON as they are": 'workers completion "prompt render" "prompt log"',
+    "it prints a file, a prompt or lines of JSON as they are": '"info workers" "info completion" "prompt render" "prompt log"',
 }
 """Commands without `--json`, by the reason."""
 
@@ -208,7 +209,7 @@ def test_bash_completes_what_is_typed(folder: Path):
     )
     program.chmod(0o755)
     script = (
-        'eval "$(evenhand completion bash)"; COMP_WORDS=(evenhand show ""); COMP_CWORD=2; '
+        'eval "$(evenhand info completion bash)"; COMP_WORDS=(evenhand show ""); COMP_CWORD=2; '
         '_evenhand_completion evenhand; printf "%s\\n" "${COMPREPLY[@]}"'
     )
     done = subprocess.run(
@@ -272,7 +273,45 @@ def test_each_option_of_run_stands_under_one_heading_and_headings_name_only_opti
         for name in ("run", "gate")
     )
     assert run | gate == set(named)
-    text = help_of("run")
+    text = help_of("run", every_option=True)
     assert [line for line in text.splitlines() if line.removesuffix(":") in GROUPS] == [
         f"{heading}:" for heading in GROUPS
     ]
+
+
+def test_the_help_of_run_shows_what_people_use_daily_and_all_options_on_request():
+    """Twenty of its options, none under a name of promptfoo's; and with `--help-all` each, theirs last."""
+    short = help_of("run")
+    options = re.findall(r"^  ((?:-\w, )?--[\w-]+|-\w )", short, re.MULTILINE)
+    assert 15 <= len(options) <= 24
+    assert not PROMPTFOO_NAMES & set(options)
+    whole = help_of("run", every_option=True)
+    for one in ALL["run"].params:
+        if isinstance(one, click.Option) and not one.hidden:
+            assert all(f"{name}" in whole for name in one.opts), one.opts
+    head, _, last = whole.partition("Names that promptfoo has")
+    assert not [name for name in PROMPTFOO_NAMES if re.search(rf"{name}[ ,\n]", head)]
+    assert all(name in last for name in PROMPTFOO_NAMES)
+
+
+def test_a_newcomer_sees_at_most_eighteen_commands_and_a_few_groups():
+    """Under six headings; each command once, and each that a wing brings where the wing says."""
+    top = [name for name in ALL if name and " " not in name]
+    groups = [name for name in top if isinstance(ALL[name], click.Group)]
+    assert sorted(name for names in SECTIONS.values() for name in names.split()) == sorted(top)
+    assert len(SECTIONS) == 6
+    assert len(set(top) - set(groups) - {"import"}) <= 18
+    assert len(groups) <= 7
+
+
+@pytest.mark.parametrize("name", sorted(MOVED))
+def test_an_earlier_name_of_a_command_works_and_says_todays(
+    name: str, capsys: pytest.CaptureFixture[str]
+):
+    """On stderr; its help is that of the command."""
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    written = capsys.readouterr()
+    assert written.err == f"evenhand {name} is now called: evenhand {MOVED[name]}\n"
+    assert written.out.startswith(f"Usage: evenhand {MOVED[name].removesuffix(' --errors')} ")

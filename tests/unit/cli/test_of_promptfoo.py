@@ -46,8 +46,9 @@ def test_every_command_of_promptfoos_is_one_or_is_answered(evenhand: Run) -> Non
             assert "There are:" not in ended.err, command
     for words in ("show eval latest", "export eval latest -o x.json", "delete eval latest"):
         verb = words.split()[0]
+        ours = "runs delete" if verb == "delete" else verb
         assert (
-            f"promptfoo's '{verb} eval latest' is evenhand {verb} latest."
+            f"promptfoo's '{verb} eval latest' is evenhand {ours} latest."
             in evenhand(*words.split()).err
         )
 
@@ -57,7 +58,7 @@ def test_every_option_of_promptfoo_eval_is_taken_or_answered(evenhand: Run) -> N
     plain = (
         "-c --config -p --prompts -r --providers -t --tests --vars -v -a --assertions --model-outputs"
     ).split()
-    help_ = evenhand("run", "--help").out
+    help_ = evenhand("run", "--help-all").out
     for flag in FLAGS:
         if (
             flag in ("--no-share", *plain)

@@ -26,7 +26,7 @@ def test_a_word_that_is_no_folder_is_no_remote(
 ):
     """It may be a slip: no folder is made of it."""
     with pytest.raises(SystemExit) as ended:
-        main(["push", "--to", word])
+        main(["runs", "push", "--to", word])
     said = refused.readouterr().err
     assert ended.value.code == 2
     assert f"{word} is no remote" in said

@@ -61,9 +61,9 @@ def test_errors_alone_are_redone(folder: Path, words: list[str]) -> None:
 
 def test_where_nothing_is_in_error_nothing_is_run(folder: Path) -> None:
     """The second retry says so, and exits as the run did."""
-    said("retry")
+    said("resume", "--errors")
     (folder / "asked").unlink()
-    again = said("retry")
+    again = said("resume", "--errors")
     assert again.return_value == 0
     assert "nothing to redo" in again.stderr
     assert not (folder / "asked").exists()
@@ -86,7 +86,7 @@ def test_retry_asks_anew_for_what_was_received_only_when_told_to(folder: Path) -
     for words in (["retry"], ["resume", "--no-cache"]):
         assert said(*words).return_value == 3
         assert [(folder / name).read_text() for name in ("asked", "judged")] == asked
-    assert said("retry", "--no-cache").return_value == 0
+    assert said("resume", "--errors", "--no-cache").return_value == 0
     assert (folder / "asked").read_text() == asked[0] + "b "
     assert (folder / "judged").read_text() == asked[1] + "x"
 

@@ -1,4 +1,4 @@
-"""`evenhand schema`."""
+"""`evenhand info schema`."""
 
 import json
 from pathlib import Path

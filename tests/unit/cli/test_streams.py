@@ -54,7 +54,7 @@ def run(folder: Path, shell: str) -> tuple[int, str]:
         "evenhand run | true; exit ${PIPESTATUS[0]}",
         "evenhand run --json | true; exit ${PIPESTATUS[0]}",
         "evenhand run 2>&1 >/dev/null | true; exit ${PIPESTATUS[0]}",
-        "evenhand scorers | true; exit ${PIPESTATUS[0]}",
+        "evenhand info scorers | true; exit ${PIPESTATUS[0]}",
         "evenhand --version | true; exit ${PIPESTATUS[0]}",
     ],
 )

@@ -333,7 +333,7 @@ def test_several_answers_in_one_call_are_bounded_together():
         ("groq:moderation:x", "apiBaseUrl: https://api.groq.com/openai/v1"),
         ("bedrock:x", "litellm:bedrock/x"),
         ("python:missing.py", "missing.py does not exist"),
-        ("nonsense", "`evenhand providers` lists"),
+        ("nonsense", "`evenhand info providers` lists"),
     ],
 )
 def test_an_unknown_provider_is_told_what_there_is(id_: str, says: str):

@@ -376,9 +376,9 @@ async def test_too_few_cases_are_said_once_with_where_to_ask(runs: Pair):
     assert text.count("too few to say anything") == 1
     assert text.count(": undecided\n") == 2
     assert text.endswith(
-        "2 cases: too few to say anything, as 5 are needed; `evenhand power` says how many cases show a difference"
+        "2 cases: too few to say anything, as 5 are needed; `evenhand info power` says how many cases show a difference"
     )
-    assert "evenhand power" not in str(
+    assert "evenhand info power" not in str(
         compare(*await runs(passes([False] * 9), passes([True] * 9)))
     )
 

@@ -538,8 +538,8 @@ async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make)
         ),
         (
             "judge",
-            "asked twice: no verdict; `evenhand retry --no-cache` asks again",
-            "evenhand retry {} --no-cache",
+            "asked twice: no verdict; `evenhand resume --errors --no-cache` asks again",
+            "evenhand resume --errors {} --no-cache",
         ),
         ("bad-request", "agent.sh ended with code 1", "evenhand resume {}"),
         ("overloaded", "api.openai.com answered 500: later", "evenhand resume {}"),

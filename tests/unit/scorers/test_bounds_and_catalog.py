@@ -50,7 +50,7 @@ def test_labels_carry_the_unit():
 
 
 def test_the_catalog_lists_each_question_once_with_a_line_about_it():
-    """What `evenhand scorers` prints is complete and says something."""
+    """What `evenhand info scorers` prints is complete and says something."""
     names = [entry.name for entry in scorers()]
     assert len(set(names)) == len(names)
     assert all(entry.description and entry.kind for entry in scorers())

@@ -129,8 +129,11 @@ def unknown_type(type_: str) -> tuple[str, str]:
     if split(plain)[0] in known:
         return (
             f"assertion type '{type_}' is not known",
-            f"Did you mean '{plain}'? `evenhand scorers` lists all of them.",
+            f"Did you mean '{plain}'? `evenhand info scorers` lists all of them.",
         )
     near = nearest(name, known)
     guess = f"Did you mean '{'not-' if type_ != name else ''}{near}'? " if near else ""
-    return f"assertion type '{type_}' is not known", f"{guess}`evenhand scorers` lists all of them."
+    return (
+        f"assertion type '{type_}' is not known",
+        f"{guess}`evenhand info scorers` lists all of them.",
+    )

@@ -29,8 +29,8 @@ from evenhand.engine.trial import LiveTrial, present
 
 MAX_TURNS = 10
 HINT = (
-    "The trial says nothing of the agent. Ask again with `evenhand retry`, or have a stronger model play the user; a "
-    "goal that names all that the user may need helps as well."
+    "The trial says nothing of the agent. Ask again with `evenhand resume --errors`, or have a stronger model play the "
+    "user; a goal that names all that the user may need helps as well."
 )
 Until = Callable[[Talk], "bool | Awaitable[bool]"]
 

@@ -320,7 +320,7 @@ class MCPWorld(Toolbox):
         stderr = self._errors_told()
         return InfrastructureError(
             f"the MCP server {self.server} {what}" + (f": {stderr}" if stderr else ""),
-            hint="The trial says nothing of the agent. Ask again with `evenhand retry`.",
+            hint="The trial says nothing of the agent. Ask again with `evenhand resume --errors`.",
         )
 
     def _errors_told(self) -> str:

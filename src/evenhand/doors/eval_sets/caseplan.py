@@ -1,4 +1,4 @@
-"""One function over cases, as a plan: what `score`, `score_batch` and `evenhand dataset` run."""
+"""One function over cases, as a plan: what `score`, `score_batch` and `evenhand data` run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Cases from documents: questions with their answers and the passages that hold them, written by a model.
 
-`evenhand dataset generate` asks a model for each document. A pair is kept only if its quotes stand in the document, and
+`evenhand data generate` asks a model for each document. A pair is kept only if its quotes stand in the document, and
 if it asks what no other pair asks. It is a run like any other: journaled, so nothing is paid for twice.
 """
 

@@ -1,6 +1,6 @@
 """Facts of cases that are found once and stored with the dataset, so that every run counts against the same.
 
-`evenhand dataset enrich` puts them into the metadata of each case: `reference_claims` and `entities`, of what a right
+`evenhand data enrich` puts them into the metadata of each case: `reference_claims` and `entities`, of what a right
 answer is, and `sub_questions`, of the question. It is a run like any other: journaled, so nothing is paid for twice.
 """
 

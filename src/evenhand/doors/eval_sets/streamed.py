@@ -40,7 +40,7 @@ class CasesInFile(Sequence[Case]):
         if source is None:
             raise UsageError(
                 f"{file}: {file.suffix} is read whole, and cannot be streamed",
-                hint=f"Make it lines: evenhand dataset convert {file} {file.with_suffix('.jsonl')}",
+                hint=f"Make it lines: evenhand data convert {file} {file.with_suffix('.jsonl')}",
             )
         self._source = source
         self._places = array("Q")

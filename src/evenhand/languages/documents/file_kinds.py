@@ -25,7 +25,7 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (b"\xfe\xff", "is UTF-16, not UTF-8", "Save it as UTF-8."),
 )
 _WITH_PANDAS = "Read it with pandas, and save it as a table: frame.to_csv(…, index=False)."
-_NO_PARQUET = "Save it as CSV: `evenhand dataset convert` does so."
+_NO_PARQUET = "Save it as CSV: `evenhand data convert` does so."
 _ENDINGS = {
     ".parquet": _NO_PARQUET,
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods", ".numbers"), _AS_CSV),

@@ -434,7 +434,7 @@ class CommandAgent:
             raise InfrastructureError(
                 f"{self.id} {problem}" if ran.code else f"{self.id}: {problem}",
                 billed=None,
-                hint="The trial says nothing of the agent. Ask again with `evenhand retry`.",
+                hint="The trial says nothing of the agent. Ask again with `evenhand resume --errors`.",
             )
 
     def reply(self, body: bytes) -> Reply:

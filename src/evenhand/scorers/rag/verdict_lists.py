@@ -103,7 +103,7 @@ async def itemised(
     raise JudgeError(
         f"the judge was asked twice, and gave no usable verdict on {missing}"
         + (f": {why}" if why else ""),
-        hint="`evenhand retry --no-cache` asks again; or ask another judge.",
+        hint="`evenhand resume --errors --no-cache` asks again; or ask another judge.",
     )
 
 

@@ -1,4 +1,4 @@
-"""A front door for coding agents: the tools of `evenhand mcp`.
+"""A front door for coding agents: the tools of `evenhand info mcp`.
 
 How this works: an answer is small (`answers`), says what to do next, and keeps apart what models and datasets wrote.
 Runs are started as commands of their own (`runs`), within a budget that no caller can raise. What runs came to is read

@@ -97,7 +97,7 @@ def advice_on_budget(run: str = "") -> list[Next]:
     person = (
         f"its results are kept: a person continues {run} with a higher limit: evenhand resume {run} --max-cost USD"
         if run
-        else "a person starts evenhand mcp with a higher --max-cost"
+        else "a person starts evenhand info mcp with a higher --max-cost"
     )
     less = "run less of it (first), or set max_tokens, so that a call may cost less"
     return [Next("", person), Next("", less)]

@@ -54,7 +54,7 @@ def server(root: Path, budget_usd: float) -> MCPServer:
             KnownArgumentsServer,
         )
     except ImportError:
-        raise UsageError("`evenhand mcp` needs the package mcp", hint=EXTRA) from None
+        raise UsageError("`evenhand info mcp` needs the package mcp", hint=EXTRA) from None
     server = KnownArgumentsServer(
         "evenhand", instructions=INSTRUCTIONS.strip(), version=__version__, log_level="ERROR"
     )

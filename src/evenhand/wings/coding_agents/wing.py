@@ -9,17 +9,17 @@ WING = Wing(
     summary="Tools for coding agents over MCP, and skills with and without.",
     extra="evenhand[mcp]",
     commands={
-        "mcp": Command(
+        "info mcp": Command(
             "evenhand.wings.coding_agents.commands.mcp:mcp",
             "Serve check, run, failures and compare to coding agents.",
-            ("evenhand mcp --max-cost 2", "evenhand mcp --root my-evals"),
+            ("evenhand info mcp --max-cost 2", "evenhand info mcp --root my-evals"),
         ),
-        "skill": Command(
+        "prompt skill": Command(
             "evenhand.wings.coding_agents.commands.skill:skill",
             "Say whether a skill helps: its evals with and without it.",
             (
-                "evenhand skill skills/refunds --agent 'claude -p'",
-                "evenhand skill skills/refunds --model $MODEL --repeat 5",
+                "evenhand prompt skill skills/refunds --agent 'claude -p'",
+                "evenhand prompt skill skills/refunds --model $MODEL",
             ),
         ),
     },

@@ -9,12 +9,12 @@ WING = Wing(
     summary="Runs that several processes or machines settle.",
     extra="evenhand[ray]",
     commands={
-        "workers": Command(
+        "info workers": Command(
             "evenhand.wings.fleet.commands.workers:workers",
             "Print a job for Kubernetes or Slurm that runs a fleet.",
             (
-                "evenhand workers --for slurm | tee evenhand.sbatch",
-                "evenhand workers --for kuberay --workers 8",
+                "evenhand info workers --for slurm | tee evenhand.sbatch",
+                "evenhand info workers --for kuberay --workers 8",
             ),
         ),
     },

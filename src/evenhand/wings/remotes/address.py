@@ -102,7 +102,7 @@ def remote_run(text: str) -> RemoteRun | None:
         if "#" in text and Path(place).is_dir():
             raise UsageError(
                 f"{place} has no pushed runs",
-                hint="`evenhand push RUN --to FOLDER` puts them there.",
+                hint="`evenhand runs push RUN --to FOLDER` puts them there.",
             )
         return None
     run, _, column = rest.partition(":")

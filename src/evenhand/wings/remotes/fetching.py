@@ -36,7 +36,8 @@ def fetch(remote: Remote, run: str, cache: Path) -> Path:
     known = newest_first(Path(name) for name in remote.ids())
     if not known:
         raise UsageError(
-            f"{remote.name} has no runs", hint="`evenhand push RUN --to REMOTE` puts one there."
+            f"{remote.name} has no runs",
+            hint="`evenhand runs push RUN --to REMOTE` puts one there.",
         )
     meant = matching(known, run) if run else known[:1]
     if len(meant) == 1:

@@ -8,12 +8,12 @@ WING = Wing(
     name="remotes",
     summary="Runs in a folder, a bucket, a database or an MLflow server that a team shares.",
     commands={
-        "push": Command(
+        "runs push": Command(
             "evenhand.wings.remotes.commands.push:push",
             "Push runs to a folder, a bucket or a database.",
             (
-                "evenhand push --to s3://team-runs/evals",
-                "evenhand push latest --to postgresql://db.example/evals",
+                "evenhand runs push --to s3://team-runs/evals",
+                "evenhand runs push latest --to postgresql://db.test/e",
                 "evenhand view s3://team-runs/evals",
             ),
         ),

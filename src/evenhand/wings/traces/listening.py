@@ -207,7 +207,7 @@ class Listener:
         if kind.lower() != "bearer" or not hmac.compare_digest(theirs, self.token.encode()):
             return _said(
                 401,
-                "the token is missing: set OTEL_EXPORTER_OTLP_HEADERS as `evenhand listen` printed it",
+                "the token is missing: set OTEL_EXPORTER_OTLP_HEADERS as `evenhand runs listen` printed it",
             )
         if request.headers.get(_ENCODING, "").strip().lower() not in _WINDOWS:
             return _said(415, "a body is packed with gzip or deflate, once, or not at all")

@@ -9,18 +9,22 @@ WING = Wing(
     summary="Traces of applications, received or read from files.",
     needs=("viewer",),
     commands={
-        "dataset from-traces": Command(
+        "data from-traces": Command(
             "evenhand.wings.traces.commands.from_traces:from_traces",
             "Write cases from the traces of a run.",
             (
-                "evenhand dataset from-traces --to cases.jsonl",
-                "evenhand dataset from-traces --to c.yaml --draw 40",
+                "evenhand data from-traces --to cases.jsonl",
+                "evenhand data from-traces --to c.yaml --draw 40",
             ),
         ),
-        "listen": Command(
+        "runs listen": Command(
             "evenhand.wings.traces.commands.listen:listen",
             "Take an application's traces in, and keep them as a run.",
-            ("evenhand listen", "evenhand listen -- python app.py", "evenhand listen --idle 10"),
+            (
+                "evenhand runs listen",
+                "evenhand runs listen -- python app.py",
+                "evenhand runs listen --idle 10",
+            ),
         ),
     },
     importers={"traces": Importer("evenhand.wings.traces.run:read", "traces.jsonl")},

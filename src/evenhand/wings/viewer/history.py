@@ -106,7 +106,7 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
 
 
 def changes_since(run: RunFile, before: RunFile) -> list[RunChange]:
-    """What is otherwise in a run than in an earlier one, as `evenhand history` marks it.
+    """What is otherwise in a run than in an earlier one, as `evenhand runs history` marks it.
 
     Raises:
         StoreError: A file cannot be read.

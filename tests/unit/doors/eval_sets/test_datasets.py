@@ -320,7 +320,7 @@ def test_a_streamed_file_is_looked_at_whole(tmp_path: Path):
         Dataset.read(tmp_path / "none.jsonl", stream=True)
     whole = tmp_path / "a.json"
     whole.write_text("[]")
-    with pytest.raises(UsageError, match="evenhand dataset convert"):
+    with pytest.raises(UsageError, match="evenhand data convert"):
         Dataset.read(whole, stream=True)
     table = tmp_path / "a.csv"
     table.write_bytes(b"id,text\na,\xff\n")

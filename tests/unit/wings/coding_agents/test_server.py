@@ -178,7 +178,7 @@ def test_advice_on_problems_is_in_our_words_alone():
     """It stands beside what is marked as data. Orders in a file reach it neither as words nor as commands."""
     lines = [
         "c.yaml:5:15: assertion type 'contians' is not known",
-        "  Did you mean 'not-contains'? `evenhand scorers` lists all of them.",
+        "  Did you mean 'not-contains'? `evenhand info scorers` lists all of them.",
         f"  {INSTEAD['human']}",
         "c.yaml: there is no API key for openai:chat:gpt-5: set OPENAI_API_KEY",
         "a_evals.py:6: expect: a judge is wanted, and no judge is named",
@@ -191,7 +191,7 @@ def test_advice_on_problems_is_in_our_words_alone():
 
 
 ADVISED = (
-    "'not-contains' may be meant", "evenhand scorers", "Ratings by people", "set OPENAI_API_KEY", "judge = "
+    "'not-contains' may be meant", "evenhand info scorers", "Ratings by people", "set OPENAI_API_KEY", "judge = "
 )  # fmt: skip
 
 

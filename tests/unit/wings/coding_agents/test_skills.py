@@ -142,7 +142,9 @@ def test_without_a_judge_no_agent_is_started(
     skill(tmp_path / "s", {"evals": [{"prompt": "a", "assertions": ["x"]}]})
     agent = program(tmp_path / "agent.sh", f"touch '{tmp_path}/started'")
     with pytest.raises(SystemExit) as ended:
-        main(["skill", "s", "--agent", str(agent), *(["--judge", judge] if judge else [])])
+        main(
+            ["prompt", "skill", "s", "--agent", str(agent), *(["--judge", judge] if judge else [])]
+        )
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert said.count(told) == 1

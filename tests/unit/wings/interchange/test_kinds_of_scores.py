@@ -164,5 +164,5 @@ def test_the_command_names_verdicts_and_compares_like_with_like(
 
 def newest(run: Callable[..., Any]) -> list[str]:
     """The ids of the two newest runs, the older one first."""
-    listed = run("show", "--list", "--json").out.splitlines()
+    listed = run("runs", "list", "--json").out.splitlines()
     return [json.loads(line)["id"] for line in listed][1::-1]

@@ -273,7 +273,7 @@ def test_the_command_line_says_where_the_run_is(
     tracking.artifacts = "s3://bucket/{run}"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.url)
     with pytest.raises(SystemExit) as ended:
-        main(["push", str(file), "--to", "mlflow"])
+        main(["runs", "push", str(file), "--to", "mlflow"])
     assert ended.value.code == 0
     told = capsys.readouterr().err
     assert f"{tracking.url}/#/experiments/1/runs/r0" in told

@@ -1,4 +1,4 @@
-"""`evenhand mcp`: the tools for coding agents, on standard input and output."""
+"""`evenhand info mcp`: the tools for coding agents, on standard input and output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`evenhand skill`: a skill's evals, with the skill and without it."""
+"""`evenhand prompt skill`: a skill's evals, with the skill and without it."""
 
 from __future__ import annotations
 

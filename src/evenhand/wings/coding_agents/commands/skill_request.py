@@ -1,4 +1,4 @@
-"""What `evenhand skill` is asked to do: kept in its run's file, so that `resume` continues the same run."""
+"""What `evenhand prompt skill` is asked to do: kept in its run's file, so that `resume` continues the same run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
 
-AGAIN = "Run `evenhand skill` again: answers that the cache has are not paid for twice."
+AGAIN = "Run `evenhand prompt skill` again: answers that the cache has are not paid for twice."
 
 
 class SkillRequest(Record, frozen=True, kw_only=True):

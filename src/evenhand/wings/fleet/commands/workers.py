@@ -1,4 +1,4 @@
-"""`evenhand workers`: a file that starts a fleet where jobs are started."""
+"""`evenhand info workers`: a file that starts a fleet where jobs are started."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.core.ranges import WORKERS
 from evenhand.core.version import __version__
 
 KUBERAY = """\
-# evenhand workers --for kuberay: a run on a Ray cluster that Kubernetes starts for it, and takes away after it.
+# evenhand info workers --for kuberay: a run on a Ray cluster that Kubernetes starts for it, and takes away after it.
 #   kubectl create secret generic evenhand-keys --from-env-file=keys.env     # OPENAI_API_KEY=…
 #   kubectl apply -f evenhand.yaml
 # Needs the KubeRay operator. The image has your evals in /evals, Evenhand {version} with its extra `ray`, and your
@@ -109,7 +109,7 @@ spec:
 
 SLURM = """\
 #!/bin/bash
-# evenhand workers --for slurm: a run on a Ray cluster on {workers} nodes of a Slurm allocation.
+# evenhand info workers --for slurm: a run on a Ray cluster on {workers} nodes of a Slurm allocation.
 #   sbatch evenhand.sbatch
 # All nodes see the folder of your evals and the same environment, with Evenhand {version} and its extra `ray`.
 # The run file is kept in .evenhand below that folder; the node that this script runs on writes it.

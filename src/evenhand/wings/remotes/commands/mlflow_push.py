@@ -1,4 +1,4 @@
-"""`evenhand push --to mlflow`: runs in an MLflow tracking server."""
+"""`evenhand runs push --to mlflow`: runs in an MLflow tracking server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`evenhand push`: runs in a place that a team shares."""
+"""`evenhand runs push`: runs in a place that a team shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`evenhand dataset from-traces`: cases from the traces of a run, reviewed in the browser where somebody wants to."""
+"""`evenhand data from-traces`: cases from the traces of a run, reviewed in the browser where somebody wants to."""
 
 from __future__ import annotations
 

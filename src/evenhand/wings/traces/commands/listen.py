@@ -1,4 +1,4 @@
-"""`evenhand listen`: take an application's traces in while it runs, and keep them as a run."""
+"""`evenhand runs listen`: take an application's traces in while it runs, and keep them as a run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def listen(
     Ctrl-C. With COMMAND, runs it with these variables set and ends when it does:
 
     \b
-        evenhand listen -- python app.py
+        evenhand runs listen -- python app.py
 
     Only this machine can reach the listener, and only with the token.
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)

@@ -1,4 +1,4 @@
-"""The files that `evenhand workers` prints are what Kubernetes, KubeRay and a shell read."""
+"""The files that `evenhand info workers` prints are what Kubernetes, KubeRay and a shell read."""
 
 from __future__ import annotations
 
