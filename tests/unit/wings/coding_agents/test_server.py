@@ -191,7 +191,7 @@ def test_advice_on_problems_is_in_our_words_alone():
 
 
 ADVISED = (
-    "'not-contains' may be meant", "evenhand info scorers", "Ratings by people", "set OPENAI_API_KEY", "judge = "
+    "'not-contains' may be meant", "evenhand info scorers", "People label outputs", "set OPENAI_API_KEY", "judge = "
 )  # fmt: skip
 
 
