@@ -47,7 +47,7 @@ SUPPORTED: frozenset[str] = frozenset(_HOMES)
 
 INSTEAD: Mapping[str, str] = {
     "agent-rubric": "llm-rubric judges the answer itself; a Python assertion can call an agent: value: file://grader.py.",
-    "human": "People label outputs in the viewer or with `evenhand label`; llm-rubric asks a model.",
+    "human": "People label outputs in the viewer; llm-rubric asks a model.",
     "pi": "llm-rubric asks the same of a model that you name.",
     "search-rubric": "llm-rubric asks the same; name a provider that searches the web, with its tools in its config.",
 }
