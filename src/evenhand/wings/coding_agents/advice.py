@@ -23,7 +23,7 @@ from evenhand.wings.coding_agents.answers import Next
 
 MOST = 6
 """Pieces of advice in an answer."""
-_LISTING = ("scorers", "providers", "doctor")
+_LISTING = ("info scorers", "info providers", "doctor")
 _NO_JUDGE = (
     "a judge is wanted and none is named: write judge = 'PROVIDER:MODEL' below [tool.evenhand] in pyproject.toml,"
     " or set EVENHAND_JUDGE"
