@@ -125,7 +125,10 @@ def stats(store: Cache, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.pass_obj
 def explain(store: Cache, key: str, first: int, as_json: bool) -> int:
-    """List the cached replies, newest first, each with its request. With KEY, only those whose key begins so."""
+    """List the cached replies, newest first, each with its request.
+
+    With KEY, only those whose key begins so; exits with 2 if there is none.
+    """
     from itertools import islice
 
     from evenhand.core.secrets import shown

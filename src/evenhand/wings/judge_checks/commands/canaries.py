@@ -64,6 +64,9 @@ def canaries(
     A canary is an output with a verdict that people gave. It never changes, so a different verdict means that
     the judge has changed. Canaries are no part of RUN's numbers. --keep writes them from a labelled run; commit the
     file.
+
+    Exits with 0 if no drift is shown, 1 if a judge has drifted, and 3 if a judge gave no verdict, or there are too few
+    canaries to compare.
     """
     from evenhand.analysis.trust.calibration_file import place_of
     from evenhand.cli.study import run_or_folder

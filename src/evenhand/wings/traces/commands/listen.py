@@ -51,7 +51,8 @@ def listen(
     \b
         evenhand runs listen -- python app.py
 
-    Only this machine can reach the listener, and only with the token.
+    Only this machine can reach the listener, and only with the token. Exits with 5 if no span arrived, and with 1 if
+    COMMAND failed.
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
     from evenhand.store.catalogue import home_for
     from evenhand.wings.traces.listening import Listener
