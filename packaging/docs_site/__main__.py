@@ -1,14 +1,15 @@
 """Builds the documentation site: `python packaging/docs_site --to site`.
 
-How this works: the pages of docs/ are made fit for the generator (`markdown`), pages about the Python API are made from
-the code (`python_api`), and the navigation is what docs/index.md lists (`contents`). The generator, Zensical, writes
-the site into a folder named after the version, beside those of other versions.
+How this works: the pages of docs/ are made fit for the generator (`markdown`), pages about commands and the Python API
+are made from the code (`commands`, `python_api`), and the navigation is what docs/index.md lists (`contents`). The
+generator, Zensical, writes the site into a folder named after the version, beside those of other versions.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 try:
+    import commands
     import config
     import contents
     import formats
@@ -92,10 +94,12 @@ def write_pages(sources: Path) -> None:
     for page, place in pages.items():
         target = sources / place
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(markdown.for_site(page, place, pages), "utf-8")
+        text = markdown.for_site(page, place, pages)
+        of_commands = os.path.relpath(f"reference/{commands.NAME}.md", place.parent)
+        target.write_text(commands.linked(text, of_commands), "utf-8")
     formats.write_schemas(sources / "formats")
-    for name, text in python_api.pages().items():
-        (sources / "reference").mkdir(exist_ok=True)
+    (sources / "reference").mkdir(exist_ok=True)
+    for name, text in {commands.NAME: commands.page(), **python_api.pages()}.items():
         (sources / "reference" / f"{name}.md").write_text(text, "utf-8")
 
 

@@ -61,9 +61,9 @@ def overview(sources: Path) -> str:
     about = (sources / "about.md").read_text("utf-8").split("\n\n")
     index = (sources / "index.md").read_text("utf-8")
     listed = index[index.index("## Start") :]
-    python = sorted((sources / "reference").glob("*.md"))
-    lines = "".join(f"- [{title_of(path)}](reference/{path.name})\n" for path in python)
-    listed = listed.replace("## Project", f"### Python\n\n{lines}\n## Project")
+    made = sorted((sources / "reference").glob("*.md"))
+    lines = "".join(f"- [{title_of(path)}](reference/{path.name})\n" for path in made)
+    listed = listed.replace("## Project", f"### Made from the code\n\n{lines}\n## Project")
     return f"# Evenhand\n\n> {about[1]}\n\n{listed}"
 
 

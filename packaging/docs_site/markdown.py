@@ -1,7 +1,7 @@
 """Markdown as GitHub shows it, made fit for Python-Markdown, which the generator uses.
 
-The two differ in three ways that our pages meet: a list needs an empty line before it, what belongs to an item of a
-list is indented by four, and a link can only lead to what is on the site.
+The two differ in four ways that our pages meet: a list needs an empty line before it, what belongs to an item of a
+list is indented by four, a bar in code in a table has no backslash, and a link can only lead to what is on the site.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 FENCE = re.compile(r"^ *(```|~~~)")
 ITEM = re.compile(r"^( *)([-*]|\d+\.)( +)(?=\S)")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+CODE = re.compile(r"`[^`]+`")
 STEP = 4
 
 
@@ -85,4 +86,11 @@ def _linked(
     for line in lines:
         if FENCE.match(line):
             in_fence = not in_fence
-        yield line if in_fence else LINK.sub(moved, line)
+        yield line if in_fence else LINK.sub(moved, _barred(line))
+
+
+def _barred(line: str) -> str:
+    """A line in which bars in the code of a table have no backslash."""
+    if not line.startswith("|"):
+        return line
+    return CODE.sub(lambda code: code.group().replace("\\|", "|"), line)

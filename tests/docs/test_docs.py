@@ -6,6 +6,7 @@ import importlib.util
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -52,13 +53,13 @@ def commands() -> Mapping[str, click.Command]:
     return found
 
 
-def options(command: click.Command) -> set[str]:
-    """The options of a command, as they are typed."""
+def options(command: click.Command, *, shown: bool = False) -> set[str]:
+    """The options of a command, as they are typed; all of them, or those that the help shows."""
     return {
         text
         for parameter in command.params
-        if isinstance(parameter, click.Option)
-        for text in parameter.opts
+        if isinstance(parameter, click.Option) and not (shown and parameter.hidden)
+        for text in (*parameter.opts, *parameter.secondary_opts)
     }
 
 
@@ -140,17 +141,49 @@ def test_the_index_lists_every_page():
     assert [one for one in pages if f"({one})" not in index] == []
 
 
+def reference() -> Any:
+    """What makes the site's page on commands."""
+    path = ROOT / "packaging" / "docs_site" / "commands.py"
+    spec = importlib.util.spec_from_file_location("docs_site_commands", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_every_option_is_documented():
-    """The command-line page has a section for each command, and names each of its options."""
-    text = (DOCS / "command-line.md").read_text("utf-8")
+    """The page on commands has a section for each command, and in it each option that the help shows, and examples."""
+    parts = re.split(r"^### evenhand (.+)$", reference().page(), flags=re.MULTILINE)
+    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    shown = {name: one for name, one in commands().items() if not one.hidden}
+    assert sections.keys() == shown.keys()
     missing = [
         f"{name} {option}"
-        for name, command in commands().items()
-        for option in options(command) - {"--help", "--format"}
-        if f"{option}" not in text and not (name.startswith("cache") and option == "--first")
+        for name, command in shown.items()
+        for option in options(command, shown=True)
+        if not re.search(rf"`{re.escape(option)}[ `]", sections[name])
     ]
     assert missing == []
-    assert {name for name in commands() if " " not in name} <= headings(DOCS / "command-line.md")
+    assert [name for name, text in sections.items() if f"\nevenhand {name}" not in text] == []
+    assert "`-n`, `--first`, `--filter-first-n N` | Run only the first N cases" in sections["run"]
+    assert "As for [`evenhand run`](#evenhand-run): `--filter`, " in sections["gate"]
+    assert "Accept becoming worse by this much" in sections["gate"]
+    assert "Default: 20. |" in sections["runs history"]
+
+
+def test_a_command_with_its_help_option_leads_to_its_place_on_the_page_on_commands():
+    """On the site; not in code blocks, not in links, and not where there is no such command."""
+    text = "See `evenhand runs list --help` and `evenhand run --help-all`.\n```sh\n`evenhand run --help`\n```\n"
+    linked = reference().linked(f"{text}`evenhand fly --help`, [`evenhand run --help`](x)", "r.md")
+    assert (
+        linked
+        == text.replace(
+            "`evenhand runs list --help`",
+            "[`evenhand runs list --help`](r.md#evenhand-runs-list)",
+        ).replace("`evenhand run --help-all`", "[`evenhand run --help-all`](r.md#evenhand-run)")
+        + "`evenhand fly --help`, [`evenhand run --help`](x)"
+    )
 
 
 def test_every_assertion_type_is_documented():

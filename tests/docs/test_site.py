@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import pytest
 
 import evenhand
+from evenhand.cli.verbs import SECTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = [
@@ -91,6 +92,13 @@ def test_the_site_loads_nothing_from_elsewhere(pages: Mapping[Path, Page]):
             assert missing == [], path.name
 
 
+def test_a_bar_in_the_code_of_a_table_has_no_backslash(site: Path):
+    """GitHub needs one there; a regular expression that is copied from the site must not have it."""
+    assert "<code>/refund(ed)?|money back/</code>" in (
+        site / evenhand.__version__ / "viewer.html"
+    ).read_text("utf-8")
+
+
 def test_every_page_can_be_searched_and_is_given_to_language_models(site: Path):
     """The search finds the guides, and not the pages about the project; llms-full.txt has both, llms.txt lists them."""
     folder = site / evenhand.__version__
@@ -120,6 +128,21 @@ def test_every_public_name_has_an_entry_in_the_reference(name: str, pages: Mappi
     (page,) = (p for path, p in pages.items() if path.stem == f"python-{name.replace('.', '-')}")
     names = [n for n in importlib.import_module(name).__all__ if not n.startswith("__")]
     assert [n for n in names if n.lower() not in page.anchors] == []
+
+
+def test_every_command_has_an_entry_in_the_reference(site: Path, pages: Mapping[Path, Page]):
+    """Each is a heading of the page on commands, to which pages lead that name it with --help; llms.txt lists it."""
+    (page,) = (
+        p
+        for path, p in pages.items()
+        if path.parent.name == "reference" and path.stem == "commands"
+    )
+    names = [*" ".join(SECTIONS.values()).split(), "runs list", "prompt skill", "info schema"]
+    assert [n for n in names if f"evenhand-{n.replace(' ', '-')}" not in page.anchors] == []
+    (guide,) = (p for path, p in pages.items() if path.name == "command-line.html")
+    assert "reference/commands.html#evenhand-run" in guide.links
+    listed = (site / evenhand.__version__ / "llms.txt").read_text("utf-8")
+    assert "- [Commands and options](reference/commands.md)" in listed
 
 
 def test_the_versions_are_listed_and_the_root_leads_to_the_newest(site: Path):

@@ -19,9 +19,9 @@ from evenhand.cli.streams import tell
     metavar="FILE",
     help="Where to write it; an earlier baseline there is replaced.",
 )
-@click.option("--outputs", is_flag=True, help="Also write what was answered.")
+@click.option("--outputs", is_flag=True, help="Also write the outputs.")
 def baseline(run: str | None, to: Path, outputs: bool) -> int:
-    """Write RUN to a small text file: what each trial came to, and hashes of what it sent. Default: the latest run.
+    """Write RUN to a small text file: each trial's outcomes, and hashes of its requests. Default: the latest run.
 
     Commit the file. `evenhand gate` compares the evals with it, and says whether they became worse.
     """

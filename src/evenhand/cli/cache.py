@@ -93,10 +93,10 @@ class _OfCache(click.Command):
 )
 @click.pass_context
 def cache(ctx: click.Context, source: Path) -> None:
-    """Look into the cache of replies, or clear it.
+    """Inspect the reply cache, or clear it.
 
-    The cache answers a request that was asked before, in whichever run. Runs keep their replies themselves: clearing
-    the cache takes nothing from them.
+    The cache answers a request that any run has sent before. Runs keep their own replies, so clearing the cache takes
+    nothing from them.
     """
     from evenhand.store.cache import Cache
     from evenhand.store.catalogue import cache_folder, home_for
@@ -108,7 +108,7 @@ def cache(ctx: click.Context, source: Path) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.pass_obj
 def stats(store: Cache, as_json: bool) -> None:
-    """Say where it is and how much it holds."""
+    """Show where the cache is, and how large."""
     statistics = store.stats()
     store.close()
     if as_json:
@@ -125,7 +125,10 @@ def stats(store: Cache, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.pass_obj
 def explain(store: Cache, key: str, first: int, as_json: bool) -> int:
-    """List the replies it holds, newest first, and the request that each answers; those whose KEY begins so."""
+    """List the cached replies, newest first, each with its request.
+
+    With KEY, only those whose key begins so; exits with 2 if there is none.
+    """
     from itertools import islice
 
     from evenhand.core.secrets import shown
@@ -159,7 +162,7 @@ def explain(store: Cache, key: str, first: int, as_json: bool) -> int:
 @cache.command(cls=_OfCache)
 @click.pass_obj
 def clear(store: Cache) -> None:
-    """Forget all replies. Runs are not touched."""
+    """Delete all cached replies. Runs are unaffected."""
     count = store.clear()
     click.echo(f"{count} replies forgotten")
 

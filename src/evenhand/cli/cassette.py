@@ -24,7 +24,7 @@ from evenhand.cli.streams import tell
     "--max-age",
     type=AGE,
     metavar="AGE",
-    help="Refuse to replay it when it is older, e.g. 30d.  [default: any age]",
+    help="Refuse to replay it when it is older: 30d, 12h, 2w.  [default: any age]",
 )
 def cassette(run: str | None, to: Path, max_age: int | None) -> int:
     """Write the requests and answers of RUN to a small text file, without secrets. Default: the latest run.

@@ -35,7 +35,7 @@ from evenhand.core.ranges import MARGIN
     "--cluster",
     default="",
     metavar="KEY",
-    help="Variable or metadata key of cases that belong together (clusters).",
+    help="Variable or metadata key of cases that belong together (clusters).  [default: as the eval set says]",
 )
 @click.option(
     "--lower",

@@ -15,7 +15,7 @@ VARIABLE = "_EVENHAND_COMPLETE"
 @click.command(short_help="Print the shell completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
-    """Print what lets your shell complete commands, options, the ids of runs and of prompts.
+    """Print the script with which your shell completes commands, options, and ids of runs and prompts.
 
     \b
     bash  put into ~/.bashrc:

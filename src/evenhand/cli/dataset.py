@@ -162,8 +162,8 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
 def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     """Split FILE into parts at random and write each beside it: FILE-dev.csv, FILE-test.csv.
 
-    Which part a case is in hangs on its id and the seed alone: rows that are added later move no other. So give cases
-    an id; without one it is a hash of the row.
+    The part of a case depends only on its id and the seed, so rows that are added later move no others. Give cases ids;
+    without one, the id is a hash of the row.
     """
     from evenhand.core.wording.words import count, safe
 
@@ -209,10 +209,11 @@ def enrich(
     max_cost: float | None,
     no_cache: bool,
 ) -> int:
-    """Store with each case what answers are counted against, found by a judge once and for all.
+    """Find the facts that answers are measured against, and store them with the cases.
 
-    The claims and entities of the right answer and the parts of the question go into the case's metadata, so that every
-    run counts against the same. What a case has already is left alone. Stopped, the same command goes on from there.
+    A judge lists the claims and entities of the right answer, and the parts of the question. They go into each case's
+    metadata, so that every run is measured against the same facts. Facts that a case has are kept. If it is stopped,
+    the same command continues.
     """
     from evenhand.doors.eval_sets.preparing import enrich as find
 
@@ -252,7 +253,7 @@ def generate(
     max_cost: float | None,
     no_cache: bool,
 ) -> int:
-    """Write questions with their answers and the passages that hold them, from DOCUMENTS: files and folders of text.
+    """Write cases from DOCUMENTS (files and folders of text): questions, answers, and the passages that hold them.
 
     A pair is kept only if its quotes are in the document, and no other pair asks the same. If it is stopped, the same
     command continues, and nothing is paid for twice. Review the cases before you rely on them.

@@ -30,7 +30,8 @@ fleet_options = OptionSet(
         flag_value="",
         default=None,
         metavar="[ADDRESS]",
-        help="Run the trials on a Ray cluster. Default: the one in RAY_ADDRESS, or one started here.",
+        help="Run the trials on a Ray cluster; PATH goes before it."
+        "  [default: the one in RAY_ADDRESS, or one started here]",
     ),
     click.option(
         "--cpus-per-trial",

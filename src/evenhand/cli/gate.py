@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     "--undecided",
     type=click.Choice(["pass", "fail"]),
     metavar="pass|fail",
-    help="Exit with 0, or with 1, if it is undecided.  [default: exit with 3]",
+    help="Exit with 0, or with 1, if too few cases leave it undecided.  [default: exit with 3]",
 )
 @click.option(
     "--metric",
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     "--all",
     "everything",
     is_flag=True,
-    help="Run all trials, also those of which nothing has changed since the baseline.",
+    help="Run all trials, also those that have not changed since the baseline.",
 )
 @stop_when_decided
 @selecting
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
 @click.option(
     "--offline-in-ci",
     is_flag=True,
-    help="Allow --offline where CI is set.",
+    help="Allow --offline if CI is set. Such a gate asks no model.",
 )
 @replaying_options
 @spending_options
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     "--to",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Also write that document to FILE: `evenhand comment` reads it.",
+    help="Also write the document of --json to FILE, for `evenhand comment`.",
 )
 @click.option(
     "-v",

@@ -18,7 +18,7 @@ from evenhand.core.ranges import Range
 LAST = Range(1, 10**6, whole=True)
 
 
-@click.command(short_help="Show how pass rate, cost and latency went, run by run.")
+@click.command(short_help="Show pass rate, cost and latency over time, run by run.")
 @click.argument("path", required=False, metavar="[PATH]", shell_complete=complete_paths)
 @click.option(
     "--last",

@@ -29,7 +29,7 @@ _LONGEST_NAME = 60
     "--from",
     "importer",
     metavar="TOOL",
-    help="The tool that wrote FILE, as the first word says it: `--from promptfoo` is the default.",
+    help="The tool that wrote FILE, the same as TOOL.",
 )
 @click.option(
     "--to",

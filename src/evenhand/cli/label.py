@@ -24,7 +24,7 @@ SEED = Range(0, 2**53, whole=True)
 RISK = Range(0.001, 0.999)
 
 
-@click.command(short_help="Label a random draw of what judges judged.")
+@click.command(short_help="Label outputs by hand, to measure the judges.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option("--draw", "size", type=Number(DRAW), metavar="N", help="Draw N trials at random.")
 @click.option(
@@ -59,8 +59,16 @@ RISK = Range(0.001, 0.999)
     type=click.Path(path_type=Path, dir_okay=False),
     help="Read verdicts from this CSV or .jsonl file.",
 )
-@click.option("--by", metavar="NAME", help="Who labels.  [default: your user name]")
-@click.option("--rule", metavar="TEXT", help="The written rule for a pass; needs one --metric.")
+@click.option(
+    "--by",
+    metavar="NAME",
+    help="Who labels; several people may label the same draw.  [default: your user name]",
+)
+@click.option(
+    "--rule",
+    metavar="TEXT",
+    help="The written rule for a pass, shown while labelling; needs one --metric.",
+)
 @click.option(
     "--unsure",
     type=Number(RISK),
@@ -87,7 +95,7 @@ def label(
 ) -> int:
     """Label outputs of RUN as pass or fail, with the judge's verdict hidden. Default: the latest run.
 
-    Only labels of a random draw say what a judge is worth. In a terminal, outputs are shown one at a time; with --to
+    Only labels of a random draw can measure a judge. In a terminal, outputs are shown one at a time; with --to
     and --from, they are labelled in a spreadsheet. `evenhand calibrate` then compares the judges with the labels.
 
     Of a ranking (--metric), pairs of outputs are drawn, and you say which of the two is better.

@@ -12,7 +12,7 @@ from evenhand.cli.exits import code_for
 from evenhand.cli.streams import printing, say_json, tell
 
 
-@click.command(short_help="Make one run of the shards of a run.")
+@click.command(short_help="Merge the shards of a run into one run.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_runs)
 @click.option(
     "--to",

@@ -17,7 +17,7 @@ SIZE = Range(0.001, 0.999)
 JUDGED = Range(1, 10**9, whole=True)
 
 
-@click.command(short_help="Say how many cases, repeats or labels a question takes.")
+@click.command(short_help="Say how many cases, repeats or labels you need.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option(
     "--rate", type=Number(SHARE), metavar="P", help="The pass rate you expect, instead of a RUN's."
@@ -45,10 +45,16 @@ JUDGED = Range(1, 10**9, whole=True)
     help="How far a corrected pass rate may be off.",
 )
 @click.option(
-    "--rho2", type=Number(SHARE), metavar="R", help="The share of labels that the judge replaces."
+    "--rho2",
+    type=Number(SHARE),
+    metavar="R",
+    help="The share of labels that the judge replaces; needs --rate.",
 )
 @click.option(
-    "--judged", type=Number(JUDGED), metavar="N", help="How many outputs the judge judges."
+    "--judged",
+    type=Number(JUDGED),
+    metavar="N",
+    help="How many outputs the judge judges; needs --rate.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def power(

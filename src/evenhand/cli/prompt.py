@@ -71,7 +71,7 @@ def new(id_: str, source: str) -> int:
     help="Which of its files: meta.yml, eval.yml, guard.sh, verify.sh or aliases.",
 )
 def edit(id_: str, name: str) -> int:
-    """Open a file of a prompt in $VISUAL or $EDITOR. If it was changed, `updated` is today's date from then on."""
+    """Open a file of a prompt in $VISUAL or $EDITOR. If the file changed, `updated` becomes today's date."""
     import subprocess
 
     from evenhand.core.errors import UsageError
@@ -96,7 +96,7 @@ def edit(id_: str, name: str) -> int:
 
 @prompt.command(short_help="Promote a prompt if its evidence is sufficient.")
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
-@click.option("--force", is_flag=True, help="Promote whatever the evidence lacks. Needs --reason.")
+@click.option("--force", is_flag=True, help="Promote even if evidence is missing. Needs --reason.")
 @click.option("--reason", default="", metavar="TEXT", help="Why; kept in .promotions.jsonl.")
 def promote(id_: str, *, force: bool, reason: str) -> int:
     """Promote a prompt (draft → tested → ready) if its evidence is sufficient; otherwise list what is missing."""
@@ -125,7 +125,7 @@ def promote(id_: str, *, force: bool, reason: str) -> int:
     help="The file for the shell aliases.",
 )
 def index(shell: str) -> int:
-    """Write the list of prompts between the marks of README.md, and their verbs between those of a shell file."""
+    """Update the list of prompts in README.md and the aliases in a shell file. Only text between marks is changed."""
     from evenhand.doors.prompt_directories.index import index as write
 
     for line in write(library_here(), shell):
@@ -143,9 +143,9 @@ def index(shell: str) -> int:
     help="The folder to write to.",
 )
 def site(out: Path) -> int:
-    """Write pages to pass on or to publish: an index, and for each prompt its text, its gates and its evidence.
+    """Write a static site: an index, and for each prompt a page with its text, its gates and its evidence.
 
-    Each page is one file without script and without an address in it. Written again without a change, it is the same.
+    Each page is one file without scripts that loads nothing. Written again without a change, it is the same.
     """
     from evenhand.doors.prompt_directories.site import build
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--check", is_flag=True, help="Exit with 1 if a ready prompt's evidence is stale.")
 @in_json
 def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
-    """List the prompts: status, version, uses, and whether what they have shown is about what they are now."""
+    """List the prompts: status, version, uses, and whether their evidence is current."""
     from evenhand.doors.prompt_directories.listing import listed, table
 
     rows = [
@@ -56,7 +56,7 @@ def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
 @click.argument("id_", metavar="ID", shell_complete=complete_prompts)
 @in_json
 def show(id_: str, *, as_json: bool) -> int:
-    """Show a prompt: its metadata, its usage with medians, its latest evidence, and what the next status wants."""
+    """Show a prompt: its metadata, its usage with medians, its latest evidence, and what the next status requires."""
     from evenhand.doors.prompt_directories.listing import described, description_lines
 
     description = described(prompt_named(id_))
@@ -74,7 +74,7 @@ def show(id_: str, *, as_json: bool) -> int:
 @click.option("--evals", is_flag=True, help="Print evals instead of usage.")
 @click.option("--promotions", is_flag=True, help="Print promotions instead of usage.")
 def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
-    """Print the latest rows of .usage.jsonl, as they are; of .eval.jsonl, or of .promotions.jsonl."""
+    """Print the latest rows of .usage.jsonl, .eval.jsonl or .promotions.jsonl, unchanged."""
     from evenhand.core.encoding import encode
     from evenhand.doors.prompt_directories.evidence import EVALS, PROMOTIONS, USAGE, read
     from evenhand.languages.documents.findings import Findings
@@ -101,11 +101,11 @@ def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
 @click.option("--quiet", is_flag=True, help="Print only prompts with problems or warnings.")
 @in_json
 def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as_json: bool) -> int:
-    """Look at these prompts, or at all: what is wrong with them, what is worth a look, with file and line.
+    """Check these prompts, or all, and list problems and warnings with file and line.
 
-    An ID may be a path to a file of it, as pre-commit gives them. Exits with 1 where something is wrong; warnings do
-    not count. With --evidence, a row that its run contradicts is wrong; one whose run is not on this machine is a
-    warning.
+    An ID may be the path of one of its files, as pre-commit passes them. Exits with 1 if there are problems; warnings
+    don't count. With --evidence, a row that its run contradicts is a problem, and a row whose run is not on this
+    machine is a warning.
     """
     from evenhand.core.wording.words import count
     from evenhand.doors.prompt_directories.doctor import look

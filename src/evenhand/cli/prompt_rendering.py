@@ -53,9 +53,9 @@ def render(
     *,
     and_send: bool,
 ) -> int:
-    """Fill a prompt in and print it. guard.sh has its say; nothing is sent. It is kept as a dry row of usage.
+    """Render a prompt and print it. Runs guard.sh, sends nothing, and records a dry row of usage.
 
-    The shell's verbs do this; with --send they send.
+    The shell aliases that `evenhand prompt index` writes call this command; with --send, they send the prompt.
     """
     from evenhand.doors.prompt_directories.sending import log_dry
 
@@ -93,10 +93,10 @@ def send(
     offline: bool,
     as_json: bool,
 ) -> int:
-    """Fill a prompt in, send it, print the answer, let verify.sh look at it, and keep a row of usage.
+    """Render a prompt, send it, print the answer, run verify.sh on it, and record a row of usage.
 
-    Where guard.sh says no, nothing is sent and nothing is kept. Exits with 1 where verify.sh found something wrong, and
-    with 3 where there was no answer.
+    If guard.sh refuses, nothing is sent or recorded. Exits with 1 if verify.sh rejects the answer, and with 3 if there
+    was no answer.
     """
     import contextlib
 

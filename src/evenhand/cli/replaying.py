@@ -64,7 +64,7 @@ replaying_options = OptionSet(
         "--max-age",
         type=AGE,
         metavar="AGE",
-        help="Refuse recordings that are older, e.g. 30d.  [default: as a cassette says]",
+        help="Refuse recordings that are older: 30d, 12h, 2w.  [default: as a cassette says]",
     ),
 )
 """What is replayed; `ReplayRequest.of` understands them."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--errors",
     is_flag=True,
-    help="Only retry the trials that ended in an error; with --no-cache, ask everything of theirs again.",
+    help="Only retry the trials that ended in an error. With --no-cache, all their calls are made and paid for again.",
 )
 @batch_options
 @fleet_options
@@ -47,10 +47,10 @@ def resume(run: str | None, errors: bool, **options: Any) -> int:
     has are read from its file. Calls that were in flight when a run was killed may have been charged: they are counted,
     with the most that they can have cost.
 
-    A run with --batch looks at its batches, collects what they answered, and goes on.
+    For a run with --batch, collects the answers of its batches, and continues.
 
-    Replies that the run has are used again, even those that a judge's verdict could not be read from. With --errors
-    and --no-cache, the trials in error ask everything again, and it is paid for again.
+    Replies that the run has are used again, also those of a judge that hold no readable verdict; with --errors and
+    --no-cache they are not.
     """
     go_on = redone if errors else gone_on
     return go_on(run, Session.of(options), batching=taken(options))

@@ -53,7 +53,7 @@ from evenhand.core.ranges import CANARIES, SHARE
     "--shard",
     metavar="I/N",
     default="",
-    help="Run part I of N, for N machines or jobs; `evenhand runs merge` makes one run of them.",
+    help="Run part I of N of the cases, on one of N machines; `evenhand runs merge` merges the parts.",
 )
 @click.option(
     "--no-share", is_flag=True, expose_value=False, hidden=True
@@ -81,13 +81,15 @@ from evenhand.core.ranges import CANARIES, SHARE
     "--at-least",
     type=Number(SHARE),
     metavar="SHARE",
-    help="Pass if this share of trials, 0 to 1, passes for each variant.  [default: as the files say, or all]",
+    help="Pass if this share of trials, 0 to 1, passes for each variant. Not for prompt directories."
+    "  [default: as the files say, or all]",
 )
 @click.option(
     "--calibrated",
     type=click.Choice(["required", "accepted"]),
     metavar="required|accepted",
-    help="required: no verdict (exit 3) while a judge has no fresh calibration.  [default: as pyproject.toml says]",
+    help="required: no verdict (exit 3) while a judge has no fresh calibration. accepted: a verdict, with a note."
+    "  [default: as pyproject.toml says]",
 )
 @click.option(
     "--canaries",

@@ -102,7 +102,7 @@ def note(run: str, text: str | None) -> int:
 def delete(runs: tuple[str, ...], yes: bool) -> int:
     """Delete RUNS (ids, starts of ids, or files) with their results, labels and replies.
 
-    Without --yes, only list what would be deleted. A run in progress is not deleted.
+    Without --yes, only list what would be deleted, and exit with 2. A run in progress is not deleted.
     """
     from evenhand.core.errors import EvenhandError
     from evenhand.core.wording.words import count, safe

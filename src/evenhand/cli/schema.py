@@ -36,7 +36,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     "--to", "path", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file."
 )
 def schema(file: str, path: Path | None) -> int:
-    """Write the JSON Schema of a file that you write, so that your editor completes and checks it.
+    """Write the JSON Schema of a file, so that your editor completes and checks what you write.
 
     \b
     promptfoo  a promptfooconfig.yaml, as Evenhand reads it

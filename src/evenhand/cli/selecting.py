@@ -82,7 +82,7 @@ _WHICH = (
         "--filter-prompts",
         default="",
         metavar="REGEX",
-        help="Run only prompts whose label matches REGEX.",
+        help="Run only prompts whose label matches REGEX (eval sets: variants whose name does).",
     ),
     click.option(
         "--filter-providers",
@@ -135,7 +135,7 @@ _OVER = (
         "--prompts",
         multiple=True,
         metavar="PROMPT",
-        help="Use this prompt instead of the config's.",
+        help="Use this prompt instead of the config's. With --providers, no config is needed.",
     ),
     click.option(
         "-r",
@@ -215,7 +215,7 @@ _OVER = (
         "extensions",
         multiple=True,
         metavar="FILE:NAME",
-        help="Call this hook, too: file://hooks.py:afterAll.",
+        help="Call this hook beside the config's: file://hooks.py:afterAll.",
     ),
     click.option(
         "--strict-prompts",
@@ -249,7 +249,7 @@ answering = OptionSet(
         "--model",
         default="",
         metavar="ID",
-        help="Ask this model instead of those that the eval sets name.",
+        help="Ask this model instead of those that the eval sets name, also on the axis `model`.",
     ),
 )
 """Who answers, and by which rules; `asked_for` understands them."""

@@ -17,8 +17,8 @@ from evenhand.cli.completing import complete_runs
 def status(run: str | None, as_json: bool) -> int:
     """Say how far RUN is: trials settled, batches out and since when, and what they cost at most.
 
-    RUN is an id, the start of one, or a file. Default: the latest run. Nobody is asked: `evenhand resume` looks at
-    batches.
+    RUN is an id, the start of one, or a file. Default: the latest run. No model is called; `evenhand resume` asks
+    for the batches.
     """
     from evenhand.cli.batch_status import status_document, status_lines
     from evenhand.core.wording.words import put

@@ -60,17 +60,17 @@ class _Ended(BaseException):
 
 
 @click.command(
-    cls=_WatchCommand, params=_OPTIONS, short_help="Run again what a saved file changed."
+    cls=_WatchCommand, params=_OPTIONS, short_help="Run evals again when their files are saved."
 )
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
 @click.pass_context
 def watch(
     context: click.Context, paths: tuple[str, ...], max_cost: float | None, **_options: object
 ) -> int:
-    """Run PATH, and again whenever a file is saved that it is made of. Ctrl-C ends it. Default: the current folder.
+    """Run PATH, and run it again whenever one of its files is saved. Ctrl-C ends it. Default: the current folder.
 
-    Of eval files, those are run that import or read what was saved; if only some evals of a file changed, only these.
-    Prompt directories are run one by one, promptfoo configs whole. Model calls that did not change come from the cache.
+    Saving a file runs the eval files that import or read it; if only some evals of a file changed, only these.
+    Prompt directories run one by one, promptfoo configs whole. Unchanged model calls come from the cache.
 
     Takes most options of `evenhand run`. --max-cost holds for all runs together.
     """

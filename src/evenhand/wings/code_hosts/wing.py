@@ -10,7 +10,7 @@ WING = Wing(
     commands={
         "comment": Command(
             "evenhand.wings.code_hosts.commands.comment:comment",
-            "Write what a gate came to as one comment on a pull request.",
+            "Write a gate's result as one comment on a pull request.",
             (
                 "evenhand comment gate.json",
                 "evenhand comment gate.json --pr 12 --key support",

@@ -19,7 +19,7 @@ WING = Wing(
         ),
         "runs listen": Command(
             "evenhand.wings.traces.commands.listen:listen",
-            "Take an application's traces in, and keep them as a run.",
+            "Receive an application's traces, and keep them as a run.",
             (
                 "evenhand runs listen",
                 "evenhand runs listen -- python app.py",

@@ -37,17 +37,20 @@ NUMBER = Range(1, 10**9, whole=True)
     "--key",
     default="",
     metavar="NAME",
-    help="What tells this gate's comment from those of others.  [default: the baseline's file]",
+    help="Tells this gate's comment from those of other gates.  [default: the baseline's file]",
 )
 @click.option(
-    "--report-url", default="", metavar="URL", help="Where the HTML report is, to link to."
+    "--report-url",
+    default="",
+    metavar="URL",
+    help="The address of the HTML report, to link cases to.",
 )
 @click.option("--print", "only_print", is_flag=True, help="Print the Markdown, and send nothing.")
 def comment(gate: Path, pr: int | None, key: str, report_url: str, only_print: bool) -> int:
-    """Write FILE, which `evenhand gate --to FILE` wrote, as a comment on the pull request, or update the one there is.
+    """Write the gate in FILE, which `evenhand gate --to FILE` wrote, as one comment on the pull request, or update it.
 
-    In GitHub Actions it also goes into the job's summary, and what became worse is marked at its line where that is
-    known. The token is that of GITHUB_TOKEN or GITLAB_TOKEN.
+    In GitHub Actions, this also writes the job's summary, and marks evals that became worse at their line. The token is
+    in GITHUB_TOKEN or GITLAB_TOKEN.
 
     Exits with 0 whatever the gate's verdict was: the gate itself fails the job.
     """

@@ -168,7 +168,7 @@ FORMS = {"kuberay": KUBERAY, "slurm": SLURM}
     help="Worker pods, or nodes.",
 )
 def workers(kind: str, workers: int) -> int:
-    """Print a file that runs the evals of a folder on a Ray cluster, made for it and taken away after it.
+    """Print a job that starts a Ray cluster, runs the evals of a folder on it, and removes it.
 
     Replace the name of the image, and the memory and time, with yours.
     """

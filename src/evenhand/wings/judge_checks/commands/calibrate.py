@@ -68,7 +68,7 @@ def calibrate(
     accept_risk: float | None,
     **options: Any,
 ) -> int:
-    """Say for each judge in RUN whether it can be trusted, and what its numbers come to once corrected.
+    """Say for each judge in RUN whether it can be trusted, and correct its numbers.
 
     Needs labels of a random draw (`evenhand label`); with fewer than 30 there is no verdict. Writes calibration.json,
     which later runs read: commit it. It holds until the judge, its prompt, the system, the data or the rule changes.

@@ -61,8 +61,12 @@ def canaries(
 ) -> int:
     """Ask the judges of RUN about canaries, and say whether a judge has drifted. Default: the latest run.
 
-    A canary is an output with a verdict that people gave. It is the same each time, so only the judge can change what
-    comes of it. Canaries are no part of RUN's numbers. --keep makes them of a labelled run; commit the file.
+    A canary is an output with a verdict that people gave. It never changes, so a different verdict means that
+    the judge has changed. Canaries are no part of RUN's numbers. --keep writes them from a labelled run; commit the
+    file.
+
+    Exits with 0 if no drift is shown, 1 if a judge has drifted, and 3 if a judge gave no verdict, or there are too few
+    canaries to compare.
     """
     from evenhand.analysis.trust.calibration_file import place_of
     from evenhand.cli.study import run_or_folder

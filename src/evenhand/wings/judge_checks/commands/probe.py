@@ -45,7 +45,7 @@ SEED = Range(0, 2**53, whole=True)
     default=20,
     show_default=True,
     metavar="N",
-    help="At most so many items for each kind of attack.",
+    help="Items for each kind of attack, at most.",
 )
 @click.option(
     "--seed",
@@ -97,7 +97,9 @@ def probe(
 
     The answers are those of RUN, under twelve kinds of attack: instructions to the judge, invented references,
     padding and so on. The judges are asked with the same prompts, criteria and settings. PATH is a folder: its latest
-    run is probed. Default: the latest run. With the id of a probe, it continues that probe and prints what it came to.
+    run is probed. Default: the latest run. With the id of a probe, it continues that probe and prints its report.
+
+    Exits with 0 if no kind is shown to pass more often than --at-most, 1 if one is, and 3 if that is undecided.
     """
     from evenhand.core.errors import UsageError
     from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check

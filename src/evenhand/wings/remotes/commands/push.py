@@ -18,7 +18,7 @@ from evenhand.cli.streams import printing, tell
     "--to",
     required=True,
     metavar="REMOTE",
-    help="s3://BUCKET/FOLDER, postgresql://HOST/DATABASE, a folder, or mlflow.",
+    help="s3://BUCKET/FOLDER, postgresql://HOST/DATABASE, a folder (./team), or mlflow.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:

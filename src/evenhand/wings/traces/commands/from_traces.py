@@ -41,10 +41,10 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--review",
     is_flag=True,
-    help="Look at the drawn traces in the browser, and keep or leave out each.",
+    help="Review the drawn traces in the browser: keep or leave out each.",
 )
-@click.option("--port", type=Number(PORTS), metavar="N", help="With --review: as of `view`.")
-@click.option("--open/--no-browser", "open_", default=None, help="With --review: as of `view`.")
+@click.option("--port", type=Number(PORTS), metavar="N", help="With --review: as for `view`.")
+@click.option("--open/--no-browser", "open_", default=None, help="With --review: as for `view`.")
 @filtered
 def from_traces(
     run: str | None,
@@ -61,12 +61,12 @@ def from_traces(
     """Write cases from the traces of RUN: an id, the start of one, or a file. Default: the latest run.
 
     Each different input becomes a case once. With --draw, its metadata says how likely it was to be drawn. E-mail
-    addresses, numbers of phones, cards and accounts, and secrets are hidden; names are not. There is no expected
-    answer: read the cases, and say what a right one is.
+    addresses, numbers of phones, cards and accounts, and secrets are hidden; names are not. Cases have no
+    expected answer: read them, and add one.
 
-    With --review, the browser shows the drawn traces, and + and - keep or leave out each. What is left out goes out
-    of the file at once. The decisions are kept with RUN: the same command continues a review, and without --review it
-    leaves out the same traces.
+    With --review, the browser shows the drawn traces: press + to keep a trace, and - to leave it out. The file follows
+    at once. The decisions are kept with RUN: the same command continues a review, and without --review it leaves out
+    the same traces.
     """
     from evenhand.cli.show import narrowed
     from evenhand.core.wording.words import count, safe

@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from evenhand.wings.traces.run import Traces
 
 
-@click.command(short_help="Take an application's traces in, and keep them as a run.")
+@click.command(short_help="Receive an application's traces, and keep them as a run.")
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
 @click.option(
-    "--port", type=Number(PORTS), metavar="N", help="[default: 4318, or one that is free]"
+    "--port",
+    type=Number(PORTS),
+    metavar="N",
+    help="The port.  [default: 4318, or one that is free]",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -48,7 +51,8 @@ def listen(
     \b
         evenhand runs listen -- python app.py
 
-    Only this machine can reach the listener, and only with the token.
+    Only this machine can reach the listener, and only with the token. Exits with 5 if no span arrived, and with 1 if
+    COMMAND failed.
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
     from evenhand.store.catalogue import home_for
     from evenhand.wings.traces.listening import Listener

@@ -30,7 +30,10 @@ PORT = 15_500
 @click.command(short_help="View runs in the browser, on this machine only.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option(
-    "--port", type=Number(PORTS), metavar="N", help=f"[default: {PORT}, or one that is free]"
+    "--port",
+    type=Number(PORTS),
+    metavar="N",
+    help=f"The port.  [default: {PORT}, or one that is free]",
 )
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="A loopback address to listen on."
