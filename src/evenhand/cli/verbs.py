@@ -135,7 +135,10 @@ class _Commands(click.Group):
 class _Verbs(_Commands):
     """The commands that have no other above them."""
 
-    above = ()
+    @property
+    def above(self) -> tuple[str, ...]:
+        """None."""
+        return ()
 
     def invoke(self, ctx: click.Context) -> object:
         from evenhand.cli.streams import drop
