@@ -68,7 +68,12 @@ class CanarySince(Record, frozen=True, kw_only=True):
             "checks",
         ),
     ]
-    drifted: Annotated[bool, Key("whether `p` is below 0.05")]
+    drifted: Annotated[
+        bool,
+        Key(
+            "whether `p` is below this check's part of 0.05: 0.03 for the first, less for each later one"
+        ),
+    ]
     pass_rate: Annotated[
         dict[str, Any] | None,
         Key(
@@ -81,7 +86,8 @@ class CanarySince(Record, frozen=True, kw_only=True):
     changed: Annotated[
         str,
         Key(
-            "who changed, as far as shown: `judge`, `system`, `none`, or `not decided` with fewer than 6 pairs"
+            "who changed, as far as shown: `judge`, `system`, `none`, or `not decided` with too few pairs: fewer "
+            "than 7 at the first check, and than 9 at the second"
         ),
     ]
 

@@ -48,8 +48,9 @@ DEVIATIONS: Mapping[str, str] = {
     "traces": "Spans are those that the provider returns in metadata.trace, or that the test's metadata has. Where "
     "neither has any, they are the steps that the run saw: model calls, and recorded or reported tools.",
     "webhooks": "A webhook is asked once for each output; promptfoo tries four times more where it cannot be reached.",
-    "answers of web services": "A web service that answers 429 or 5xx is asked again. After 401, 403, 404 or 501 "
-    "it is asked nothing more, and the trials that need it are left; promptfoo takes each for an answer. `validateStatus` decides in both.",
+    "answers of web services": "A web service that answers 429 or 5xx is asked again. After 401, 403, 404 or 501 it is "
+    "asked nothing more, and the trials that need it are left; promptfoo takes each for an answer. `validateStatus` "
+    "decides in both.",
     "blank lines of prompts": "Anthropic's models are sent a prompt as it is written; promptfoo leaves out its blank "
     "lines and its last line break.",
     "cached latency": "A reply from the cache has the latency of the call that made it.",
