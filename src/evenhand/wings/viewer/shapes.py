@@ -1,4 +1,4 @@
-"""What the page is sent, shape by shape. `page/src/data/sent.ts` is made from these records: `just formats`."""
+"""What the page is sent, shape by shape: `just formats` makes `page/src/data/shapes.generated.ts` from these records."""
 
 from __future__ import annotations
 
