@@ -1,4 +1,4 @@
-"""What the page is sent, shape by shape: `just formats` makes `page/src/data/shapes.generated.ts` from these records."""
+"""What the page is sent: `just formats` makes `page/src/data/shapes.generated.ts` from these and other records."""
 
 from __future__ import annotations
 
