@@ -341,13 +341,20 @@ class Totals(Record, frozen=True, kw_only=True):
 class DecidedColumn(Record, frozen=True, kw_only=True):
     """What the trials of a column decided."""
 
-    variant: Annotated[int, Key("its index")]
     state: Annotated[Literal["kept", "missed", "open"], Key("`kept`, `missed` or `open`")]
+    variant: Annotated[int, Key("its index")]
 
 
 class Decided(Record, frozen=True, kw_only=True):
-    """What the trials of a run decided that was to end as soon as they do."""
+    """What the trials of a run decided that was to end as soon as they do; the keys as a run file has them, sorted."""
 
+    alpha: Annotated[float, Key("the level of the test")]
+    cases: Annotated[int, Key("that were looked at, one after the other", "cases")]
+    columns: Annotated[
+        list[DecidedColumn] | UnsetType, Key("for each bound; missing from a gate")
+    ] = UNSET
+    of: Annotated[int, Key("that there are", "cases")]
+    seed: Annotated[int, Key("of their order")]
     verdict: Annotated[
         str | None,
         Key(
@@ -355,13 +362,6 @@ class Decided(Record, frozen=True, kw_only=True):
             null="nothing was decided before the last case",
         ),
     ]
-    cases: Annotated[int, Key("that were looked at, one after the other", "cases")]
-    of: Annotated[int, Key("that there are", "cases")]
-    seed: Annotated[int, Key("of their order")]
-    alpha: Annotated[float, Key("the level of the test")]
-    columns: Annotated[
-        list[DecidedColumn] | UnsetType, Key("for each bound; missing from a gate")
-    ] = UNSET
 
 
 def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord:
