@@ -72,9 +72,10 @@ page:
 docs:
     python packaging/docs_site
 
-# Make the tables of docs/formats anew, from the records of documents
+# Make the tables of docs/formats and the page's types anew, from the records of documents
 formats:
     python packaging/docs_site/formats.py
+    python packaging/docs_site/page_types.py
 
 # Take the pictures of the viewer that the docs show; wants Chromium
 pictures:

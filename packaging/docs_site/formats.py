@@ -1,4 +1,4 @@
-"""What the pages on formats, their JSON Schemas and the viewer's types take from the records of documents.
+"""What the pages on formats and their JSON Schemas take from the records of documents.
 
 `python packaging/docs_site/formats.py` writes the tables anew: each stands between `<!-- keys: module:Class -->` and
 `<!-- end -->`, below its heading. The text and the example of a page are written by hand.
@@ -68,7 +68,8 @@ def keys(kind: type[Struct]) -> Iterator[tuple[str, Any, Meta]]:
     for field in msgspec.structs.fields(kind):
         shape, meta = field.type, Meta()
         if typing.get_origin(shape) is Annotated:
-            shape, meta = typing.get_args(shape)
+            # A type with bounds of its own, `Annotated[int, Meta(ge=0)]`, and the key become one annotation.
+            shape, *_, meta = typing.get_args(shape)
         if typing.get_origin(shape) in (typing.Union, types.UnionType):
             parts = [one for one in typing.get_args(shape) if one not in (type(None), UnsetType)]
             shape = typing.Union[tuple(parts)]  # noqa: UP007 (made of a list)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
-from msgspec import defstruct
+from msgspec import UNSET, UnsetType, defstruct
 
 from evenhand.analysis.gates.gate_document import GateChange
 from evenhand.core.document import Key, as_object
@@ -19,9 +21,23 @@ FORMATS = Path(__file__).resolve().parents[2] / "docs" / "formats"
 _KEY = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 
 
-def _packaging() -> Any:
-    path = FORMATS.parents[1] / "packaging" / "docs_site" / "formats.py"
-    spec = importlib.util.spec_from_file_location("docs_site_formats", path)
+ELSEWHERE = {
+    "batch_waves": "an option of the command line",
+    "duration_s": "a step of other tools",
+    "ended_at": "a batch of Anthropic's",
+    "low_confidence": "a column of data frames",
+    "more_steps": "handed to the record by name",
+    "named_scores": "what a user's function returns",
+    "p_alone": "a column of data frames",
+    "started_s": "a step of other tools",
+    "trials_in_error": "a column of data frames",
+}
+"""Keys that are written in code too, where they are another thing."""
+
+
+def _packaging(name: str = "formats") -> Any:
+    path = FORMATS.parents[1] / "packaging" / "docs_site" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"docs_site_{name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -65,17 +81,38 @@ def test_a_new_key_is_written_read_and_described_by_its_class_alone():
     assert msgspec.json.decode(json.dumps(row), type=longer).doubt == 0.5
 
 
-@pytest.mark.parametrize(
-    "key", ["batch_cost_usd", "latency_high_s", "missing_shards", "more_steps", "not_used"]
-)
-def test_a_key_of_a_document_stands_in_at_most_four_files(key: str):
-    """The class, what fills it, and the page; one more where the value comes from elsewhere."""
-    root = FORMATS.parents[1]
-    files = [
-        path
-        for folder in ("src/evenhand", "docs", "packaging", "page/src")
-        for path in (root / folder).rglob("*")
-        if path.suffix in (".py", ".md", ".ts", ".tsx")
-        and re.search(rf"\b{key}\b", path.read_text("utf-8"))
+def test_no_code_writes_by_hand_a_key_that_one_format_has():
+    """It is a field of its record, and no text in quotes. Keys of one word are left out: code has the same words."""
+    pages = [set(_KEY.findall(page.read_text("utf-8"))) for page in FORMATS.glob("*-1.md")]
+    counts = Counter(key for keys in pages for key in keys)
+    own = {key for key, count in counts.items() if count == 1 and "_" in key}
+    assert len(own) > 60
+    files = (FORMATS.parents[1] / "src" / "evenhand").rglob("*.py")
+    quoted = {key for file in files for key in re.findall(r'"(\w+_\w+)"', file.read_text("utf-8"))}
+    assert own & quoted == ELSEWHERE.keys()
+
+
+def test_the_types_of_the_page_are_those_of_the_records():
+    """Made anew, the file is as it is: `just formats` writes it."""
+    types = _packaging("page_types")
+    assert types.text() == types.FILE.read_text("utf-8")
+
+
+def test_a_new_key_of_a_shape_is_typed_by_its_class_alone():
+    """With what it means, and null and absence as TypeScript has them; what has no form there is refused."""
+    types = _packaging("page_types")
+    fields = [
+        ("doubt", Annotated[float | None, Key("of it", "0 to 1", null="not known")]),
+        ("words", Sequence[Literal["a", "b"]] | UnsetType, UNSET),
+        ("pairs", list[tuple[int, str | None]], msgspec.field(default_factory=list)),
     ]
-    assert 2 <= len(files) <= 4, files
+    shape = defstruct("Shape", fields, frozen=True, kw_only=True)
+    assert types.interface("Longer", shape).splitlines()[-5:] == [
+        "  /** of it; 0 to 1; null: not known */",
+        "  readonly doubt: number | null;",
+        '  readonly words?: readonly ("a" | "b")[];',
+        "  readonly pairs: readonly (readonly [number, string | null])[];",
+        "}",
+    ]
+    with pytest.raises(TypeError, match="no form in TypeScript"):
+        types.type_of(complex)

@@ -15,6 +15,8 @@ import pytest
 from tests.e2e.commands import in_process
 from tests.unit.analysis.trust.labels.test_ranking_labels import better
 from tests.unit.analysis.trust.labels.test_ranking_labels import label as label_pairs
+from tests.unit.analysis.trust.test_scores_calibrated import a_scored_run
+from tests.unit.analysis.trust.test_scores_calibrated import label as label_scores
 from tests.unit.analysis.trust.test_standings import NAME, drawn
 from tests.unit.conftest import (
     SUMMARIES,
@@ -23,6 +25,9 @@ from tests.unit.conftest import (
     result,
     summaries,
 )
+from tests.unit.render.test_judge_trust import a_run
+from tests.unit.render.test_uneven_draws import labelled as label_unevenly
+from tests.unit.render.test_uneven_draws import unsure
 
 from evenhand.analysis.estimates.earlier_run import Precedent
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
@@ -32,9 +37,10 @@ from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.history import history
 from evenhand.analysis.trust.audit import Audit, GroupCount
 from evenhand.analysis.trust.calibration import calibrate
-from evenhand.analysis.trust.calibration_document import calibration_document
 from evenhand.analysis.trust.canaries import canary_report
+from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.analysis.trust.labels.failure_codes import codes_document
+from evenhand.analysis.trust.labels.uneven_drawing import draw_unsure
 from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
 from evenhand.analysis.trust.selective import selective_verdicts
 from evenhand.cli.batch_status import status_document
@@ -204,7 +210,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     add_draw(run.path, 1, ["rubric"], 1, [0])
     add_metric_labels(run.path, "ann", [(0, "rubric", "pass")])
     add_metric_labels(run.path, "bo", [(0, "rubric", "pass")])
-    decided = {key: one.document() for key, one in selective_verdicts(run, 0.1).items()}
+    decided = {key: one.row() for key, one in selective_verdicts(run, 0.1).items()}
     counted = Audit(
         name="length", result="biased", words="…", counts=(GroupCount("long", "pass", 1, 1),)
     )
@@ -219,8 +225,13 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     )
     again = [(one.pair, NAME, one.answer) for one in compared.pair_labels()[:20]]
     add_pair_labels(compared.path, "bo", again)
-    documents = [calibration_document(calibrate(one)) for one in (run, by_jury, compared)]
-    agree("calibration-1.md", [*documents, calibration_document(audited, decided)])
+    scored = await a_scored_run(make_run)
+    scored = label_scores(scored, draw(scored, 60, seed=1).places)
+    uneven = await a_run(make_run, 200, change=unsure)
+    uneven = label_unevenly(uneven, draw_unsure(uneven, 90, seed=4).places)
+    calibrated = (run, by_jury, compared, scored, uneven)
+    documents = [calibrate(one).document() for one in calibrated]
+    agree("calibration-1.md", [*documents, audited.document(decided)])
     batch = await make_run(
         [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},
@@ -231,7 +242,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
             [result(0)], status="decided", decided=DECIDED, settings={"replay": replay}
         )
         ranked = await make_run(_ranked(), SUMMARIES)
-        runs = (labelled, batch, stopped, ranked, compared)
+        runs = (labelled, batch, stopped, ranked, compared, scored)
         documents = [document_of(one, calls=one is labelled) for one in runs]
         documents[0]["trials"].append(
             as_object(trial_row(trials[0], labelled.meta.variants, list(labelled.labels())))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -17,14 +18,31 @@ from evenhand.cli.run_and_report import notified
 from evenhand.cli.session import Session, exit_code, session_options, settings_for
 from evenhand.cli.settling import safe_text, settled
 from evenhand.cli.streams import printing, say_json, tell
+from evenhand.core.document import Key, as_object
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from evenhand.cli.run_request import Asked
     from evenhand.render.comparing import Comparison
 
 _ANY = ("pass", "fail", "error", "not_applicable")
+
+
+class RegradeDocument(Record, frozen=True, kw_only=True):
+    """A run that was judged again."""
+
+    schema: Annotated[str, Key("`evenhand.regrade/1`")] = "evenhand.regrade/1"
+    run: Annotated[
+        Mapping[str, Any],
+        Key("the new run, as [`evenhand.run/1`](run-1.md); its `run.replay` names the old one"),
+    ]
+    comparison: Annotated[
+        Mapping[str, Any] | None,
+        Key(
+            "the new run compared with the old one, as [`evenhand.compare/1`](compare-1.md)",
+            null="they have nothing in common",
+        ),
+    ]
 
 
 @click.command(
@@ -120,4 +138,4 @@ def print_json(run: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> 
         run: The new run.
         comparison: It and the old one; None where they have nothing in common.
     """
-    say_json({"schema": "evenhand.regrade/1", "run": run, "comparison": comparison})
+    say_json(as_object(RegradeDocument(run=run, comparison=comparison)))

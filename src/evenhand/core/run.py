@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 
 from evenhand.core.definition import Definition
+from evenhand.core.document import Key
 from evenhand.core.message import CallRole, Origin
 from evenhand.core.record import Record
 from evenhand.core.requirement import Requirement
@@ -319,18 +320,48 @@ class TrialResult(Record, frozen=True, kw_only=True):
 
 
 class Totals(Record, frozen=True, kw_only=True):
-    """Counts over a run's settled trials and its calls. `cost_usd` is None when no price was known for some call."""
+    """Counts over a run's settled trials and its calls. `cost_usd` is null when no price was known for some call."""
 
-    trials: int = 0
-    passed: int = 0
-    failed: int = 0
-    errors: int = 0
-    not_applicable: int = 0
-    calls: int = 0
-    cached: int = 0
-    cost_usd: float | None = 0.0
-    tokens_in: int = 0
-    tokens_out: int = 0
+    trials: Annotated[int, Key("settled", "trials")] = 0
+    passed: Annotated[int, Key("", "trials")] = 0
+    failed: Annotated[int, Key("", "trials")] = 0
+    errors: Annotated[int, Key("without a verdict", "trials")] = 0
+    not_applicable: Annotated[int, Key("to which no expectation applied", "trials")] = 0
+    calls: Annotated[int, Key("of all trials, judges' and replayed ones included", "calls")] = 0
+    cached: Annotated[int, Key("answered by the cache or the journal", "calls")] = 0
+    cost_usd: Annotated[
+        float | None, Key("of all trials", "US dollars", null="the price of a call is not known")
+    ] = 0.0
+    tokens_in: Annotated[
+        int, Key("counted by the vendors; nothing is added where one did not say", "tokens")
+    ] = 0
+    tokens_out: Annotated[int, Key("the same", "tokens")] = 0
+
+
+class DecidedColumn(Record, frozen=True, kw_only=True):
+    """What the trials of a column decided."""
+
+    state: Annotated[Literal["kept", "missed", "open"], Key("`kept`, `missed` or `open`")]
+    variant: Annotated[int, Key("its index")]
+
+
+class Decided(Record, frozen=True, kw_only=True):
+    """What the trials of a run decided that was to end as soon as they do; the keys as a run file has them, sorted."""
+
+    alpha: Annotated[float, Key("the level of the test")]
+    cases: Annotated[int, Key("that were looked at, one after the other", "cases")]
+    columns: Annotated[
+        list[DecidedColumn] | UnsetType, Key("for each bound; missing from a gate")
+    ] = UNSET
+    of: Annotated[int, Key("that there are", "cases")]
+    seed: Annotated[int, Key("of their order")]
+    verdict: Annotated[
+        str | None,
+        Key(
+            "`passed` or `failed`; of a gate `worse` or `not worse`",
+            null="nothing was decided before the last case",
+        ),
+    ]
 
 
 def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord:

@@ -4,41 +4,51 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import field
 
+from evenhand.core.document import Key
 from evenhand.core.encoding import encode
 from evenhand.core.record import Record
 
 
+class RunVariant(Record, frozen=True, kw_only=True):
+    """What documents call a variant."""
+
+    prompt: Annotated[str, Key("the prompt's label")]
+    model: Annotated[str, Key("the model's label")]
+
+
 class Variant(Record, frozen=True):
-    """One combination of prompt, model and whatever else is varied: a column of the matrix.
+    """One combination of prompt, model and whatever else is varied: a column of the matrix."""
 
-    Attributes:
-        index: Its place among the variants, from 0.
-        prompt: The prompt's label.
-        model: The model's label.
-        prompt_raw: The prompt as written, before rendering.
-        provider_id: The model as asked for.
-        axes: Further axes by name.
-        eval: The eval that is run, set and function; empty where a config says what is run.
-        where: The file and line that the eval stands in, `path:line`.
-        contents: For axes whose values say more than their label, a prompt say, a digest of what they say.
-        cluster: The variable of its cases, or the key of their metadata, that says which belong together; empty where
-            each case stands alone.
-    """
+    index: Annotated[int, Key("its place among the variants, from 0")]
+    prompt: Annotated[str, Key("the prompt's label")]
+    model: Annotated[str, Key("the model's label")]
+    prompt_raw: Annotated[str, Key("the prompt as written, before rendering")] = ""
+    provider_id: Annotated[str, Key("the model as asked for")] = ""
+    axes: Annotated[Mapping[str, Any], Key("further axes by name")] = field(
+        default_factory=dict[str, Any]
+    )
+    eval: Annotated[str, Key("set and function; empty for configs")] = ""
+    where: Annotated[str, Key("`path:line` of the eval; empty for configs")] = ""
+    contents: Annotated[
+        Mapping[str, str],
+        Key("for axes whose values say more than their label, a digest of what they say"),
+    ] = field(default_factory=dict[str, str])
+    cluster: Annotated[
+        str,
+        Key(
+            "the variable of the cases, or key of their metadata, that says which belong together; "
+            "empty for none"
+        ),
+    ] = ""
 
-    index: int
-    prompt: str
-    model: str
-    prompt_raw: str = ""
-    provider_id: str = ""
-    axes: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    eval: str = ""
-    where: str = ""
-    contents: Mapping[str, str] = field(default_factory=dict[str, str])
-    cluster: str = ""
+    @property
+    def names(self) -> RunVariant:
+        """What documents call it."""
+        return RunVariant(prompt=self.prompt, model=self.model)
 
     def __str__(self) -> str:
         return " · ".join(part for part in (self.prompt, self.model) if part)

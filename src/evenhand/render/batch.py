@@ -17,6 +17,7 @@ from evenhand.analysis.summaries.metrics import (
     summaries_of,
     summary_rows,
 )
+from evenhand.core.document import as_object
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
@@ -112,7 +113,7 @@ class BatchReport(Run):
 
     def summary_rows(self) -> list[dict[str, Any]]:
         """A flat dict for each metric, and for each of each tag; `tag` is None over all cases."""
-        return summary_rows(self.file)
+        return [as_object(row) for row in summary_rows(self.file)]
 
     def _tables(self) -> Mapping[str, Table]:
         return {**super()._tables(), "summary": Table(self.summary_rows, SUMMARIES)}

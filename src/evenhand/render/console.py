@@ -12,6 +12,7 @@ from evenhand.analysis.summaries.column_names import column_names, short_names
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.rates import share_in
 from evenhand.analysis.trust.run_verdict import verdict_of
+from evenhand.core.document import as_object
 from evenhand.core.errors import StoreError
 from evenhand.core.run import SHORT_ID, Totals
 from evenhand.core.wording.ink import NARROWEST, UNBOUND, Ink, width_of
@@ -210,7 +211,6 @@ def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
 def listed_json(runs: Iterable[ListedRun]) -> Iterator[str]:
     """A line of JSON for each run, the newest first."""
     from evenhand.core.wording.json_text import json_text  # noqa: PLC0415 (only when it is asked for)
-    from evenhand.render.document import totals_row  # noqa: PLC0415 (only when it is asked for)
 
     for listed in sorted(runs, key=lambda item: item.path.stem, reverse=True):
         row: dict[str, Any] = {"id": listed.path.stem, "file": str(listed.path)}
@@ -219,7 +219,7 @@ def listed_json(runs: Iterable[ListedRun]) -> Iterator[str]:
         else:
             with RunFile.open(listed.path) as run:
                 row |= {"title": listed.meta.title, "status": listed.meta.status}
-                row |= {"alive": listed.alive, "totals": totals_row(run.totals())}
+                row |= {"alive": listed.alive, "totals": as_object(run.totals())}
         yield json_text(row)
 
 

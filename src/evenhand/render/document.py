@@ -6,15 +6,16 @@ Trials are written one at a time, so a run of any size passes through in flat me
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, TextIO
 
+import msgspec
 from msgspec import UNSET
 
 from evenhand.analysis.summaries.classification import classification_rows
+from evenhand.analysis.summaries.decisions import Decisions
 from evenhand.analysis.summaries.marks import marked
 from evenhand.analysis.summaries.metrics import described, summary_rows
-from evenhand.analysis.summaries.preferences import Preferences, preferences
+from evenhand.analysis.summaries.preferences import preferences
 from evenhand.analysis.summaries.rates import (
     Mean,
     Rate,
@@ -25,29 +26,41 @@ from evenhand.analysis.summaries.rates import (
     scores,
     share_row,
 )
-from evenhand.analysis.summaries.skill_discovery import TriggerRates, trigger_rates
+from evenhand.analysis.summaries.share_rows import share_of
+from evenhand.analysis.summaries.skill_discovery import trigger_rates
 from evenhand.analysis.summaries.slices import slice_rows
 from evenhand.analysis.trust.calibrated import judged_rows
 from evenhand.analysis.trust.canaries import canaries_of
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.analysis.trust.requirements import requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
-from evenhand.core.document import as_object
-from evenhand.core.run import Totals, TrialResult
+from evenhand.core.document import as_object, filled
+from evenhand.core.run import Decided, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.core.wording.json_text import json_text, writer
 from evenhand.engine.replay.summary import replay_row
 from evenhand.render.call_rows import call_rows
 from evenhand.render.findings import low_confidence
+from evenhand.render.run_document import (
+    RunConfiguration,
+    RunFlaky,
+    RunHead,
+    RunIdentity,
+    RunLabel,
+    RunMean,
+    RunPreference,
+    RunRates,
+    RunSide,
+    RunTries,
+    RunTriggers,
+)
 from evenhand.render.run_warnings import warnings
 from evenhand.render.standings import standing_rows
 from evenhand.render.step_rows import bounded_steps
-from evenhand.render.trial_document import RunError, RunOutcome, RunTrial, RunVariant
+from evenhand.render.trial_document import RunError, RunOutcome, RunTrial
 from evenhand.store.labels.label import Label, by_name
 from evenhand.store.runfile import RunFile
-
-SCHEMA = "evenhand.run/1"
 
 
 def document(run: RunFile) -> dict[str, Any]:
@@ -88,10 +101,10 @@ def trial_row(
         labels: What people say of it; where there is any, the newest of each field and metric is in `labels`.
         parts: Its `steps`, `more_steps` and `calls`, as far as they are asked for.
     """
-    error, variant = trial.error, variants[trial.variant]
+    error = trial.error
     return RunTrial(
         case=trial.case,
-        variant=RunVariant(prompt=variant.prompt, model=variant.model),
+        variant=variants[trial.variant].names,
         repeat=trial.repeat,
         outcome=trial.outcome,
         score=trial.score,
@@ -132,125 +145,104 @@ def outcome_row(outcome: Outcome) -> RunOutcome:
     )
 
 
-def totals_row(totals: Totals) -> dict[str, Any]:
-    """Counts, in the keys of the document."""
-    return asdict(totals)
-
-
 def document_head(run: RunFile) -> dict[str, Any]:
     """All of the document but the trials."""
+    return as_object(_head(run))
+
+
+def _head(run: RunFile) -> RunHead:
     meta, totals, where = run.meta, run.totals(), marked(run)
-    return {
-        "schema": SCHEMA,
-        "run": {
-            "id": meta.id,
-            "file": str(run.path),
-            "status": meta.status,
-            "title": meta.title,
-            "source": meta.source,
-            "planned": meta.planned,
-            "created_at": meta.created_at,
-            "finished_at": meta.finished_at,
-            "message": meta.message,
-            "decided": meta.decided or None,
-            "replay": replay_row(run),
-        },
-        "verdict": verdict_of(run, totals),
-        "requirements": requirement_rows(run),
-        "totals": totals_row(totals),
-        "configuration": {
-            "evenhand": meta.version,
-            "fingerprint": meta.fingerprint,
-            "cases": meta.case_count,
-            "repeats": meta.repeats,
-            "pass_rate": meta.pass_rate,
-            "variants": [asdict(variant) for variant in meta.variants],
-            "settings": meta.settings,
-            "config": meta.config,
-        },
-        "usage": [asdict(used) for used in run.usage()],
-        "rates": [
+    canaries = canaries_of(run)
+    return RunHead(
+        run=filled(
+            RunIdentity,
+            meta,
+            file=str(run.path),
+            decided=msgspec.convert(meta.decided, Decided) if meta.decided else None,
+            replay=replay_row(run),
+        ),
+        verdict=verdict_of(run, totals),
+        requirements=requirement_rows(run),
+        totals=totals,
+        configuration=filled(RunConfiguration, meta, evenhand=meta.version, cases=meta.case_count),
+        usage=run.usage(),
+        rates=[
             _rate_row(run, rate, repeated, score, latency)
             for rate, repeated, score, latency in zip(
                 rates(run), repeats(run), scores(run), latencies(run), strict=True
             )
         ],
-        **({"metrics": summary_rows(run)} if described(run) else {}),
-        "judged": judged_rows(run),
-        "canaries": None
-        if (canaries := canaries_of(run)) is None
-        else [as_object(one) for one in canaries.rows()],
-        "slices": slice_rows(run),
-        "classification": classification_rows(run),
-        "triggers": [_trigger_row(run, result) for result in trigger_rates(run, where.triggers)],
-        "preferences": [_preferred_row(run, result) for result in preferences(run, where.judged)],
-        "rankings": standing_rows(run, where.judged),
-        "empty_answers": run.empty_answers()[0],
-        "low_confidence": low_confidence(run, where.judged)[0],
-        "warnings": warnings(run),
-        "labels": [_label_row(label) for label in every_label(run)],
-    }
-
-
-def _label_row(label: Label) -> dict[str, Any]:
-    row = asdict(label)
-    return row if label.metric else {key: value for key, value in row.items() if key != "metric"}
+        metrics=summary_rows(run) if described(run) else UNSET,
+        judged=judged_rows(run),
+        canaries=None if canaries is None else canaries.rows(),
+        slices=slice_rows(run),
+        classification=classification_rows(run),
+        triggers=[
+            RunTriggers(
+                variant=meta.variants[one.variant].names,
+                precision=one.precision.row(),
+                recall=one.recall.row(),
+            )
+            for one in trigger_rates(run, where.triggers)
+        ],
+        preferences=[
+            RunPreference(
+                variant=meta.variants[one.variant].names,
+                name=one.name,
+                won=_side_row(one.won),
+                lost=_side_row(one.lost),
+                tied=_side_row(one.tied),
+            )
+            for one in preferences(run, where.judged)
+        ],
+        rankings=standing_rows(run, where.judged),
+        empty_answers=run.empty_answers()[0],
+        low_confidence=low_confidence(run, where.judged)[0],
+        warnings=warnings(run),
+        labels=[
+            filled(RunLabel, label, metric=label.metric or UNSET) for label in every_label(run)
+        ],
+    )
 
 
 def _rate_row(
     run: RunFile, rate: Rate, repeated: Repeats, score: Mean | None, latency: Mean | None
-) -> dict[str, Any]:
-    variant = run.meta.variants[rate.variant]
-    return {
-        "variant": {"prompt": variant.prompt, "model": variant.model},
-        "passed": rate.passed,
-        "trials": rate.trials,
-        "errors": rate.errors,
-        "cases": rate.cases,
+) -> RunRates:
+    return RunRates(
+        variant=run.meta.variants[rate.variant].names,
+        passed=rate.passed,
+        trials=rate.trials,
+        errors=rate.errors,
+        cases=rate.cases,
         **share_row(rate.share),
-        "score": _mean_row(score),
-        "latency_s": _mean_row(latency),
-        "tries": [
-            {
-                "k": tries.k,
-                "cases": tries.cases,
-                "at_least_once": share_row(tries.once),
-                "every_time": share_row(tries.always),
-            }
+        score=_mean_row(score),
+        latency_s=_mean_row(latency),
+        tries=[
+            RunTries(
+                k=tries.k,
+                cases=tries.cases,
+                at_least_once=share_of(tries.once),
+                every_time=share_of(tries.always),
+            )
             for tries in repeated.tries
         ],
-        "flaky": [
-            {
+        flaky=[
+            RunFlaky(
                 # A tally has the id in ASCII, a trial has it as it was given.
-                "case": (run.trial(case.first) or case).case,
-                "passed": case.tally.passed,
-                "trials": case.tally.n,
-                "errors": case.tally.errors,
-            }
+                case=(run.trial(case.first) or case).case,
+                passed=case.tally.passed,
+                trials=case.tally.n,
+                errors=case.tally.errors,
+            )
             for case in repeated.flaky
         ],
-    }
+    )
 
 
-def _trigger_row(run: RunFile, rates: TriggerRates) -> dict[str, Any]:
-    variant = run.meta.variants[rates.variant]
-    return {
-        "variant": {"prompt": variant.prompt, "model": variant.model},
-        "precision": rates.precision.document(),
-        "recall": rates.recall.document(),
-    }
+def _side_row(side: Decisions) -> RunSide:
+    return RunSide(count=side.hits, n=side.n, errors=side.errors, **share_row(side.share))
 
 
-def _preferred_row(run: RunFile, counts: Preferences) -> dict[str, Any]:
-    variant = run.meta.variants[counts.variant]
-    sides = {"won": counts.won, "lost": counts.lost, "tied": counts.tied}
-    return {
-        "variant": {"prompt": variant.prompt, "model": variant.model},
-        "name": counts.name,
-        **{word: {"count": side.hits, **side.document()} for word, side in sides.items()},
-    }
-
-
-def _mean_row(mean: Mean | None) -> dict[str, float | None] | None:
+def _mean_row(mean: Mean | None) -> RunMean | None:
     """A mean and the ends of its interval; null where an end is not known."""
-    return mean and {"mean": mean.value, "low": mean.low, "high": mean.high}
+    return mean and RunMean(mean=mean.value, low=mean.low, high=mean.high)

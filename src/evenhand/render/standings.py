@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated
 
-from evenhand.analysis.summaries.rates import share_row
+from evenhand.analysis.summaries.share_rows import (
+    Chance,
+    ChanceHigh,
+    ChanceLeast,
+    ChanceLow,
+    ChanceMost,
+    ChanceRate,
+)
 from evenhand.analysis.trust.standings import Standing, Standings, standings
-from evenhand.core.variant import Variant
+from evenhand.core.document import Key, as_object
+from evenhand.core.record import Record
+from evenhand.core.variant import RunVariant, Variant
 from evenhand.core.wording.words import columns, count, interval, padded, percents, safe
 from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
@@ -102,41 +111,102 @@ def _listed(names: Sequence[str], join: str) -> str:
     return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} {join} {listed[-1]}"
 
 
-def standing_rows(run: RunFile, places: Sequence[int] | None = None) -> list[dict[str, Any]]:
-    """The rankings as JSON-ready dicts; `places` as in `standings`."""
+class RunPlace(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of a variant's place in a ranking."""
+
+    variant: Annotated[RunVariant, Key("the variant")]
+    won: Annotated[int, Key("that prefer its output", "answers")]
+    lost: Annotated[int, Key("that prefer the other one", "answers")]
+    tied: Annotated[int, Key("that prefer neither", "answers")]
+    rate: ChanceRate
+    rate_least: ChanceLeast
+    rate_most: ChanceMost
+    low: ChanceLow
+    high: ChanceHigh
+    corrected: Annotated[
+        Chance | None,
+        Key(
+            "the chance as people would have found it; then the order and `behind_first` go by it",
+            null="no calibration holds",
+        ),
+    ]
+    behind_first: Annotated[
+        bool,
+        Key("the first variant is shown to beat it, all pairs of variants taken together"),
+    ]
+
+
+class RunRanking(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of a ranking."""
+
+    name: Annotated[str, Key("the expectation")]
+    judges: Annotated[Sequence[str], Key("who compared, as their answers named them")]
+    cases: Annotated[int, Key("with an answer", "cases")]
+    answers: Annotated[int, Key("one for each pair and order", "answers")]
+    errors: Annotated[
+        int,
+        Key("that are missing: the judge gave no verdict, or a trial is in error", "answers"),
+    ]
+    tie_rate: Annotated[
+        float | None,
+        Key("the share of answers that prefer neither", "0 to 1", null="there are no answers"),
+    ]
+    ranked: Annotated[list[RunPlace], Key("best first; empty where the variants can't be ranked")]
+    why: Annotated[str | None, Key("why they can't be", null="they are ranked")]
+    apart: Annotated[
+        list[RunVariant],
+        Key(
+            "variants that were never compared with those in `ranked`, directly or by way of others"
+        ),
+    ]
+    first_wins: Annotated[
+        Chance | None,
+        Key(
+            "to prefer the text shown first, where both are equally good",
+            null="they can't be ranked",
+        ),
+    ]
+    labels: Annotated[
+        int, Key("labelled pairs that count, in the run or in its calibration", "pairs")
+    ]
+    labelled_at: Annotated[
+        float | None, Key("when the last of them was given", "s since 1970", null="no labels")
+    ]
+    calibration: Annotated[str, Key("`fresh`, `stale` or `missing`")]
+    changed: Annotated[Sequence[str], Key("what has changed since the calibration was made")]
+
+
+def standing_rows(run: RunFile, places: Sequence[int] | None = None) -> list[RunRanking]:
+    """The rankings in the keys of the run's document; `places` as in `standings`."""
     variants = run.meta.variants
     return [_row(one, variants) for one in standings(run, places)]
 
 
-def _row(one: Standings, variants: Sequence[Variant]) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "judges": list(one.judges),
-        "cases": one.cases,
-        "answers": one.answers,
-        "errors": one.errors,
-        "tie_rate": one.ties,
-        "ranked": [
-            {
-                "variant": _variant(variants[standing.variant]),
-                "won": standing.won,
-                "lost": standing.lost,
-                "tied": standing.tied,
-                **share_row(standing.chance),
-                "corrected": standing.corrected and share_row(standing.corrected),
-                "behind_first": standing.variant not in one.not_behind and place > 0,
-            }
+def _row(one: Standings, variants: Sequence[Variant]) -> RunRanking:
+    return RunRanking(
+        name=one.name,
+        judges=one.judges,
+        cases=one.cases,
+        answers=one.answers,
+        errors=one.errors,
+        tie_rate=one.ties,
+        ranked=[
+            RunPlace(
+                variant=variants[standing.variant].names,
+                won=standing.won,
+                lost=standing.lost,
+                tied=standing.tied,
+                **as_object(Chance.of(standing.chance)),
+                corrected=standing.corrected and Chance.of(standing.corrected),
+                behind_first=standing.variant not in one.not_behind and place > 0,
+            )
             for place, standing in enumerate(one.ranked)
         ],
-        "why": one.why or None,
-        "apart": [_variant(variants[index]) for index in one.apart],
-        "first_wins": None if one.first_wins is None else share_row(one.first_wins),
-        "labels": one.correction.labels,
-        "labelled_at": one.correction.labelled_at,
-        "calibration": one.correction.status,
-        "changed": list(one.correction.changed),
-    }
-
-
-def _variant(variant: Variant) -> dict[str, str]:
-    return {"prompt": variant.prompt, "model": variant.model}
+        why=one.why or None,
+        apart=[variants[index].names for index in one.apart],
+        first_wins=None if one.first_wins is None else Chance.of(one.first_wins),
+        labels=one.correction.labels,
+        labelled_at=one.correction.labelled_at,
+        calibration=one.correction.status,
+        changed=one.correction.changed,
+    )

@@ -9,13 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from evenhand.core.document import Key
 from evenhand.core.record import Record
-
-
-class RunVariant(Record, frozen=True, kw_only=True):
-    """What `evenhand.run/1` says of a variant."""
-
-    prompt: Annotated[str, Key("the prompt's label")]
-    model: Annotated[str, Key("the model's label")]
+from evenhand.core.variant import RunVariant
 
 
 class RunError(Record, frozen=True, kw_only=True):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Annotated
+
 from msgspec import Struct
 
+from evenhand.core.document import Key
 from evenhand.core.message import CallRole
 from evenhand.core.record import Record
 from evenhand.core.score import State
@@ -29,27 +33,19 @@ class Spend(Record, frozen=True):
 
 
 class ModelUsage(Record, frozen=True, kw_only=True):
-    """What one model was asked in one role, over all sessions and all takes: the calls that were answered.
+    """What one model was asked in one role, over all sessions and all takes: the calls that were answered."""
 
-    Attributes:
-        role: subject, judge or setup.
-        model: As it was asked for.
-        answered: As the answers named it; more than one where an alias moved.
-        calls: How many, replayed ones included.
-        cached: Those of them that the cache answered.
-        tokens_in: In all answers that said so.
-        tokens_out: The same.
-        cost_usd: What the provider charged; None where a price is not known.
-    """
-
-    role: CallRole
-    model: str
-    answered: tuple[str, ...]
-    calls: int
-    cached: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float | None
+    role: Annotated[CallRole, Key("`subject`, `judge`, `setup` or `simulator`")]
+    model: Annotated[str, Key("as asked for")]
+    answered: Annotated[Sequence[str], Key("as the answers named it")]
+    calls: Annotated[int, Key("that were answered, over all sessions", "calls")]
+    cached: Annotated[int, Key("answered by the cache", "calls")]
+    tokens_in: Annotated[int, Key("as far as the answers report them", "tokens")]
+    tokens_out: Annotated[int, Key("the same", "tokens")]
+    cost_usd: Annotated[
+        float | None,
+        Key("charged by the provider", "US dollars", null="the price is not known"),
+    ]
 
 
 class CaseTally(Struct, frozen=True, gc=False):

@@ -18,6 +18,7 @@ from evenhand.analysis.trust.auditing import corrected
 from evenhand.analysis.trust.calibration import calibrate
 from evenhand.analysis.trust.consistency import questions
 from evenhand.analysis.trust.group_audits import LabelledOutput, OutputTraits, group_audits
+from evenhand.core.document import as_object
 from evenhand.core.run import AnswerDetails, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.render.calibration_text import calibration_lines
@@ -83,8 +84,8 @@ async def test_a_judge_that_passes_long_answers_is_found_out(make_run: Make):
     }
     assert sum(one.items for one in length.counts) == 120
     row = length.row()
-    assert (row["value"], row["high"]) == (None, None)
-    assert json.loads(json.dumps(row, allow_nan=False)) == row
+    assert (row.value, row.high) == (None, None)
+    assert json.dumps(as_object(row), allow_nan=False)
     text = text_of(run)
     assert "audits biased by length" in text
     assert "for long outputs (1,500 characters or more)" in text
@@ -144,7 +145,7 @@ async def test_without_labels_with_few_and_with_one_verdict_there_is_no_number(m
     alike = audits_of(kind)["length"]
     assert alike.words.startswith("not enough labels: ")
     assert alike.words.endswith("no bias could show")
-    assert (alike.estimate, alike.p, alike.row()["value"]) == (None, None, None)
+    assert (alike.estimate, alike.p, alike.row().value) == (None, None, None)
     all_good = label(await a_run(make_run, change=two_lengths), lambda _: True)
     assert audits_of(all_good)["length"].result == "not shown"
     same = label(await a_run(make_run, change=lambda t: replace(t, output="x")), good)
@@ -285,7 +286,7 @@ async def test_a_preference_for_a_place_is_among_the_audits_and_few_pairs_say_no
     assert found["orders"].estimate is not None
     assert found["orders"].estimate.value == 0.75
     assert found["position"].result == "biased"
-    assert found["position"].row()["value"] == 0.9
+    assert found["position"].row().value == 0.9
     few = audits_of(await a_run(make_run, change=lambda t: preference(t, 40)))["position"]
     assert (few.result, few.estimate) == ("not applicable", None)
     assert "5 preferences went by the place" in few.words

@@ -13,6 +13,7 @@ from evenhand import EvalSet, Message, run
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.preferences import preferences
 from evenhand.analysis.summaries.skill_discovery import TriggerRates, trigger_rates
+from evenhand.core.document import as_object
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -191,7 +192,7 @@ async def test_precision_of_nothing_that_matched_is_unknown(make_run: Make):
     (found,) = trigger_rates(run)
     assert "precision unknown, 0 of 0" in str(found)
     keys = ("rate", "rate_least", "rate_most", "low", "high")
-    assert found.precision.document() == {"n": 0, "errors": 0, **dict.fromkeys(keys)}
+    assert as_object(found.precision.row()) == {"n": 0, "errors": 0, **dict.fromkeys(keys)}
 
 
 async def test_a_query_without_a_decision_may_have_led_to_the_skill_or_not(make_run: Make):
@@ -215,7 +216,7 @@ async def test_a_query_without_a_decision_may_have_led_to_the_skill_or_not(make_
     )
     # All of those that should not, and none of those that should; and the other way round.
     assert found.precision.share == pytest.approx((6 / 8, 1, wilson(6, 8)[0], 1))
-    row = found.recall.document()
+    row = as_object(found.recall.row())
     assert (row["rate"], row["rate_least"], row["rate_most"], row["errors"]) == (None, 6 / 9, 1, 3)
     assert str(trigger_rates(run, range(12))[0]) == str(found)
 

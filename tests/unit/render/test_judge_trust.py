@@ -18,7 +18,6 @@ from tests.unit.conftest import Make, make_run, result
 from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences
 from evenhand.analysis.trust.calibrated import judged_rates, judged_rows
 from evenhand.analysis.trust.calibration import calibrate
-from evenhand.analysis.trust.calibration_document import calibration_document
 from evenhand.analysis.trust.calibration_file import place_of, read_calibration, write_calibration
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.labels.drawing import draw, drawn_items, items_for
@@ -33,7 +32,7 @@ from evenhand.core.plan import Selection
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import AnswerDetails, CallEnd, CallStart, RunMeta, TrialResult
 from evenhand.core.score import Outcome
-from evenhand.core.variant import Variant
+from evenhand.core.variant import RunVariant, Variant
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.render.calibration_text import (
     calibration_lines,
@@ -457,7 +456,7 @@ async def test_there_is_no_verdict_without_labels_with_few_or_with_one_class(mak
     assert "45 labels are few" in warned.warnings[0]
     (kind,) = calibrate(label(await a_run(make_run), lambda _: True)).judges
     assert (kind.verdict, kind.tnr) == ("no verdict", None)
-    assert json.loads(json.dumps(kind.row(ONE)))["tnr"] is None
+    assert kind.row(ONE).tnr is None
 
 
 async def test_labels_outside_a_draw_are_kept_and_never_used(make_run: Make):
@@ -480,7 +479,7 @@ async def test_labels_that_are_no_random_draw_are_refused(make_run: Make):
     assert judge.verdict == "no verdict"
     assert "not a random draw" in judge.why
     assert judge.corrected is None
-    assert judge.row(ONE)["random_draw"]["ok"] is False
+    assert judge.row(ONE).random_draw == {"p": judge.random_p, "ok": False}
 
 
 async def test_the_last_label_of_a_person_counts_and_where_people_are_split_none_does(
@@ -689,7 +688,7 @@ async def test_each_variant_is_corrected_by_its_own_labels(make_run: Make, tmp_p
     write_calibration(calibrate(run), place_of(run.meta))
     later = judged_rates(await both())
     assert [rate.corrected for rate in later] == [rate.corrected for rate in own]
-    assert judged_rows(run)[1]["variant"] == {"prompt": "p", "model": "n"}
+    assert judged_rows(run)[1].variant == RunVariant(prompt="p", model="n")
 
 
 async def test_corrected_numbers_of_a_run_that_stopped_say_that_they_do_not_allow_for_it(
@@ -787,7 +786,7 @@ async def test_a_calibration_with_impossible_counts_is_refused(make_run: Make, t
     """Edited by hand: fewer than no labels, or a text for a number."""
     source = {"source": str(tmp_path / "promptfooconfig.yaml")}
     run = label(await a_run(make_run, **source), lambda i: i % 10 < 6)
-    document = calibration_document(calibrate(run))
+    document = calibrate(run).document()
     for count in (-1, 10**12, "many"):
         document["judges"][0]["variants"][0]["missed"] = count
         place_of(run.meta).write_text(json.dumps(document))

@@ -12,6 +12,7 @@ from tests.unit.render.test_judge_trust import a_run, label
 from evenhand.analysis.trust.calibration import calibrate
 from evenhand.analysis.trust.judgements.judged import certainty_of
 from evenhand.analysis.trust.selective import items_for_people, lines_of, selective_verdicts
+from evenhand.core.document import as_object
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.render.calibration_text import calibration_lines
@@ -57,7 +58,7 @@ async def test_a_judge_decides_where_it_is_sure_and_the_rest_is_a_queue_for_peop
     assert {item.inclusion for item in queue} == {0.0}
     assert items_for_people(run, 0.05, ["another"]) == []
     assert items_for_people(run, 0.3) == []
-    json.dumps(one.document())
+    assert json.dumps(as_object(one.row()))
     text = "\n".join(calibration_lines(calibrate(run), selective_verdicts(run, 0.05)))
     assert "next: evenhand label --unsure 0.05 --metric 'prose'" in text
 
@@ -72,7 +73,7 @@ async def test_before_there_are_labels_it_says_how_many_it_takes(make_run: Make)
     agreed = label(await a_run(make_run, 200), lambda i: i % 10 < 7, size=12)
     (right,) = selective_verdicts(agreed, 0.1).values()
     assert "that takes about 41 labels, not 12" in right.line()
-    assert few.document()["accepted"] == 0
+    assert few.row().accepted == 0
     coin = label(await a_run(make_run, 200), lambda i: i % 2 == 0, size=100)
     (none,) = selective_verdicts(coin, 0.1).values()
     assert "accept a higher risk" in none.line()
@@ -115,7 +116,7 @@ async def test_repeats_that_disagree_make_a_verdict_less_sure(make_run: Make):
     assert set(one.for_people) <= split
     labelled = set(run.draws()[0].places) - set(one.for_people)
     cases = {place // 2 for place in labelled}
-    assert one.document()["cases"] == len(cases) < one.document()["labelled"] == len(labelled)
+    assert one.row().cases == len(cases) < one.row().labelled == len(labelled)
     text = "\n".join(calibration_lines(calibrate(run), selective_verdicts(run, 0.05)))
     assert (
         f"    this holds for the outputs of this run: the {len(labelled)} labels among them are of"

@@ -13,7 +13,6 @@ from tests.unit.render.test_judge_trust import a_run
 
 from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.analysis.trust.calibration import WEIGHTED, calibrate
-from evenhand.analysis.trust.calibration_document import calibration_document
 from evenhand.analysis.trust.calibration_file import place_of, read_calibration, write_calibration
 from evenhand.analysis.trust.labels.drawing import draw, drawn_items
 from evenhand.analysis.trust.labels.failure_codes import failure_codes
@@ -136,7 +135,7 @@ async def test_weighted_labels_give_the_rate_of_all_outputs(make_run: Make):
     text = "\n".join(calibration_lines(calibrate(run)))
     assert WEIGHTED in text
     assert "how far people agree with each other is left out" in text
-    assert calibration_document(calibrate(run))["judges"][0]["weighted"] is True
+    assert calibrate(run).document()["judges"][0]["weighted"] is True
     assert sure.drawn
 
 

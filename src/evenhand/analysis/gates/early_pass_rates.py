@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from evenhand.analysis.gates.case_order import CaseOrder
+from evenhand.core.document import as_object
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.requirement import PASSED, Requirement
-from evenhand.core.run import TrialResult
+from evenhand.core.run import Decided, DecidedColumn, TrialResult
 from evenhand.core.wording.words import count, safe
 from evenhand.stats.sequential import ShareWatch
 
@@ -78,17 +79,19 @@ class ShareDecider:
 
     def record(self) -> Mapping[str, Any]:
         """What is decided, for the run's file."""
-        return {
-            "verdict": self._word or None,
-            "cases": self._order.taken_in,
-            "of": len(self._order.cases),
-            "seed": self.seed,
-            "alpha": ALPHA,
-            "columns": [
-                {"variant": column.variant, "state": self._state(column)}
-                for column in self._columns
-            ],
-        }
+        return as_object(
+            Decided(
+                verdict=self._word or None,
+                cases=self._order.taken_in,
+                of=len(self._order.cases),
+                seed=self.seed,
+                alpha=ALPHA,
+                columns=[
+                    DecidedColumn(variant=column.variant, state=self._state(column))
+                    for column in self._columns
+                ],
+            )
+        )
 
     def _state(self, column: _Column) -> Literal["kept", "missed", "open"]:
         # One column is enough to fail, so that many chances to be wrong are corrected for; all must pass.

@@ -25,9 +25,10 @@ from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.case_order import CaseOrder
 from evenhand.analysis.gates.gate_results import GateResult, GateVerdict, Stopping
 from evenhand.analysis.summaries.rates import known_scale
+from evenhand.core.document import as_object
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.record import MutableRecord
-from evenhand.core.run import TrialResult
+from evenhand.core.run import Decided, TrialResult
 from evenhand.core.wording.words import clip, count, safe
 from evenhand.stats.sequential import MarginWatch
 from evenhand.stats.tallies import OpenNumber
@@ -132,13 +133,15 @@ class GateDecider:
 
     def record(self) -> Mapping[str, Any]:
         """What is decided, for the run's file."""
-        return {
-            "verdict": self._word,
-            "cases": self._order.taken_in,
-            "of": len(self._order.cases),
-            "seed": self.seed,
-            "alpha": BETS,
-        }
+        return as_object(
+            Decided(
+                verdict=self._word,
+                cases=self._order.taken_in,
+                of=len(self._order.cases),
+                seed=self.seed,
+                alpha=BETS,
+            )
+        )
 
     def stopping(self, *, stopped: bool) -> Stopping:
         """What became of it, for the report.

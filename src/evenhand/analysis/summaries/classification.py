@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated
 
 from msgspec import field
 
 from evenhand.analysis.summaries.clusters import Groups
-from evenhand.analysis.summaries.decisions import Decisions
-from evenhand.core.record import MutableRecord
+from evenhand.analysis.summaries.decisions import Decisions, RunDecisions
+from evenhand.core.document import Key
+from evenhand.core.record import MutableRecord, Record
+from evenhand.core.variant import RunVariant
 from evenhand.scorers.label import ANSWERED, EXPECTED, plain
 from evenhand.store.decoding import MeasuredTrial
 from evenhand.store.measured import measured_trials
@@ -122,30 +124,57 @@ def _of(
     return matrix
 
 
-def classification_rows(run: RunFile) -> list[dict[str, Any]]:
-    """The label matrices of a run as JSON-ready rows, one for each column that answers with labels."""
+class RunLabelFound(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of a label."""
+
+    label: str
+    precision: Annotated[
+        RunDecisions,
+        Key("of the answers with it, those that were right; each answer counts once"),
+    ]
+    recall: Annotated[RunDecisions, Key("of the cases with it, those that were answered so")]
+
+
+class RunMatrixCell(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of trials with the same label and the same answer."""
+
+    expected: Annotated[str, Key("the right label")]
+    answered: Annotated[
+        str | None, Key("the answer", null="the answer is no label that is ever right")
+    ]
+    trials: Annotated[int, Key("", "trials")]
+
+
+class RunClassification(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of a column that answers with labels."""
+
+    variant: Annotated[RunVariant, Key("the variant")]
+    errors: Annotated[int, Key("in error", "trials")]
+    labels: list[RunLabelFound]
+    matrix: list[RunMatrixCell]
+
+
+def classification_rows(run: RunFile) -> list[RunClassification]:
+    """The label matrices of a run in the keys of its document, one for each column that answers with labels."""
     variants = run.meta.variants
     return [
-        {
-            "variant": {
-                "prompt": variants[one.variant].prompt,
-                "model": variants[one.variant].model,
-            },
-            "errors": one.errors,
-            "labels": [
-                {
-                    "label": label,
-                    "precision": one.precision[label].document(),
-                    "recall": one.recall[label].document(),
-                }
+        RunClassification(
+            variant=variants[one.variant].names,
+            errors=one.errors,
+            labels=[
+                RunLabelFound(
+                    label=label,
+                    precision=one.precision[label].row(),
+                    recall=one.recall[label].row(),
+                )
                 for label in one.labels
             ],
-            "matrix": [
-                {"expected": expected, "answered": answered, "trials": number}
+            matrix=[
+                RunMatrixCell(expected=expected, answered=answered, trials=number)
                 for (expected, answered), number in sorted(
                     one.matrix.items(), key=lambda each: (each[0][0], each[0][1] or "")
                 )
             ],
-        }
+        )
         for one in classified(run)
     ]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from msgspec import field
 
 from evenhand.analysis.summaries.clusters import Groups, clusters_among, together
 from evenhand.analysis.summaries.rates import allowing_for_looks, share_row
-from evenhand.core.record import MutableRecord
+from evenhand.analysis.summaries.share_rows import High, Low, Rate, RateLeast, RateMost
+from evenhand.core.document import Key
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.wording.words import interval, percents
 from evenhand.stats.tallies import (
     Share,
@@ -19,6 +22,18 @@ from evenhand.stats.tallies import (
     rate_over_clusters,
 )
 from evenhand.store.encoding import written_case
+
+
+class RunDecisions(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of decisions."""
+
+    n: Annotated[int, Key("", "decisions")]
+    errors: Annotated[int, Key("without a decision", "trials")]
+    rate: Rate
+    rate_least: RateLeast
+    rate_most: RateMost
+    low: Low
+    high: High
 
 
 class Decisions(MutableRecord, kw_only=True):
@@ -90,9 +105,9 @@ class Decisions(MutableRecord, kw_only=True):
             Tally(*(sum(part) for part in zip(*cluster, strict=True))) for cluster in clusters
         )
 
-    def document(self) -> dict[str, object]:
-        """For programs; null for what is not known."""
-        return {"n": self.n, "errors": self.errors, **share_row(self.share)}
+    def row(self) -> RunDecisions:
+        """The decisions in the keys of `evenhand.run/1`; null for what is not known."""
+        return RunDecisions(n=self.n, errors=self.errors, **share_row(self.share))
 
     def __str__(self) -> str:
         share = self.share

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import field
 
 from evenhand.analysis.summaries.clusters import Groups, sums_in
 from evenhand.analysis.summaries.frames import Kinds
 from evenhand.analysis.summaries.rates import known_scale, mean_of
+from evenhand.core.document import Key, filled
 from evenhand.core.json_shapes import is_array
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
@@ -66,6 +67,28 @@ class Summary(Record, frozen=True, kw_only=True):
     not_applicable: int
     errors: int
     failed: int
+
+
+class RunMetric(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of a metric."""
+
+    tag: Annotated[str | None, Key("the cases with this tag", null="over all cases")]
+    metric: Annotated[str, Key("its name; `overall` for the weighted mean of each case")]
+    n: Annotated[int, Key("with a number", "cases")]
+    mean: Annotated[float | None, Key("", "the metric's", null="no case has a number")]
+    low: Annotated[
+        float | None, Key("the lower end of the 95 % interval", "the metric's", null="not known")
+    ]
+    high: Annotated[float | None, Key("the upper end", "the metric's", null="not known")]
+    sd: Annotated[
+        float | None,
+        Key("the standard deviation, n − 1 below", "the metric's", null="fewer than two cases"),
+    ]
+    least: Annotated[float | None, Key("the lowest", "the metric's", null="no case has a number")]
+    most: Annotated[float | None, Key("the highest", "the metric's", null="no case has a number")]
+    not_applicable: Annotated[int, Key("in no mean", "cases")]
+    errors: Annotated[int, Key("in no mean", "cases")]
+    failed: Annotated[int, Key("that missed their bound", "cases")]
 
 
 class _MetricValues(MutableRecord, kw_only=True):
@@ -176,13 +199,11 @@ def summaries_by_tag(run: RunFile) -> dict[str, list[Summary]]:
     return {tag: tags[tag].summaries() for tag in sorted(tags)}
 
 
-def summary_rows(run: RunFile) -> list[dict[str, Any]]:
-    """A flat dict for each metric, and for each of each tag; `tag` is None over all cases."""
+def summary_rows(run: RunFile) -> list[RunMetric]:
+    """Each metric, and each of each tag, in the keys of the run's document; `tag` is None over all cases."""
     slices: dict[str | None, list[Summary]] = {None: summaries_of(run), **summaries_by_tag(run)}
     return [
-        {"tag": tag, **{name: getattr(one, name) for name in Summary.__struct_fields__}}
-        for tag, summaries in slices.items()
-        for one in summaries
+        filled(RunMetric, one, tag=tag) for tag, summaries in slices.items() for one in summaries
     ]
 
 

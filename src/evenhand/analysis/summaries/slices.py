@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated
 
 from evenhand.analysis.summaries.clusters import Groups, clusters_among
 from evenhand.analysis.summaries.marks import TAGS
 from evenhand.analysis.summaries.rates import Rate, share_in, share_row
+from evenhand.analysis.summaries.share_rows import (
+    High,
+    Low,
+    PassRate,
+    PassRateLeast,
+    PassRateMost,
+)
 from evenhand.analysis.summaries.standouts import p_of_extreme
+from evenhand.core.document import Key
 from evenhand.core.json_shapes import is_array
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
+from evenhand.core.variant import RunVariant
 from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.tallies import Tally, counted
 from evenhand.store.decoding import MeasuredTrial
@@ -41,6 +50,30 @@ class Slice(Record, frozen=True):
 
     rate: Rate
     q: float
+
+
+class RunSlice(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of the cases of a tag in a column."""
+
+    tag: str
+    variant: Annotated[RunVariant, Key("the variant")]
+    passed: Annotated[int, Key("", "trials")]
+    trials: Annotated[int, Key("that count", "trials")]
+    errors: Annotated[int, Key("in error", "trials")]
+    cases: Annotated[int, Key("", "cases")]
+    q: Annotated[
+        float,
+        Key(
+            "the p-value that they are like the cases without the tag (Fisher), corrected for the "
+            "number of slices (Benjamini–Hochberg)",
+            "0 to 1",
+        ),
+    ]
+    rate: PassRate
+    rate_least: PassRateLeast
+    rate_most: PassRateMost
+    low: Low
+    high: High
 
 
 def tested_slices(run: RunFile) -> dict[str, list[Slice]]:
@@ -98,23 +131,20 @@ def _rate(meta: RunMeta, variant: int, by_case: dict[str, Tally], groups: Groups
     )
 
 
-def slice_rows(run: RunFile) -> list[dict[str, Any]]:
-    """The pass rates by tag as JSON-ready rows, one for each tag and column."""
+def slice_rows(run: RunFile) -> list[RunSlice]:
+    """The pass rates by tag in the keys of the run's document, one for each tag and column."""
     variants = run.meta.variants
     return [
-        {
-            "tag": tag,
-            "variant": {
-                "prompt": variants[rate.variant].prompt,
-                "model": variants[rate.variant].model,
-            },
-            "passed": rate.passed,
-            "trials": rate.trials,
-            "errors": rate.errors,
-            "cases": rate.cases,
-            "q": q,
+        RunSlice(
+            tag=tag,
+            variant=variants[rate.variant].names,
+            passed=rate.passed,
+            trials=rate.trials,
+            errors=rate.errors,
+            cases=rate.cases,
+            q=q,
             **share_row(rate.share),
-        }
+        )
         for tag, each in tested_slices(run).items()
         for one in each
         for rate, q in [(one.rate, one.q)]

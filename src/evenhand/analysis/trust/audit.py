@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
+from evenhand.core.document import Key, filled
 from evenhand.core.record import Record
 from evenhand.stats.correction import Estimate
 
@@ -17,19 +19,66 @@ SIGNIFICANT = 0.05
 
 
 class GroupCount(Record, frozen=True):
-    """How many outputs of one group a judge passes, among those of which people say the same.
+    """How many outputs of one group a judge passes, among those of which people say the same."""
 
-    Attributes:
-        group: Which group, e.g. `long`.
-        people: What people say of them: `pass` or `fail`.
-        passed: How many the judge passes.
-        items: How many there are.
-    """
+    group: Annotated[str, Key("`long` and `short`, `own` and `others`, or `refusals` and `others`")]
+    people: Annotated[
+        Literal["pass", "fail"], Key("what people say of these outputs: `pass` or `fail`")
+    ]
+    passed: Annotated[int, Key("how many of them the judge passes", "outputs")]
+    items: Annotated[int, Key("how many there are", "outputs")]
 
-    group: str
-    people: Literal["pass", "fail"]
-    passed: int
-    items: int
+
+class CalibrationAudit(Record, frozen=True, kw_only=True):
+    """What `evenhand.calibration/1` says of an audit."""
+
+    name: Annotated[str, Key("`repeats`, `orders`, `position`, `length`, `family` or `refusals`")]
+    result: Annotated[
+        str,
+        Key(
+            "`biased`; `not shown`, where no bias is; `measured`, where there is nothing to test; "
+            "`not applicable`, where there is no number"
+        ),
+    ]
+    words: Annotated[str, Key("the estimate in words, or why there is none")]
+    measure: Annotated[
+        str | None,
+        Key(
+            "`share`: of equal verdicts (`repeats`, `orders`), or of preferences that went to the first "
+            "text (`position`). `odds ratio`: the odds of a pass of the first group in `counts`, as a "
+            "multiple of the second's",
+            null="not applicable",
+        ),
+    ]
+    value: Annotated[
+        float | None, Key("the estimate", null="not applicable, or an infinite odds ratio")
+    ]
+    low: Annotated[float | None, Key("the lower end of its 95 % interval", null="not applicable")]
+    high: Annotated[float | None, Key("the upper end", null="not applicable, or nothing bounds it")]
+    p: Annotated[
+        float | None,
+        Key("the two-sided p-value of no bias", "0 to 1", null="nothing is tested"),
+    ]
+    corrected_p: Annotated[
+        float | None,
+        Key(
+            "the same after Holm's correction for all tests of the run",
+            "0 to 1",
+            null="nothing is tested",
+        ),
+    ]
+    labels: Annotated[
+        int,
+        Key(
+            "labels that it rests on; of repeats in which the judge was asked the same question, one",
+            "outputs",
+        ),
+    ]
+    items: Annotated[
+        int,
+        Key("questions asked more than once, pairs, or labelled outputs that it rests on"),
+    ]
+    counts: Annotated[Sequence[GroupCount], Key("what was counted; empty but for odds ratios")]
 
 
 class Audit(Record, frozen=True, kw_only=True):
@@ -60,31 +109,10 @@ class Audit(Record, frozen=True, kw_only=True):
     items: int = 0
     counts: tuple[GroupCount, ...] = ()
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> CalibrationAudit:
         """The audit in the keys of `evenhand.calibration/1`."""
         value, low, high = self.estimate or (None, None, None)
-        return {
-            "name": self.name,
-            "result": self.result,
-            "words": self.words,
-            "measure": self.measure,
-            "value": _finite(value),
-            "low": low,
-            "high": _finite(high),
-            "p": self.p,
-            "corrected_p": self.corrected_p,
-            "labels": self.labels,
-            "items": self.items,
-            "counts": [
-                {
-                    "group": one.group,
-                    "people": one.people,
-                    "passed": one.passed,
-                    "items": one.items,
-                }
-                for one in self.counts
-            ],
-        }
+        return filled(CalibrationAudit, self, value=_finite(value), low=low, high=_finite(high))
 
 
 def not_applicable(name: AuditName, why: str, labels: int = 0) -> Audit:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 from evenhand.analysis.trust.calibration import JudgeCalibration, calibrations
-from evenhand.analysis.trust.calibration_file import (
-    KeptJudge,
-    KeptVariant,
-    place_of,
-    read_calibration,
+from evenhand.analysis.trust.calibration_document import (
+    CalibrationJudge,
+    CalibrationVariant,
+    RateRow,
 )
+from evenhand.analysis.trust.calibration_file import place_of, read_calibration
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, Judgements, judgements
 from evenhand.analysis.trust.judgements.raw_rates import raw_mean, raw_rate
 from evenhand.analysis.trust.jury_rates import weighted_verdicts
@@ -30,9 +30,12 @@ from evenhand.analysis.trust.trust_rules import (
     estimate_row,
     evidence_of,
 )
+from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
+from evenhand.core.score import Scale
+from evenhand.core.variant import RunVariant
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.design_effect import DesignEffects
 from evenhand.stats.weighted import UniformLabels, corrected_by_strata
@@ -162,30 +165,87 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     return rates
 
 
-def judged_rows(run: RunFile) -> list[dict[str, Any]]:
+class RunJudgedMean(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of the mean of a judge's scores."""
+
+    scale: Annotated[Scale, Key("the lowest and the highest score there can be")]
+    raw: Annotated[RateRow, Key("as the judge has it", "the metric's")]
+    corrected: Annotated[
+        RateRow | None,
+        Key("as people would have given it", "the metric's", null="their scores don't tell"),
+    ]
+    labels: Annotated[int, Key("of people's that `corrected` rests on", "scores")]
+
+
+class RunJudged(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of a judged metric in a variant."""
+
+    metric: Annotated[str, Key("the metric, or the expectation where it has none")]
+    model: Annotated[str, Key("the judge, as its answers named it")]
+    variant: Annotated[RunVariant, Key("the variant")]
+    judged: Annotated[int, Key("with a verdict of the judge", "outputs")]
+    raw: Annotated[RateRow, Key("the judge's own pass rate; each case counts once", "0 to 1")]
+    corrected: Annotated[
+        RateRow | None,
+        Key("the pass rate that people would have found", "0 to 1", null="no calibration holds"),
+    ]
+    labels: Annotated[int, Key("that `corrected` rests on", "labels")]
+    labelled_at: Annotated[
+        float | None, Key("the newest label", "seconds since 1970", null="no labels")
+    ]
+    calibration: Annotated[Status, Key("`fresh`, `stale` or `missing`")]
+    changed: Annotated[Sequence[str], Key("what has changed since the calibration was made")]
+    mean: Annotated[
+        RunJudgedMean | None,
+        Key(
+            "the mean of the judge's scores",
+            null="no scores of the judge and of people that hold",
+        ),
+    ]
+    by_votes: Annotated[
+        bool,
+        Key(
+            "whether `corrected` goes by a [jury's](../judges.md) votes, weighted as the calibration says"
+        ),
+    ]
+    why: Annotated[
+        str,
+        Key(
+            "why labels that hold correct nothing: they are of too few cases, or of cases that aren't "
+            "known; otherwise empty"
+        ),
+    ]
+
+
+def judged_rows(run: RunFile) -> list[RunJudged]:
     """The judged pass rates of a run in the keys of `evenhand.run/1`."""
-    variants = run.meta.variants
     return [
-        {
-            "metric": rate.metric,
-            "model": rate.model,
-            "variant": {
-                "prompt": variants[rate.variant].prompt,
-                "model": variants[rate.variant].model,
-            },
-            "judged": rate.items,
-            "raw": estimate_row(rate.raw),
-            "corrected": estimate_row(rate.corrected),
-            "labels": rate.labels,
-            "labelled_at": rate.labelled_at,
-            "calibration": rate.status,
-            "changed": list(rate.changed),
-            "mean": rate.mean and rate.mean.row(),
-            "by_votes": rate.by_votes,
-            "why": rate.why,
-        }
+        RunJudged(
+            metric=rate.metric,
+            model=rate.model,
+            variant=run.meta.variants[rate.variant].names,
+            judged=rate.items,
+            raw=rate.raw._asdict(),
+            corrected=estimate_row(rate.corrected),
+            labels=rate.labels,
+            labelled_at=rate.labelled_at,
+            calibration=rate.status,
+            changed=rate.changed,
+            mean=rate.mean and _mean_row(rate.mean),
+            by_votes=rate.by_votes,
+            why=rate.why,
+        )
         for rate in judged_rates(run)
     ]
+
+
+def _mean_row(mean: JudgedMean) -> RunJudgedMean:
+    return RunJudgedMean(
+        scale=mean.scale,
+        raw=mean.raw._asdict(),
+        corrected=estimate_row(mean.corrected),
+        labels=mean.labels,
+    )
 
 
 class _Labels(Record, frozen=True):
@@ -222,20 +282,20 @@ class _Labels(Record, frozen=True):
 
 
 def _other_judge(
-    metric: JudgedMetric, known: Mapping[tuple[str, str], KeptJudge]
+    metric: JudgedMetric, known: Mapping[tuple[str, str], CalibrationJudge]
 ) -> tuple[str, ...]:
     """Another judge was calibrated under this metric."""
     return ("judge model",) if any(name == metric.metric for name, _ in known) else ()
 
 
 def _same_variants(
-    metric: JudgedMetric, judge: KeptJudge, judged: Judgements, meta: RunMeta
-) -> dict[int, KeptVariant]:
+    metric: JudgedMetric, judge: CalibrationJudge, judged: Judgements, meta: RunMeta
+) -> dict[int, CalibrationVariant]:
     """For each variant of a run the one of the calibration that is the same system, whatever it was called then.
 
     Where several are, the one of the same name.
     """
-    same: dict[int, KeptVariant] = {}
+    same: dict[int, CalibrationVariant] = {}
     for index in metric.variants:
         names, system = meta.variants[index], judged.parts.system_of(index)
         alike = [one for one in judge.variants if one.system == system]
@@ -265,7 +325,7 @@ def _why(judge: JudgeCalibration) -> str:
     return few_cases(judge.effects) if at_random and judge.effects.too_few else ""
 
 
-def _why_of_file(judge: KeptJudge) -> str:
+def _why_of_file(judge: CalibrationJudge) -> str:
     """That a calibration file's labels are of too few cases; empty where not, or where rates are corrected."""
     cases = [row.partition(" ")[0] for one in judge.variants for row in one.labelled or ()]
     labels = DesignEffects(cases=len(set(cases)), labels=len(cases))
@@ -275,8 +335,8 @@ def _why_of_file(judge: KeptJudge) -> str:
 def _of_file(
     place: Path,
     metric: JudgedMetric,
-    judge: KeptJudge,
-    same: Mapping[int, KeptVariant],
+    judge: CalibrationJudge,
+    same: Mapping[int, CalibrationVariant],
     passes: Mapping[Item, bool] | None = None,
 ) -> dict[int, _Labels]:
     """What was counted when the calibration was made, beside this run's own verdicts, variant by variant.
@@ -308,7 +368,7 @@ def _of_file(
 
 def _effects(
     place: Path,
-    judge: KeptJudge,
+    judge: CalibrationJudge,
     items: Sequence[Item],
     rows: Sequence[str] | None,
     cells: tuple[int, int, int, int],
@@ -328,7 +388,7 @@ def _effects(
     return effects_of(items, labels, same_trials=False)
 
 
-def _maybe_repeated(variant: KeptVariant, items: Sequence[Item], errors: int) -> bool:
+def _maybe_repeated(variant: CalibrationVariant, items: Sequence[Item], errors: int) -> bool:
     """Whether cases are repeated in a run, or may have been in the labelled one.
 
     Args:
@@ -340,7 +400,7 @@ def _maybe_repeated(variant: KeptVariant, items: Sequence[Item], errors: int) ->
     return len(items) > cases or variant.items > cases + errors
 
 
-def _not_these(place: Path, judge: KeptJudge) -> UsageError:
+def _not_these(place: Path, judge: CalibrationJudge) -> UsageError:
     return UsageError(
         f"{place}: the labels of {judge.metric!r} don't add up to its counts",
         hint="Make it anew with `evenhand calibrate`, or restore it.",
@@ -364,7 +424,10 @@ def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, Judge
 
 
 def _means_of_file(
-    place: Path, metric: JudgedMetric, judge: KeptJudge, same: Mapping[int, KeptVariant]
+    place: Path,
+    metric: JudgedMetric,
+    judge: CalibrationJudge,
+    same: Mapping[int, CalibrationVariant],
 ) -> dict[int, JudgedMean]:
     """The means as scores of an earlier run correct them, variant by variant; none on another scale."""
     if judge.scores is None or scale_of(metric) != judge.scores.scale:

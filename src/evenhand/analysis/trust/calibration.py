@@ -17,10 +17,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 
 from evenhand.analysis.trust.agreement import Agreement, agreement, rate_of
+from evenhand.analysis.trust.audit import CalibrationAudit
 from evenhand.analysis.trust.auditing import Audits, JudgeBesidePeople, audits
+from evenhand.analysis.trust.calibration_document import (
+    SCHEMA,
+    CalibrationDocument,
+    CalibrationJudge,
+    CalibrationSelective,
+    CalibrationUniform,
+    CalibrationVariant,
+    random_draw_row,
+)
 from evenhand.analysis.trust.judgements.judged import (
     Item,
     JudgedMetric,
@@ -30,7 +40,7 @@ from evenhand.analysis.trust.judgements.judged import (
 )
 from evenhand.analysis.trust.judgements.raw_rates import raw_rate
 from evenhand.analysis.trust.judgements.strata import uniform_first
-from evenhand.analysis.trust.jury_weights import JuryWeights, jury_weights, votes_row
+from evenhand.analysis.trust.jury_weights import JuryWeights, jury_weights
 from evenhand.analysis.trust.labelled_cases import few_cases, rows_of
 from evenhand.analysis.trust.ranking_calibration import RankingCalibration, ranking_calibrations
 from evenhand.analysis.trust.scores_calibrated import (
@@ -38,7 +48,6 @@ from evenhand.analysis.trust.scores_calibrated import (
     calibrate_scores,
     peoples_scores,
     scored_metrics,
-    scores_row,
 )
 from evenhand.analysis.trust.trust_rules import (
     FEW,
@@ -55,6 +64,7 @@ from evenhand.analysis.trust.trust_rules import (
     evidence_of,
     is_equivalent,
 )
+from evenhand.core.document import as_object
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
@@ -186,55 +196,69 @@ class JudgeCalibration(Record, frozen=True, kw_only=True):
             notes += self.scores.warnings
         return notes
 
-    def row(self, variants: Sequence[Variant]) -> dict[str, Any]:
-        """The judge's calibration in the keys of `evenhand.calibration/1`."""
-        v = self.verdicts
-        return {
-            "metric": self.metric,
-            "model": self.model,
-            "labels": v.labels,
-            "weighted": self.weighted is not None,
-            "verdict": self.verdict,
-            "why": self.why,
-            "tpr": estimate_row(self.tpr),
-            "tnr": estimate_row(self.tnr),
-            "kappa": self.kappa,
-            "ac1": self.ac1,
-            "rho2": self.rho2,
-            "raw": estimate_row(self.raw),
-            "corrected": estimate_row(self.corrected),
-            "random_draw": None
-            if self.random_p is None
-            else {"p": self.random_p, "ok": self.random_p >= UNLIKELY},
-            "people": self.people,
-            "alternative": self.alternative and self.alternative._asdict(),
-            "orders": {
+    def row(
+        self,
+        variants: Sequence[Variant],
+        audits: Sequence[CalibrationAudit] = (),
+        selective: CalibrationSelective | UnsetType | None = UNSET,
+    ) -> CalibrationJudge:
+        """The judge's calibration in the keys of `evenhand.calibration/1`.
+
+        Args:
+            variants: The run's.
+            audits: What its verdicts depend on.
+            selective: What it may decide; unset for a file.
+        """
+        return CalibrationJudge(
+            metric=self.metric,
+            model=self.model,
+            labels=self.verdicts.labels,
+            weighted=self.weighted is not None,
+            verdict=self.verdict,
+            why=self.why,
+            tpr=estimate_row(self.tpr),
+            tnr=estimate_row(self.tnr),
+            kappa=self.kappa,
+            ac1=self.ac1,
+            rho2=self.rho2,
+            raw=self.raw._asdict(),
+            corrected=estimate_row(self.corrected),
+            random_draw=None if self.random_p is None else random_draw_row(self.random_p),
+            people=self.people,
+            alternative=self.alternative and self.alternative._asdict(),
+            orders={
                 "pairs": self.pairs,
                 "consistent": estimate_row(self.consistent),
                 "first_place": estimate_row(self.first_place),
             }
             if self.pairs
             else None,
-            "jury": self.jury and self.jury.row(),
-            "scores": self.scores and self.scores.row(),
-            "warnings": self.warnings,
-            "variants": [
-                {
-                    "prompt": variants[index].prompt,
-                    "model": variants[index].model,
-                    "system": self.systems.get(index, ""),
-                    **counts._asdict(),
-                    "weighted": weighted_row(self.weighted_by_variant.get(index)),
-                    "scores": self.scores and scores_row(self.scores.by_variant.get(index)),
-                    "votes": self.jury and votes_row(self.jury, index),
-                    "labelled": rows_of(self.labelled.get(index, ())),
-                }
-                for index, counts in sorted(self.by_variant.items())
+            jury=self.jury and self.jury.row(),
+            scores=self.scores and self.scores.row(),
+            warnings=self.warnings,
+            variants=[
+                self._variant_row(index, variants[index]) for index in sorted(self.by_variant)
             ],
-            "labelled_at": self.labelled_at,
-            "bound": dict(self.bound),
-            "seen": self.seen and self.seen.row(),
-        }
+            labelled_at=self.labelled_at,
+            bound=dict(self.bound),
+            seen=self.seen,
+            audits=audits,
+            selective=selective,
+        )
+
+    def _variant_row(self, index: int, variant: Variant) -> CalibrationVariant:
+        weighted = self.weighted_by_variant.get(index)
+        scores = self.scores and self.scores.by_variant.get(index)
+        return CalibrationVariant(
+            prompt=variant.prompt,
+            model=variant.model,
+            system=self.systems.get(index, ""),
+            **self.by_variant[index]._asdict(),
+            weighted=weighted and CalibrationUniform(**weighted.later._asdict()),
+            scores=scores and scores.row(),
+            votes=self.jury and self.jury.votes_row(index),
+            labelled=rows_of(self.labelled.get(index, ())),
+        )
 
 
 class Calibration(Record, frozen=True, kw_only=True):
@@ -261,6 +285,32 @@ class Calibration(Record, frozen=True, kw_only=True):
         """Whether people labelled anything that counts."""
         labels = [judge.verdicts.labels for judge in self.judges]
         return any(labels) or any(one.labels.pairs for one in self.rankings)
+
+    def document(
+        self, selective: Mapping[tuple[str, str], CalibrationSelective] | None = None
+    ) -> dict[str, Any]:
+        """The calibration as a document of the schema `evenhand.calibration/1`.
+
+        Args:
+            selective: What each judge may decide, by metric and judge, for a document that is printed; None for a file.
+        """
+        judges = [
+            judge.row(
+                self.variants,
+                [one.row() for one in self.audits[judge.metric, judge.model]],
+                UNSET if selective is None else selective.get((judge.metric, judge.model)),
+            )
+            for judge in self.judges
+        ]
+        return as_object(
+            CalibrationDocument(
+                schema=SCHEMA,
+                run=self.run,
+                made_at=self.made_at,
+                judges=judges,
+                rankings=[one.row(self.variants) for one in self.rankings],
+            )
+        )
 
 
 def calibrate(run: RunFile) -> Calibration:
@@ -308,11 +358,6 @@ def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
 def _with_votes(run: RunFile, judged: Judgements, judge: JudgeCalibration) -> JudgeCalibration:
     metric = judged.metrics[judge.metric, judge.model]
     return replace(judge, jury=jury_weights(run, metric, peoples_verdicts(run, metric)))
-
-
-def weighted_row(weighted: Weighted | None) -> dict[str, float] | None:
-    """The labels of a uniform draw that would say as much of later runs, in the keys of documents."""
-    return None if weighted is None else weighted.later._asdict()
 
 
 def _calibrated(

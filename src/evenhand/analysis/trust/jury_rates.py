@@ -7,54 +7,16 @@ outputs that the weights were not fitted to.
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import msgspec
-
+from evenhand.analysis.trust.calibration_document import CalibrationJury
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric
 from evenhand.analysis.trust.jury_weights import ballot_of, turned
 from evenhand.stats.votes import VoteWeights
 from evenhand.store.runfile import RunFile
 
-Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 
-
-class KeptMember(msgspec.Struct):
-    """A judge of a jury in a calibration, and the log-odds that its vote is worth."""
-
-    model: str
-    weight: float
-
-
-class KeptJury(msgspec.Struct):
-    """What a calibration says of a jury."""
-
-    verdict: str
-    intercept: float
-    members: list[KeptMember]
-
-    @property
-    def better(self) -> bool:
-        """Whether its votes agree with people more often if they are weighted."""
-        return self.verdict == "better"
-
-
-class KeptVotes(msgspec.Struct):
-    """The weighted votes on labelled outputs of one variant beside people's verdicts, as counts."""
-
-    both_pass: Count
-    missed: Count
-    excused: Count
-    both_fail: Count
-    labelled: list[str] | None = None
-
-    @property
-    def cells(self) -> tuple[int, int, int, int]:
-        """How many labelled outputs both pass, only people pass, only the votes pass, both fail."""
-        return self.both_pass, self.missed, self.excused, self.both_fail
-
-
-def weighted_verdicts(run: RunFile, metric: JudgedMetric, jury: KeptJury) -> dict[Item, bool]:
+def weighted_verdicts(
+    run: RunFile, metric: JudgedMetric, jury: CalibrationJury
+) -> dict[Item, bool]:
     """Whether the weighted votes pass each output.
 
     Args:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from evenhand.analysis.trust.agreement import share_of
+from evenhand.analysis.trust.calibration_document import (
+    CalibrationJury,
+    CalibrationMember,
+    CalibrationVotes,
+)
 from evenhand.analysis.trust.judgements.judged import (
     Item,
     JudgedMetric,
@@ -20,6 +24,8 @@ from evenhand.analysis.trust.judgements.judged import (
     verdicts_beside,
 )
 from evenhand.analysis.trust.labelled_cases import case_labels, rows_of
+from evenhand.analysis.trust.trust_rules import estimate_row
+from evenhand.core.document import filled
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome
@@ -80,25 +86,30 @@ class JuryWeights(Record, frozen=True, kw_only=True):
     by_variant: Mapping[int, Verdicts]
     labelled: Mapping[int, Sequence[CaseLabel]]
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> CalibrationJury:
         """The jury's weights in the keys of `evenhand.calibration/1`."""
-        return {
-            "labels": self.labels,
-            "majority": self.majority._asdict(),
-            "weighted": self.weighted._asdict(),
-            "difference": self.difference._asdict(),
-            "p": self.p,
-            "verdict": self.word,
-            "intercept": self.intercept,
-            "members": [
-                {
-                    "model": member.model,
-                    "weight": member.weight,
-                    "agrees": member.agrees and member.agrees._asdict(),
-                }
+        return CalibrationJury(
+            labels=self.labels,
+            majority=self.majority._asdict(),
+            weighted=self.weighted._asdict(),
+            difference=self.difference._asdict(),
+            p=self.p,
+            verdict=self.word,
+            intercept=self.intercept,
+            members=[
+                CalibrationMember(
+                    model=member.model, weight=member.weight, agrees=estimate_row(member.agrees)
+                )
                 for member in self.members
             ],
-        }
+        )
+
+    def votes_row(self, variant: int) -> CalibrationVotes | None:
+        """What later runs need of a variant's weighted votes; None without labels of it."""
+        counts = self.by_variant.get(variant)
+        if counts is None:
+            return None
+        return filled(CalibrationVotes, counts, labelled=rows_of(self.labelled[variant]))
 
 
 def jury_weights(
@@ -163,20 +174,6 @@ def jury_weights(
             for variant in variants
         },
     )
-
-
-def votes_row(jury: JuryWeights, variant: int) -> dict[str, int | list[str]] | None:
-    """What later runs need of a variant's weighted votes, in the keys of documents; None without labels of it."""
-    counts = jury.by_variant.get(variant)
-    if counts is None:
-        return None
-    return {
-        "both_pass": counts.both_pass,
-        "missed": counts.missed,
-        "excused": counts.excused,
-        "both_fail": counts.both_fail,
-        "labelled": rows_of(jury.labelled[variant]),
-    }
 
 
 def ballot_of(outcomes: Iterable[Outcome], metric: str, model: str = "") -> Ballot:

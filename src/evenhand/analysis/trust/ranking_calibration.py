@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from msgspec import field
 
-from evenhand.analysis.summaries.rates import share_row
+from evenhand.analysis.summaries.share_rows import Chance
 from evenhand.analysis.trust.agreement import rate_of
+from evenhand.analysis.trust.calibration_document import (
+    CalibrationRanked,
+    CalibrationRanking,
+    random_draw_row,
+)
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
 from evenhand.analysis.trust.labelled_cases import case_of
@@ -108,44 +112,42 @@ class RankingCalibration(Record, frozen=True, kw_only=True):
             )
         return notes
 
-    def row(self, variants: Sequence[Variant]) -> dict[str, Any]:
+    def row(self, variants: Sequence[Variant]) -> CalibrationRanking:
         """The ranking's calibration in the keys of `evenhand.calibration/1`."""
         trust, order = self.trust, sorted(self.systems)
         raw, corrected = trust.raw, trust.corrected
-        return {
-            "name": self.name,
-            "model": self.model,
-            "pairs": self.pairs,
-            "labels": len(self.labels.pairs),
-            "verdict": trust.verdict,
-            "why": trust.why,
-            "agreement": estimate_row(self.agreement),
-            "kappa": self.kappa,
-            "ac1": self.ac1,
-            "rho2": self.rho2,
-            "first_wins": None if raw is None else share_row(raw.first_wins),
-            "people_first_wins": None if corrected is None else share_row(corrected.first_wins),
-            "weight": None if corrected is None else corrected.weight,
-            "random_draw": None
-            if trust.random_p is None
-            else {"p": trust.random_p, "ok": trust.random_p >= UNLIKELY},
-            "people": self.labels.people,
-            "warnings": self.warnings,
-            "variants": [
-                {
-                    "prompt": variants[index].prompt,
-                    "model": variants[index].model,
-                    "system": self.systems[index],
-                    "raw": _share_of(raw, index),
-                    "corrected": _share_of(corrected, index),
-                }
+        return CalibrationRanking(
+            name=self.name,
+            model=self.model,
+            pairs=self.pairs,
+            labels=len(self.labels.pairs),
+            verdict=trust.verdict,
+            why=trust.why,
+            agreement=estimate_row(self.agreement),
+            kappa=self.kappa,
+            ac1=self.ac1,
+            rho2=self.rho2,
+            first_wins=None if raw is None else Chance.of(raw.first_wins),
+            people_first_wins=None if corrected is None else Chance.of(corrected.first_wins),
+            weight=None if corrected is None else corrected.weight,
+            random_draw=None if trust.random_p is None else random_draw_row(trust.random_p),
+            people=self.labels.people,
+            warnings=self.warnings,
+            variants=[
+                CalibrationRanked(
+                    prompt=variants[index].prompt,
+                    model=variants[index].model,
+                    system=self.systems[index],
+                    raw=_chance_of(raw, index),
+                    corrected=_chance_of(corrected, index),
+                )
                 for index in order
             ],
-            "answers": [_text_of(label, order) for label in self.labels.pairs],
-            "labelled_at": self.labels.labelled_at,
-            "bound": dict(self.bound),
-            "seen": self.seen and self.seen.row(),
-        }
+            answers=[_text_of(label, order) for label in self.labels.pairs],
+            labelled_at=self.labels.labelled_at,
+            bound=dict(self.bound),
+            seen=self.seen,
+        )
 
 
 def ranking_calibrations(run: RunFile, judged: Judgements) -> list[RankingCalibration]:
@@ -255,10 +257,10 @@ def _text_of(label: LabelledPair, order: Sequence[int]) -> str:
     return f"{case_of(people.cluster)} {first} {second} {people.answer} {wins:g} {losses:g}"
 
 
-def _share_of(ranked: RankedChances | None, variant: int) -> dict[str, Any] | None:
+def _chance_of(ranked: RankedChances | None, variant: int) -> Chance | None:
     if ranked is None or variant not in ranked.chances:
         return None
-    return dict(share_row(ranked.chances[variant]))
+    return Chance.of(ranked.chances[variant])
 
 
 def _calibrated(

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import cache
 
 from evenhand.analysis.trust.calibrated import Status
-from evenhand.analysis.trust.calibration_file import KeptRanking, place_of, read_rankings
+from evenhand.analysis.trust.calibration_document import CalibrationRanking
+from evenhand.analysis.trust.calibration_file import place_of, read_rankings
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs
 from evenhand.analysis.trust.judgements.judged import Judgements, judgements
 from evenhand.analysis.trust.labelled_cases import case_of
@@ -115,7 +116,7 @@ def _by_labels(run: RunFile, pairs: ComparedPairs) -> RankingCorrection | None:
 def _by_file(
     run: RunFile,
     pairs: ComparedPairs,
-    ranking: KeptRanking | None,
+    ranking: CalibrationRanking | None,
     judged: Callable[[], Judgements],
 ) -> RankingCorrection | None:
     if ranking is None or not ranking.answers:
@@ -154,7 +155,7 @@ def _by_file(
 
 
 def _variant_of(
-    run: RunFile, pairs: ComparedPairs, judged: Judgements, ranking: KeptRanking, index: int
+    run: RunFile, pairs: ComparedPairs, judged: Judgements, ranking: CalibrationRanking, index: int
 ) -> int | None:
     """The variant of this run that is the same system; of several, the one of the same name."""
     variant = ranking.variants[index]

@@ -8,13 +8,15 @@ a bound is kept if it would have been kept whatever they came to, and missed if 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 from evenhand.analysis.summaries.clusters import Groups, OfCase, sums_in, together
 from evenhand.analysis.summaries.rates import known_scale, mean_of, share_of_cases
+from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.run import Totals
+from evenhand.core.variant import RunVariant
 from evenhand.stats.tallies import Tally, rate_over_clusters
 from evenhand.store.encoding import written_case
 from evenhand.store.measured import MetricSums, measured
@@ -79,30 +81,59 @@ def held(run: RunFile, totals: Totals | None = None) -> list[Held]:
     return results
 
 
-def requirement_rows(run: RunFile) -> list[dict[str, Any]]:
-    """The requirements of a run as JSON-ready rows, one for each requirement and column."""
+class RunRequirement(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of a requirement in a column."""
+
+    metric: Annotated[str, Key("`passed`, or the name of a metric or an expectation")]
+    at_least: Annotated[
+        float | None, Key("the lower bound", "the metric's", null="there is no lower bound")
+    ]
+    at_most: Annotated[
+        float | None, Key("the upper bound", "the metric's", null="there is no upper bound")
+    ]
+    variant: Annotated[RunVariant | None, Key("the variant", null="no variant has the metric")]
+    state: Annotated[State, Key("`kept`, `missed` or `open`")]
+    value: Annotated[
+        float | None,
+        Key("the value", "the metric's", null="errors leave it open, or nothing was measured"),
+    ]
+    least: Annotated[
+        float | None,
+        Key(
+            "its lowest value, whatever errors would have come to",
+            "the metric's",
+            null="nothing is known",
+        ),
+    ]
+    most: Annotated[float | None, Key("its highest", "the metric's", null="nothing is known")]
+    low: Annotated[
+        float | None, Key("the lower end of the 95 % interval", "the metric's", null="not known")
+    ]
+    high: Annotated[float | None, Key("the upper end", "the metric's", null="not known")]
+    sure: Annotated[bool, Key("whether the whole interval agrees")]
+    cases: Annotated[int, Key("that were counted", "cases")]
+    errors: Annotated[int, Key("in error", "trials")]
+
+
+def requirement_rows(run: RunFile) -> list[RunRequirement]:
+    """The requirements of a run in the keys of its document, one for each requirement and column."""
     variants = run.meta.variants
     return [
-        {
-            "metric": one.requirement.metric or "passed",
-            "at_least": one.requirement.bound.at_least,
-            "at_most": one.requirement.bound.at_most,
-            "variant": None
-            if one.variant is None
-            else {
-                "prompt": variants[one.variant].prompt,
-                "model": variants[one.variant].model,
-            },
-            "state": one.state,
-            "value": one.least if one.least == one.most else None,
-            "least": one.least,
-            "most": one.most,
-            "low": one.low,
-            "high": one.high,
-            "sure": one.sure,
-            "cases": one.cases,
-            "errors": one.errors,
-        }
+        RunRequirement(
+            metric=one.requirement.metric or "passed",
+            at_least=one.requirement.bound.at_least,
+            at_most=one.requirement.bound.at_most,
+            variant=None if one.variant is None else variants[one.variant].names,
+            state=one.state,
+            value=one.least if one.least == one.most else None,
+            least=one.least,
+            most=one.most,
+            low=one.low,
+            high=one.high,
+            sure=one.sure,
+            cases=one.cases,
+            errors=one.errors,
+        )
         for one in held(run)
     ]
 

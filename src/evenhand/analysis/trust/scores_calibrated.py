@@ -13,14 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, pvariance
-from typing import Any
 
 from evenhand.analysis.summaries.rates import known_scale
+from evenhand.analysis.trust.calibration_document import (
+    CalibrationMeans,
+    CalibrationScores,
+    random_draw_row,
+)
 from evenhand.analysis.trust.judgements.draw_test import drawn_within_strata
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.analysis.trust.judgements.raw_rates import raw_mean
 from evenhand.analysis.trust.judgements.strata import Key, strata_of
 from evenhand.analysis.trust.labelled_cases import case_of, few_cases, rows_of_scores
+from evenhand.analysis.trust.trust_rules import UNLIKELY, estimate_row
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Scale
 from evenhand.stats.bounded import mean_on_scale
@@ -44,8 +49,6 @@ SCORES_ARE_NO_DRAW = (
     "the outputs that people gave scores are no random draw, so the mean is not corrected: "
     "score all that you label"
 )
-UNLIKELY = 0.01
-"""Scored outputs that a random draw would give so seldom are taken for none."""
 
 
 class JudgedMean(Record, frozen=True):
@@ -63,15 +66,6 @@ class JudgedMean(Record, frozen=True):
     corrected: Estimate | None
     labels: int
 
-    def row(self) -> dict[str, Any]:
-        """The judged mean in the keys of `evenhand.run/1`."""
-        return {
-            "scale": list(self.scale),
-            "raw": self.raw._asdict(),
-            "corrected": self.corrected and self.corrected._asdict(),
-            "labels": self.labels,
-        }
-
 
 class VariantScores(Record, frozen=True):
     """People's scores of one variant beside the judge's.
@@ -87,6 +81,20 @@ class VariantScores(Record, frozen=True):
     corrected: Estimate | None
     labels: Sequence[ScoreLabel]
     effect: MeanEffect
+
+    def row(self) -> CalibrationMeans:
+        """What later runs need of the scores, in the keys of `evenhand.calibration/1`."""
+        paired = self.paired
+        return CalibrationMeans(
+            labels=paired.labels,
+            free=paired.free,
+            people=paired.people,
+            judge=paired.judge,
+            labelled=rows_of_scores(self.labels),
+            spread_people=paired.drawn.people,
+            spread_together=paired.drawn.together,
+            spread_judge=paired.drawn.judge,
+        )
 
 
 class ScoreCalibration(Record, frozen=True, kw_only=True):
@@ -126,18 +134,18 @@ class ScoreCalibration(Record, frozen=True, kw_only=True):
         effect = 1 + (self.effect.variance - 1) * labels / self.paired.labels
         return half_width_of_mean(self.paired, labels) * effect**0.5
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> CalibrationScores:
         """The calibration of the judge's scores in the keys of `evenhand.calibration/1`."""
-        return {
-            "scale": list(self.scale),
-            "labels": self.labels,
-            "kappa": self.kappa,
-            "tau_b": self.tau,
-            "rho2": self.paired and self.paired.rho2,
-            "raw": self.raw._asdict(),
-            "corrected": self.corrected and self.corrected._asdict(),
-            "random_draw": {"p": self.random_p, "ok": self.random_p >= UNLIKELY},
-        }
+        return CalibrationScores(
+            scale=self.scale,
+            labels=self.labels,
+            kappa=self.kappa,
+            tau_b=self.tau,
+            rho2=self.paired and self.paired.rho2,
+            raw=self.raw._asdict(),
+            corrected=estimate_row(self.corrected),
+            random_draw=random_draw_row(self.random_p),
+        )
 
     @property
     def warnings(self) -> list[str]:
@@ -147,21 +155,6 @@ class ScoreCalibration(Record, frozen=True, kw_only=True):
         if self.effect.too_few:
             return [f"the mean is not corrected: {few_cases(self.effect)}"]
         return []
-
-
-def scores_row(scores: VariantScores | None) -> dict[str, Any] | None:
-    """What later runs need of a variant's scores, in the keys of documents."""
-    if scores is None:
-        return None
-    paired = scores.paired
-    return {
-        "labels": paired.labels,
-        "free": paired.free,
-        "people": paired.people,
-        "judge": paired.judge,
-        "labelled": rows_of_scores(scores.labels),
-        **{f"spread_{name}": value for name, value in paired.drawn._asdict().items()},
-    }
 
 
 def peoples_scores(labels: Iterable[Label]) -> dict[int, dict[str, Label]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from evenhand.analysis.trust.calibration import peoples_verdicts
+from evenhand.analysis.trust.calibration_document import CalibrationSelective
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, certainties, judgements
 from evenhand.analysis.trust.judgements.strata import uneven, uniform_first
 from evenhand.analysis.trust.labels.drawing import DrawnItem
@@ -91,19 +91,19 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
     def _kind(self) -> str:
         return " of a uniform draw" if self.uneven else ""
 
-    def document(self) -> dict[str, Any]:
-        """What the judge may decide, as a JSON-ready dict."""
+    def row(self) -> CalibrationSelective:
+        """What the judge may decide, in the keys of `evenhand.calibration/1`."""
         acceptance = self.acceptance
-        return {
-            "risk": self.risk,
-            "confidence": 1 - DELTA,
-            "accepted": 0 if acceptance is None else acceptance.accepted,
-            "items": self.items,
-            "threshold": None if acceptance is None else acceptance.threshold,
-            "labelled": 0 if acceptance is None else acceptance.labelled,
-            "wrong": 0 if acceptance is None else acceptance.wrong,
-            "cases": 0 if acceptance is None else self.cases,
-        }
+        return CalibrationSelective(
+            risk=self.risk,
+            confidence=1 - DELTA,
+            accepted=0 if acceptance is None else acceptance.accepted,
+            items=self.items,
+            threshold=None if acceptance is None else acceptance.threshold,
+            labelled=0 if acceptance is None else acceptance.labelled,
+            wrong=0 if acceptance is None else acceptance.wrong,
+            cases=0 if acceptance is None else self.cases,
+        )
 
 
 def selective_verdicts(run: RunFile, risk: float) -> dict[tuple[str, str], SelectiveVerdicts]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, Literal
-
-import msgspec
+from typing import Annotated, Literal
 
 from evenhand.analysis.trust.judgements.case_sample import CaseSample, asked_alike
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
+from evenhand.core.document import Key
 from evenhand.core.encoding import digest
+from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.stats.correction import Estimate
 
@@ -51,22 +51,18 @@ def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:
     return None if estimate is None else estimate._asdict()
 
 
-class Evidence(msgspec.Struct, frozen=True):
-    """What tells an edited case from an edited prompt: see `case_sample`.
+class Evidence(Record, frozen=True):
+    """What tells an edited case from an edited prompt: see `case_sample`."""
 
-    Attributes:
-        models: A digest of what answered.
-        written: A digest of the prompts as they were written.
-        cases: What was asked about some of the cases.
-    """
-
-    models: str
-    written: str
-    cases: Mapping[str, Mapping[str, str]]
-
-    def row(self) -> dict[str, Any]:
-        """The evidence in the keys of `evenhand.calibration/1`."""
-        return msgspec.to_builtins(self)
+    models: Annotated[str, Key("a digest of what answered")]
+    written: Annotated[str, Key("a digest of the prompts as they were written")]
+    cases: Annotated[
+        Mapping[str, Mapping[str, str]],
+        Key(
+            "of at most 20 cases, the beginnings of the digests of what was sent about each (`system`), "
+            "what its judge was asked (`judge prompt`) and what was expected (`criteria`)"
+        ),
+    ]
 
 
 def evidence_of(metric: JudgedMetric, judged: Judgements) -> Evidence:

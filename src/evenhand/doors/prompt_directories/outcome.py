@@ -10,6 +10,7 @@ from msgspec import field
 
 from evenhand.analysis.summaries.rates import share_row
 from evenhand.analysis.summaries.skill_discovery import TriggerRates, trigger_rates
+from evenhand.core.document import as_object
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
 from evenhand.core.json_shapes import is_mapping
@@ -243,8 +244,8 @@ def _row(request: PromptRequest, counts: _PromptCounts) -> dict[str, Any]:
     if counts.triggers is not None:
         rates = counts.triggers
         row["triggering"] = {
-            "precision": rates.precision.document(),
-            "recall": rates.recall.document(),
+            "precision": as_object(rates.precision.row()),
+            "recall": as_object(rates.recall.row()),
         }
     return row
 

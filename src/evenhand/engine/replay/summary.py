@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Annotated
 
+from evenhand.core.document import Key, filled
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
@@ -85,18 +86,29 @@ def replay_note(meta: RunMeta) -> str:
     return f"{short_id(meta.id)} {what} {source.name}: answers that both have are the same ones"
 
 
-def replay_row(run: RunFile) -> dict[str, Any] | None:
-    """What a run replays as a JSON-ready dict; None where nothing is replayed."""
+class RunReplay(Record, frozen=True, kw_only=True):
+    """What `evenhand.run/1` says of what a run replays."""
+
+    run: Annotated[str, Key("the id of the run that was recorded")]
+    file: Annotated[str, Key("its file, or the cassette")]
+    recorded_at: Annotated[float, Key("when that run began", "s since 1970")]
+    calls: Annotated[int, Key("that were answered from it", "calls")]
+    saved_usd: Annotated[
+        float | None,
+        Key(
+            "what those calls cost when they were recorded",
+            "US dollars",
+            null="a price is not known",
+        ),
+    ]
+    asks: Annotated[bool, Key("whether what was not recorded was asked")]
+    regrades: Annotated[bool, Key("whether its judges were asked, about the recorded outputs")]
+
+
+def replay_row(run: RunFile) -> RunReplay | None:
+    """What a run replays in the keys of its document; None where nothing is replayed."""
     source = replayed(run.meta)
     if source is None:
         return None
     calls, saved = run.replayed()
-    return {
-        "run": source.run,
-        "file": source.file,
-        "recorded_at": source.recorded_at,
-        "calls": calls,
-        "saved_usd": saved,
-        "asks": source.asks,
-        "regrades": source.regrades,
-    }
+    return filled(RunReplay, source, calls=calls, saved_usd=saved)

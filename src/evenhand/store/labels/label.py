@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
+from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 
@@ -34,27 +35,27 @@ class NewLabel(Record, frozen=True):
 
 
 class Label(Record, frozen=True):
-    """What somebody said of a trial. The last one of an author, a trial and a field counts.
+    """What somebody said of a trial. The last one of an author, a trial and a field counts."""
 
-    Attributes:
-        seq: Counts a run's labels, from 1.
-        at: Seconds since 1970.
-        author: Who said it; empty where nobody gave a name.
-        index: The trial's place in the plan.
-        field: What it is about.
-        value: What was said; None takes back what was said before.
-        blind: Whether the variant and the verdicts were hidden while it was given.
-        metric: The judged metric, or the ranking, that it is about; empty for the trial as a whole.
-    """
-
-    seq: int
-    at: float
-    author: str
-    index: int
-    field: LabelField
-    value: LabelValue
-    blind: bool = False
-    metric: str = ""
+    seq: Annotated[int, Key("Counts a run's labels, from 1.")]
+    at: Annotated[float, Key("Seconds since 1970.")]
+    author: Annotated[str, Key("Who said it; empty where nobody gave a name.")]
+    index: Annotated[int, Key("The trial's place in the plan.")]
+    field: Annotated[LabelField, Key("What it is about.")]
+    value: Annotated[
+        LabelValue,
+        Key(
+            "verdict: pass or fail; score: 1 to 5; note: text; star: true; code: a failure code; dataset: "
+            "keep or leave out; preference: how a drawn pair came out. Null takes back what was said."
+        ),
+    ]
+    blind: Annotated[
+        bool, Key("Whether the variant and the verdicts were hidden while it was given.")
+    ] = False
+    metric: Annotated[
+        str,
+        Key("The judged metric, or the ranking, that it is about; empty for the trial as a whole."),
+    ] = ""
 
     @property
     def name(self) -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 
+from evenhand.core.document import Key, filled
 from evenhand.core.json_shapes import is_array, is_mapping
-from evenhand.core.run import CallRecord, TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.record import Record
+from evenhand.core.run import CallRecord, TrialError, TrialResult
+from evenhand.core.score import Outcome, Scale, State
 from evenhand.render.call_rows import as_json
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.columns import text_of
 from evenhand.wings.viewer.shapes import Call, Preview
-from evenhand.wings.viewer.timeline import steps_page
+from evenhand.wings.viewer.timeline import StepPage, steps_page
 
 OUTPUT, REASON, VARIABLE = 1_200, 400, 300
 """Characters that a cell of the matrix is sent."""
@@ -22,6 +23,70 @@ MOST = 2_000
 """Cells that are sent at once."""
 BODY = 100_000
 """Bytes of a call's request and reply together that are sent with its cell; of more, the first part of each."""
+
+
+class CellOutcome(Record, frozen=True, kw_only=True):
+    """What one expectation came to."""
+
+    name: str
+    outcome: State
+    score: float | None
+    reason: str
+    weight: float
+    metric: str
+    named: Mapping[str, float]
+    metadata: Mapping[str, Any]
+    error: str
+    at_least: float | None
+    at_most: float | None
+    hint: str
+    scale: Scale | None
+    calls: Annotated[
+        Sequence[int],
+        Key("The model calls that were made for it: their places among the cell's."),
+    ]
+
+
+class JudgedCalls(Record, frozen=True, kw_only=True):
+    """What a trial's judges took."""
+
+    calls: int
+    cost_usd: float | None
+
+
+class Cell(Record, frozen=True, kw_only=True):
+    """One trial, whole."""
+
+    index: int
+    case: str
+    variant: int
+    repeat: int
+    outcome: State
+    score: float | None
+    threshold: float | None
+    output: Any
+    expected: Any
+    reason: str
+    error: TrialError | None
+    outcomes: Sequence[CellOutcome]
+    named_scores: Mapping[str, float]
+    latency_s: float | None
+    cost_usd: float | None
+    tokens_in: int | None
+    tokens_out: int | None
+    judged: JudgedCalls | None
+    prompt: str
+    vars: Mapping[str, Any]
+    description: str
+    metadata: Mapping[str, Any]
+    answer: Mapping[str, Any]
+    test: Mapping[str, Any]
+    log: str
+    calls: Sequence[Call]
+    steps: Annotated[
+        StepPage | None,
+        Key("What its agent did; null for a trial that only asked a model once."),
+    ]
 
 
 def previews(run: RunFile, places: Iterable[int]) -> list[Preview]:
@@ -64,8 +129,8 @@ def expected(trial: TrialResult) -> object:
     return None
 
 
-def cell(run: RunFile, trial: TrialResult, body: int | None = None) -> dict[str, Any]:
-    """A trial whole, with its calls: the page's `Cell`.
+def cell(run: RunFile, trial: TrialResult, body: int | None = None) -> Cell:
+    """A trial whole, with its calls.
 
     Args:
         run: Its run.
@@ -77,44 +142,22 @@ def cell(run: RunFile, trial: TrialResult, body: int | None = None) -> dict[str,
     places: dict[tuple[str, int], list[int]] = {}
     for place, record in enumerate(records):
         places.setdefault((record.start.key, record.start.nth), []).append(place)
-    return {
-        "index": trial.index,
-        "case": trial.case,
-        "variant": trial.variant,
-        "repeat": trial.repeat,
-        "outcome": trial.outcome,
-        "score": trial.score,
-        "threshold": trial.threshold,
-        "output": trial.output,
-        "expected": expected(trial),
-        "reason": trial.reason,
-        "error": asdict(trial.error) if trial.error else None,
-        "outcomes": [_outcome(outcome, places) for outcome in trial.outcomes],
-        "named_scores": trial.named_scores,
-        "latency_s": trial.latency_s,
-        "cost_usd": trial.cost_usd,
-        "tokens_in": trial.tokens_in,
-        "tokens_out": trial.tokens_out,
-        "judged": {"calls": judged.calls, "cost_usd": judged.cost_usd} if judged else None,
-        "prompt": trial.prompt,
-        "vars": variables(trial),
-        "description": trial.description,
-        "metadata": trial.metadata,
-        "answer": trial.answer,
-        "test": trial.test,
-        "log": trial.log,
-        "calls": [_call(record, body) for record in records],
-        "steps": steps_page(run, trial),
-    }
+    return filled(
+        Cell,
+        trial,
+        expected=expected(trial),
+        outcomes=[_outcome(outcome, places) for outcome in trial.outcomes],
+        judged=JudgedCalls(calls=judged.calls, cost_usd=judged.cost_usd) if judged else None,
+        vars=variables(trial),
+        calls=[_call(record, body) for record in records],
+        steps=steps_page(run, trial),
+    )
 
 
-def _outcome(
-    outcome: Outcome, places: Mapping[tuple[str, int], Sequence[int]]
-) -> Mapping[str, Any]:
+def _outcome(outcome: Outcome, places: Mapping[tuple[str, int], Sequence[int]]) -> CellOutcome:
     """An outcome, with the places of its calls among the trial's: several of one that was begun again."""
-    fields = asdict(outcome)
-    calls = [place for each in fields.pop("rests_on") for place in places.get(each, ())]
-    return {**fields, "calls": sorted(calls)}
+    calls = [place for each in outcome.rests_on for place in places.get(each, ())]
+    return filled(CellOutcome, outcome, calls=sorted(calls))
 
 
 def call(run: RunFile, index: int, number: int) -> Call | None:

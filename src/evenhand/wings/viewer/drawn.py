@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from evenhand.analysis.trust.calibration import calibrations
 from evenhand.analysis.trust.judgements.judged import judgements
@@ -18,6 +18,7 @@ from evenhand.analysis.trust.labels.drawing import (
 )
 from evenhand.analysis.trust.labels.failure_codes import FailureCode, failure_codes
 from evenhand.analysis.trust.labels.uneven_drawing import draw_by_stratum, draw_unsure
+from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.record import Record
@@ -37,31 +38,37 @@ LOOKED_AT = 50
 
 
 class DrawnShape(Record, frozen=True, kw_only=True):
-    """One output under one metric, what this person said of it before, and nothing of what the judge said."""
+    """One drawn output under one metric, and what this person said of it; nothing of what the judge said."""
 
     index: int
     metric: str
-    criterion: str
-    material: str
+    criterion: Annotated[
+        str, Key("What the judge was asked; empty where the metric's name says it.")
+    ]
+    material: Annotated[str, Key("What it is an answer to.")]
     output: str
     verdict: LabelledVerdict | None
-    score: float | None
+    score: Annotated[float | None, Key("From 1 to 5.")]
     code: str
     note: str
 
 
 class DrawShape(Record, frozen=True, kw_only=True):
-    """What a person has to label: nothing before something is drawn. `columns` are those to draw by stratum."""
+    """What a person has to label, in the order of the draw; no items before something is drawn."""
 
-    judged: int
+    judged: Annotated[int, Key("Outputs that a judge judged.")]
     metrics: Sequence[str]
-    rules: Mapping[str, str]
+    rules: Annotated[Mapping[str, str], Key("What makes an output pass, by metric.")]
     items: Sequence[DrawnShape]
-    codes: Sequence[str]
-    counted: Sequence[str]
-    worth: Sequence[str]
-    columns: Sequence[str]
-    left: int
+    codes: Annotated[Sequence[str], Key("Failure codes that were given, the most frequent first.")]
+    counted: Annotated[
+        Sequence[str], Key("The same with their shares of all outputs, a line for each.")
+    ]
+    worth: Annotated[Sequence[str], Key("What the labels are worth so far, a line for each judge.")]
+    columns: Annotated[
+        Sequence[str], Key("Columns of the cases that can be drawn from value by value.")
+    ]
+    left: Annotated[int, Key("Judged outputs that are not drawn yet.")]
 
 
 def drawn(run: RunFile, author: str) -> DrawShape:

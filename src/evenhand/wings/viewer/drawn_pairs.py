@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.labels.pair_drawing import (
@@ -16,6 +16,7 @@ from evenhand.analysis.trust.labels.pair_drawing import (
     pairs_for,
 )
 from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
+from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.record import Record
@@ -32,39 +33,27 @@ _TURNED: Mapping[PairAnswer, PairAnswer] = {"first": "second", "second": "first"
 class DrawnPairShape(Record, frozen=True):
     """Two outputs of a case in the order of the draw, and which of them this person prefers.
 
-    Attributes:
-        first: The place in the plan of the trial that is shown first.
-        second: That of the other.
-        material: What they are answers to.
-        outputs: The two texts.
-        answer: What this person said; None for nothing.
+    There is nothing of what the judge said.
     """
 
-    first: int
+    first: Annotated[int, Key("Places in the plan.")]
     second: int
-    material: str
+    material: Annotated[str, Key("What they are answers to.")]
     outputs: tuple[str, str]
     answer: PairAnswer | None
 
 
 class PairDrawShape(Record, frozen=True, kw_only=True):
-    """What a person has to compare of a ranking: nothing before something is drawn.
-
-    Attributes:
-        ranking: Its name.
-        judged: How many pairs its judge compared.
-        rule: What makes an output better; None where nobody has written it down.
-        items: The pairs, in the order of the draw.
-        worth: How many labels there are, and how many it takes.
-        left: How many pairs are not drawn yet.
-    """
+    """What a person has to compare of a ranking; no items before something is drawn."""
 
     ranking: str
-    judged: int
-    rule: str | None
+    judged: Annotated[int, Key("Pairs that the judge compared.")]
+    rule: Annotated[
+        str | None, Key("What makes an output better; null before somebody wrote it down.")
+    ]
     items: Sequence[DrawnPairShape]
-    worth: str
-    left: int
+    worth: Annotated[str, Key("How many labels there are, and how many it takes.")]
+    left: Annotated[int, Key("Pairs that are not drawn yet.")]
 
 
 def rankings_of(run: RunFile) -> list[ComparedPairs]:

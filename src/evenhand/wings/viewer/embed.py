@@ -139,4 +139,4 @@ def _gzip(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _summary(top: Head) -> RunSummary:
-    return RunSummary(**{name: getattr(top, name) for name in RunSummary.__slots__})
+    return RunSummary(**{name: getattr(top, name) for name in RunSummary.__struct_fields__})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
@@ -33,7 +33,6 @@ from evenhand.wings.viewer.shapes import (
     RateShape,
     RunSummary,
     StandingsShape,
-    UsageRow,
 )
 
 COLUMNS = 12
@@ -87,7 +86,6 @@ def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
             _columns(run, run.by_variant()), rates(run), scores(run), latencies(run), strict=True
         )
     ]
-    usage = [UsageRow(**asdict(used)) for used in run.usage()]
     grid = Grid(run)
     where = (marked or partial(marked_in, run))() if run.totals().trials else Marked()
     try:
@@ -101,7 +99,7 @@ def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
     return Notes(
         rate=over_all(run),
         columns=columns,
-        usage=usage,
+        usage=run.usage(),
         findings=highlights,
         warnings=[*warnings(run), *problems],
         judged=judges,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 from evenhand.analysis.history.run_changes import RunChange, changes, evidence_of
 from evenhand.analysis.summaries.clusters import sums_in
@@ -19,6 +20,7 @@ from evenhand.analysis.summaries.rates import (
     scores,
 )
 from evenhand.analysis.trust.canaries import beside_earlier, finished_checks
+from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.render.drift import drift_words
 from evenhand.stats.correction import Estimate
@@ -33,39 +35,36 @@ MOST = 200_000
 
 
 class MeasuredColumn(Record, frozen=True, kw_only=True):
-    """One column: its name, what it passed of, and the mean over cases of each number that it has.
+    """One column of a run in a chart over several runs: its rate, and the mean over cases of each number.
 
-    Errors leave the pass rate between `least` and `most`; both are None where nothing has a verdict. With `partial`,
-    the run has more than MOST trials, and its metrics were not read; pass rate, score and latency are there.
+    Metrics begin with `~`.
     """
 
     name: str
-    least: float | None
+    least: Annotated[
+        float | None,
+        Key("Between these errors leave the pass rate; null where nothing has a verdict."),
+    ]
     most: float | None
-    low: float | None
+    low: Annotated[float | None, Key("The ends of its interval.")]
     high: float | None
     means: Mapping[str, Interval]
-    partial: bool
+    partial: Annotated[bool, Key("The run is so large that its metrics were not read.")]
 
 
 class CanaryPoint(Record, frozen=True, kw_only=True):
-    """What one judge of a run said of canaries.
-
-    Attributes:
-        run: The run whose judge was asked.
-        metric: The metric.
-        judge: The judge, as its answers in the run named it.
-        right: The share of canaries that it was right on, with its exact interval; None where it gave no verdict.
-        passed: Its own pass rate in the run, with Wilson's interval; None where that is not known.
-        words: Whether the judge drifted since the first check, or the system.
-    """
+    """What one judge of a run said of canaries: outputs with a verdict of people's that stay the same."""
 
     run: str
     metric: str
     judge: str
-    right: Interval | None
-    passed: Interval | None
-    words: str
+    right: Annotated[
+        Interval | None, Key("The share that it was right on; null where it gave no verdict.")
+    ]
+    passed: Annotated[
+        Interval | None, Key("Its own pass rate in the run; null where that is not known.")
+    ]
+    words: Annotated[str, Key("Whether the judge drifted, or the system.")]
 
 
 def measures(run: RunFile) -> list[MeasuredColumn]:

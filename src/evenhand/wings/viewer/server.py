@@ -25,7 +25,7 @@ from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.access import HEADERS, Refused, RequestGate
-from evenhand.wings.viewer.cell import BODY, MOST, call, cell, previews
+from evenhand.wings.viewer.cell import BODY, MOST, Cell, call, cell, previews
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
 from evenhand.wings.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
 from evenhand.wings.viewer.drawn_pairs import (
@@ -238,7 +238,7 @@ class PageServer:
     async def _cell(self, request: web.Request) -> web.Response:
         index = _place(request.match_info["index"])
 
-        def read_cell(run: RunFile) -> Mapping[str, Any]:
+        def read_cell(run: RunFile) -> Cell:
             trial = run.trial(index)
             if trial is None:
                 raise NoSuchRun(f"the run has no trial {index}", hint="It may not be settled yet.")

@@ -1,30 +1,34 @@
-"""What the page is sent, shape by shape: the keys of `page/src/data/source.ts`, where each is explained."""
+"""What the page is sent: `just formats` makes `page/src/data/shapes.generated.ts` from these and other records."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from msgspec import field
+
+from evenhand.core.document import Key
+from evenhand.core.message import CallRole, Origin
+from evenhand.core.record import Record
 from evenhand.core.run import RunStatus, Totals, VerdictWord
 from evenhand.core.score import Scale
+from evenhand.store.counted import ModelUsage
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A number with the ends of its 95 % interval; None where an end is not known. `n` counts cases."""
+class Interval(Record, frozen=True):
+    """A number with the ends of its 95 % interval; null where an end is not known."""
 
     value: float
     low: float | None
     high: float | None
-    n: int
+    n: Annotated[int, Key("Of how many cases.")]
 
 
-@dataclass(frozen=True, slots=True)  # by place: `least` to `high` are a `Share`, unpacked
-class RateShape:
-    """A pass rate over `n` cases: from `least` to `most` as errors leave it, with its 95 % interval.
+class RateShape(Record, frozen=True):  # by place: `least` to `high` are a `Share`, unpacked
+    """A pass rate over `n` cases, each of which counts once, with its 95 % interval.
 
-    `value` is None where the two differ.
+    Trials in error may have passed or failed: they leave it between `least` and `most`, and `value` is null where the
+    two differ.
     """
 
     value: float | None
@@ -35,16 +39,15 @@ class RateShape:
     n: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
-    """A run in the list; with a `problem` it cannot be read, and nothing else counts."""
+class RunSummary(Record, frozen=True, kw_only=True):
+    """A run in the list."""
 
     id: str
     title: str = ""
     source: str = ""
     status: RunStatus = "interrupted"
-    alive: bool = False
-    created_at: float = 0.0
+    alive: Annotated[bool, Key("A process is writing it now.")] = False
+    created_at: Annotated[float, Key("Seconds since 1970.")] = 0.0
     finished_at: float | None = None
     planned: int = 0
     cases: int = 0
@@ -53,20 +56,27 @@ class RunSummary:
     verdict: VerdictWord = "undecided"
     totals: Totals = field(default_factory=Totals)
     rate: RateShape | None = None
-    fingerprint: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict[str, str])
-    marks: Sequence[str] = ()
+    fingerprint: Annotated[str, Key("Same plan, same fingerprint.")] = ""
+    tags: Annotated[Mapping[str, str], Key("What its config, or who ran it, calls it.")] = field(
+        default_factory=dict[str, str]
+    )
+    marks: Annotated[Sequence[str], Key("What people say of it: tags, and a note.")] = ()
     note: str = ""
-    of_judges: bool = False
-    problem: str = ""
+    of_judges: Annotated[
+        bool,
+        Key("It asked about judges (a probe, a check of canaries), and not about a system."),
+    ] = False
+    problem: Annotated[
+        str,
+        Key("Why the file cannot be read; empty for one that can, and then the rest counts."),
+    ] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnShape:
-    """One column of the matrix: `Variant` there."""
+class ColumnShape(Record, frozen=True, kw_only=True):
+    """One column of the matrix."""
 
     index: int
-    name: str
+    name: Annotated[str, Key("The shortest name that tells it from the others.")]
     prompt: str
     prompt_raw: str
     model: str
@@ -77,63 +87,61 @@ class ColumnShape:
     totals: Totals
     rate: RateShape | None = None
     score: Interval | None = None
-    latency: Interval | None = None
-    scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
+    latency: Annotated[Interval | None, Key("Seconds.")] = None
+    scales: Annotated[
+        Mapping[str, Scale],
+        Key(
+            "By metric the lowest and the highest value there can be, as far as scorers say; of the score, "
+            'under "", what is known.'
+        ),
+    ] = field(default_factory=dict[str, Scale])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageRow:
-    """What one model was asked in one role: `Usage` there."""
-
-    role: str
-    model: str
-    answered: Sequence[str]
-    calls: int
-    cached: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedShape:
-    """A judged pass rate: as the judge has it, as people would have found it, and where it stands, in words."""
+class JudgedShape(Record, frozen=True, kw_only=True):
+    """The pass rate of a judged metric in one column."""
 
     metric: str
     column: int
-    raw: Interval
-    corrected: Interval | None
-    status: str
-    trusted: bool
-    words: str
+    raw: Annotated[Interval, Key("As the judge has it; `n` counts its verdicts.")]
+    corrected: Annotated[Interval | None, Key("As people would have found it; `n` counts labels.")]
+    status: Literal["fresh", "stale", "missing"]
+    trusted: Annotated[
+        bool, Key("It is corrected, and the calibration says that the judge may be used.")
+    ]
+    words: Annotated[
+        str,
+        Key("Where it stands, in words: corrected beside raw, or not checked against people."),
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceShape:
-    """One variant's place in a ranking: its chance to beat the average variant, as the judge and as people have it."""
+class PlaceShape(Record, frozen=True):
+    """One variant's place in a ranking: its chance to beat the average variant, ties aside."""
 
     column: int
-    chance: RateShape
-    corrected: RateShape | None
+    chance: Annotated[RateShape, Key("By the judge.")]
+    corrected: Annotated[
+        RateShape | None, Key("As people would have found it; null where that is not known.")
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class StandingsShape:
+class StandingsShape(Record, frozen=True):
     """A ranking, best first; nothing is ranked where `why` says why it cannot be."""
 
     name: str
     ranked: Sequence[PlaceShape]
     why: str
-    notes: Sequence[str]
+    notes: Annotated[Sequence[str], Key("How sure it is, and what it rests on.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notes:
-    """What takes a look at every trial of a run. Of `rankings`, pairs can be labelled."""
+class Notes(Record, frozen=True, kw_only=True):
+    """What takes a look at every trial of a run.
+
+    It is put into a partial head, key by key, once that is painted.
+    """
 
     rate: RateShape | None
     columns: Sequence[ColumnShape]
-    usage: Sequence[UsageRow]
+    usage: Sequence[ModelUsage]
     findings: Sequence[str]
     warnings: Sequence[str]
     judged: Sequence[JudgedShape]
@@ -141,138 +149,194 @@ class Notes:
     standings: Sequence[StandingsShape]
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewShape:
-    """A dataset that was drawn from the run, and is reviewed: the name of its file, and the drawn trials' places."""
+class ReviewShape(Record, frozen=True):
+    """A dataset that was drawn from the run, and is reviewed."""
 
-    file: str
-    places: Sequence[int]
+    file: Annotated[str, Key("The name of its file.")]
+    places: Annotated[Sequence[int], Key("The drawn trials' places in the plan.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head(RunSummary):
-    """A run as a whole. Where it is `partial`, intervals, usage, findings and warnings are to be asked for: `Notes`."""
+class Head(RunSummary, frozen=True, kw_only=True):
+    """A run as a whole: enough for the first paint."""
 
-    seq: int = 0
+    seq: Annotated[int, Key("Grows whenever the run file does.")] = 0
     message: str = ""
     pass_rate: float = 1.0
     version: str = ""
     columns: Sequence[ColumnShape] = ()
-    usage: Sequence[UsageRow] = ()
-    findings: Sequence[str] = ()
+    usage: Sequence[ModelUsage] = ()
+    findings: Annotated[Sequence[str], Key("What the run's data can say, in sentences.")] = ()
     warnings: Sequence[str] = ()
-    judged: Sequence[JudgedShape] = ()
-    rankings: Sequence[str] = ()
+    judged: Annotated[
+        Sequence[JudgedShape],
+        Key("The pass rates that judges gave; none while the run goes on."),
+    ] = ()
+    rankings: Annotated[Sequence[str], Key("Rankings whose pairs can be labelled.")] = ()
     standings: Sequence[StandingsShape] = ()
-    config: Any = None
+    config: Annotated[
+        Any,
+        Key("The configuration as read, and how the run was started; secrets removed."),
+    ] = None
     settings: Any = None
-    partial: bool = False
-    narrowed: bool = False
+    partial: Annotated[
+        bool,
+        Key(
+            "The run is so large that intervals, usage, findings and warnings are not in here, but asked "
+            "for afterwards: `Notes`."
+        ),
+    ] = False
+    narrowed: Annotated[bool, Key("Trials were left out of it: a report of some of a run's.")] = (
+        False
+    )
     review: ReviewShape | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CaseRow:
+class CaseRow(Record, frozen=True):
     """A case."""
 
     id: str
     description: str
     tags: Sequence[str]
-    metadata: Mapping[str, str]
-    number: int
+    metadata: Annotated[
+        Mapping[str, str],
+        Key("Simple values only, as text, clipped: what a filter can ask for."),
+    ]
+    number: Annotated[int, Key("From 1, in the plan: also where cases before it were left out.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
-    """Cells as parallel arrays, and the rows that they are the first to name.
+class Block(Record, frozen=True, kw_only=True):
+    """Cells as parallel arrays, one entry for each settled trial, in the plan's order.
 
-    `cluster` is empty where every case of the run stands alone.
+    Rows are cases; a block brings the rows that its cells are the first to name. `row` counts over all blocks, from 0.
     """
 
     rows: Sequence[CaseRow]
-    index: Sequence[int]
+    index: Annotated[Sequence[int], Key("The trial's place in the plan.")]
     row: Sequence[int]
     variant: Sequence[int]
     repeat: Sequence[int]
-    outcome: str
+    outcome: Annotated[str, Key("One letter each: p, f, e, n.")]
     score: Sequence[float | None]
-    latency: Sequence[float | None]
+    latency: Annotated[Sequence[float | None], Key("Seconds.")]
     cost: Sequence[float | None]
     tokens_in: Sequence[int | None]
     tokens_out: Sequence[int | None]
     calls: Sequence[int]
     cached: Sequence[int]
-    met: Sequence[int]
+    met: Annotated[
+        Sequence[int],
+        Key("Expectations that passed, and those with a verdict; a place in a ranking is none."),
+    ]
     asked: Sequence[int]
-    error: Sequence[str]
-    failing: Sequence[Sequence[str]]
-    cluster: Sequence[int]
-    output: Sequence[int]
-    metrics: Mapping[str, Sequence[float | None]]
+    error: Annotated[Sequence[str], Key("The error's slug; empty for none.")]
+    failing: Annotated[
+        Sequence[Sequence[str]],
+        Key("What did not pass: labels of expectations, for each cell."),
+    ]
+    cluster: Annotated[
+        Sequence[int],
+        Key(
+            "What the case belongs to in this column, from 1; 0 where it stands alone. Empty where every "
+            "case of the run does."
+        ),
+    ]
+    output: Annotated[
+        Sequence[int],
+        Key(
+            "A number that is the same for the same output of the same row: outputs differ where these do."
+        ),
+    ]
+    metrics: Annotated[
+        Mapping[str, Sequence[float | None]],
+        Key("Scores by metric, and null where a cell has none."),
+    ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
+class Preview(Record, frozen=True, kw_only=True):
     """What a matrix cell shows of a trial."""
 
     index: int
-    output: str
+    output: Annotated[
+        str,
+        Key("The first part of the output: text as it is, everything else as JSON."),
+    ]
     json: bool
-    clipped: bool
+    clipped: Annotated[bool, Key("There is more of it than this.")]
     reason: str
-    vars: Mapping[str, str]
+    vars: Annotated[Mapping[str, str], Key("The case's variables as text, clipped.")]
     expected: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One model call of a trial. `origin` is None for one in flight, or in doubt.
+class Call(Record, frozen=True, kw_only=True):
+    """One model call of a trial, from the journal."""
 
-    With `sizes`, the bytes of request and reply, only the first part of each is here, as text.
-    """
-
-    role: str
-    provider: str
+    role: CallRole
+    provider: Annotated[str, Key("As asked for, and as the answer named it.")]
     model: str
-    request: Any
-    response: str
-    origin: str | None
+    request: Annotated[Any, Key("The request as sent, secrets removed: JSON.")]
+    response: Annotated[str, Key("The answer as it came: text.")]
+    origin: Annotated[
+        Origin | None,
+        Key("Who gave the answer; null: in flight, or in doubt after a kill."),
+    ]
     latency_s: float | None
     tokens_in: int | None
     tokens_out: int | None
     cost_usd: float | None
     attempts: int
-    wasted: int
+    wasted: Annotated[int, Key("Failed attempts that may have been charged for.")]
     error: str
     message: str
-    sizes: tuple[int, int] | None = None
+    sizes: Annotated[
+        tuple[int, int] | None,
+        Key(
+            "Bytes of request and reply where they are so long that only the first part of each is here, "
+            "as text."
+        ),
+    ] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedWords:
-    """The numbers of a comparison as `evenhand compare` writes them: `ComparedWords` there."""
+class ComparedWords(Record, frozen=True, kw_only=True):
+    """The numbers of a comparison as `evenhand compare` writes them.
+
+    They have as many digits as say something; differences are in points for rates.
+    """
 
     first: str
     second: str
     difference: str
     low: str
     high: str
-    p: str
+    p: Annotated[str, Key("`p = 0.016`")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedRow:
-    """One metric of one pair of columns: `Compared` there."""
+class ComparedRow(Record, frozen=True, kw_only=True):
+    """One metric of one pair of columns, compared over the cases that both have."""
 
     metric: str
-    rates: bool
-    lower: bool
+    rates: Annotated[
+        bool,
+        Key("The numbers are shares, and differences are told in percentage points."),
+    ]
+    lower: Annotated[bool, Key("Less of it is better.")]
     before: str
     after: str
     verdict: str
-    because: str
+    because: Annotated[
+        str,
+        Key(
+            "What the verdict rests on where no difference was shown: how few cases, or the smallest "
+            "difference that could have been."
+        ),
+    ]
     n: int
-    first: float | None
+    first: Annotated[
+        float | None,
+        Key(
+            "Means, and their difference. Each is null where trials in error leave it open, between its "
+            "`least` and its `most`."
+        ),
+    ]
     first_least: float | None
     first_most: float | None
     second: float | None
@@ -284,33 +348,50 @@ class ComparedRow:
     trials_in_error: int
     low: float | None
     high: float | None
-    p: float | None
-    words: ComparedWords | None
+    p: Annotated[float | None, Key("Corrected for as many comparisons as the question has.")]
+    words: Annotated[ComparedWords | None, Key("Null where there was no case to compare.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One metric of all columns, or with an empty name all of them together: `Question` there."""
+class Question(Record, frozen=True, kw_only=True):
+    """What can be asked of two runs: one metric in all columns, or everything at once.
 
-    metric: str
-    command: str
+    Its comparisons are corrected together.
+    """
+
+    metric: Annotated[str, Key("Empty for all metrics.")]
+    command: Annotated[str, Key("What asks the same on the command line.")]
     results: Sequence[ComparedRow]
-    lines: Sequence[str]
+    lines: Annotated[
+        Sequence[str],
+        Key("All that is to be said, a line each: verdicts, dropped cases, hints."),
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonShape:
-    """Two runs compared: `Comparison` there. `renamed` says by id what the baseline calls a case of the run."""
+class ComparisonShape(Record, frozen=True, kw_only=True):
+    """Two runs compared."""
 
     baseline: RunSummary
-    pairs: Sequence[tuple[int, int]]
-    renamed: Mapping[str, str]
-    questions: Sequence[Question]
+    pairs: Annotated[
+        Sequence[tuple[int, int]],
+        Key(
+            "Which column of the baseline stands against which of the run; by index, [baseline, run]."
+        ),
+    ]
+    renamed: Annotated[
+        Mapping[str, str],
+        Key(
+            "By id of the run's cases what the baseline calls them, where their input tells that they are "
+            "the same."
+        ),
+    ]
+    questions: Annotated[
+        Sequence[Question],
+        Key("Each metric, `passed` first, and in the end all of them together."),
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class RequirementWords:
-    """A requirement's numbers as the console writes them: `RequirementWords` there."""
+class RequirementWords(Record, frozen=True):
+    """The numbers of a requirement as the command line writes them; `why` is empty for a sure verdict."""
 
     value: str
     interval: str
@@ -318,15 +399,17 @@ class RequirementWords:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequirementRow:
-    """What is required of one column, or of all where nothing measured it: `Requirement` there."""
+class RequirementRow(Record, frozen=True, kw_only=True):
+    """What is required of one column, held against what it came to."""
 
-    metric: str
-    column: str | None
-    state: str
+    metric: Annotated[str, Key("Empty for the share of trials that pass.")]
+    column: Annotated[str | None, Key("Null where no column measured it.")]
+    state: Literal["kept", "missed", "open"]
     shares: bool
-    least: float | None
+    least: Annotated[
+        float | None,
+        Key("The mean, between the ends where errors leave it; null where nothing is known."),
+    ]
     most: float | None
     low: float | None
     high: float | None
@@ -335,9 +418,8 @@ class RequirementRow:
     words: RequirementWords
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnRate:
-    """What the cases of a tag came to in one column: `ColumnRate` there."""
+class ColumnRate(Record, frozen=True):
+    """What the cases of a tag came to in one column."""
 
     column: str
     passed: int
@@ -345,44 +427,49 @@ class ColumnRate:
     rate: RateShape | None
 
 
-@dataclass(frozen=True, slots=True)
-class TagRows:
-    """A tag, column by column: `TagRates` there."""
+class TagRows(Record, frozen=True):
+    """A tag, column by column."""
 
     tag: str
     columns: Sequence[ColumnRate]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelRow:
-    """A label: what its trials were answered with, by the answers of its column: `LabelRow` there."""
+class LabelRow(Record, frozen=True):
+    """A label that was expected."""
 
     label: str
-    answered: Sequence[int]
-    elsewhere: int
+    answered: Annotated[
+        Sequence[int], Key("How many of its trials were answered with each of the answers.")
+    ]
+    elsewhere: Annotated[int, Key("And with one that is not listed.")]
     precision: RateShape | None
     recall: RateShape | None
 
 
-@dataclass(frozen=True, slots=True)
-class ConfusionMatrix:
-    """What one column made of the labels: `Confusion` there."""
+class ConfusionMatrix(Record, frozen=True, kw_only=True):
+    """What one column made of the labels; `answers` has null for what is no label."""
 
     column: str
     errors: int
     answers: Sequence[str | None]
     labels: Sequence[LabelRow]
-    more: int
+    more: Annotated[int, Key("Labels that are left out.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryShape:
-    """What a run had to reach, and what its tags and labels came to: `Summary` there."""
+class SummaryShape(Record, frozen=True, kw_only=True):
+    """What a run had to reach, and what its tags and labels came to: of the whole run."""
 
     requirements: Sequence[RequirementRow]
-    failures_allowed: bool
-    pass_rate: float | None
+    failures_allowed: Annotated[
+        bool, Key("Something is required, and not a share of trials that pass.")
+    ]
+    pass_rate: Annotated[
+        float | None,
+        Key(
+            "The share of trials that has to pass where nothing is required of columns; null otherwise."
+        ),
+    ]
     tags: Sequence[TagRows]
     more_tags: int
     labels: Sequence[ConfusionMatrix]
-    without: str
+    without: Annotated[str, Key("Why something is left out; empty where nothing is.")]

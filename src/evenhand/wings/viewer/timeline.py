@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 
-from evenhand.core.document import as_object
+from evenhand.core.document import Key, as_object
 from evenhand.core.encoding import encode
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
-from evenhand.core.step import Step, depth
+from evenhand.core.step import Step, StepKind, StepStatus, depth
 from evenhand.render.step_lines import blaming
 from evenhand.render.step_rows import step_row
 from evenhand.render.trial_steps import steps_of
@@ -24,14 +24,14 @@ SUMS = 12
 
 
 class DrawnStep(Record, frozen=True, kw_only=True):
-    """One step: `Step` there. Arguments and result are text, cut where `cut` says so."""
+    """One thing that an agent did. Arguments and result are text, cut where `cut` says so."""
 
-    place: int
+    place: Annotated[int, Key("Among the trial's steps, from 0, and how deep it is nested.")]
     depth: int
-    kind: str
+    kind: StepKind
     name: str
     agent: str
-    status: str
+    status: StepStatus
     error: str
     arguments: str
     result: str
@@ -44,9 +44,9 @@ class DrawnStep(Record, frozen=True, kw_only=True):
 
 
 class StepSum(MutableRecord, kw_only=True):
-    """What all steps of a kind and a name took: `StepSum` there. Unknown times and prices are not in it."""
+    """What all steps of a kind and a name took, as far as it is known."""
 
-    kind: str
+    kind: StepKind
     name: str
     count: int = 0
     failed: int = 0
@@ -55,25 +55,25 @@ class StepSum(MutableRecord, kw_only=True):
 
 
 class StepPage(Record, frozen=True, kw_only=True):
-    """Some of a trial's steps, and what is to be said of all: `StepPage` there.
+    """Some of a trial's steps, and what is to be said of all of them."""
 
-    Attributes:
-        first: The place of the first of these, from 0.
-        total: How many there are in all.
-        size: How many are sent at once.
-        took_s: Seconds from the beginning of the first to the end of the last, as far as they are known.
-        steps: These.
-        sums: By kind and name, what took longest first.
-        blamed: The places of steps that expectations name which did not pass, each with their names.
-    """
-
-    first: int
+    first: Annotated[int, Key("The place of the first of these, from 0.")]
     total: int
-    size: int
-    took_s: float
+    size: Annotated[int, Key("How many come at once.")]
+    took_s: Annotated[
+        float,
+        Key(
+            "Seconds from the beginning of the first step to the end of the last, as far as they are known."
+        ),
+    ]
     steps: Sequence[DrawnStep]
-    sums: Sequence[StepSum]
-    blamed: Sequence[tuple[int, Sequence[str]]]
+    sums: Annotated[Sequence[StepSum], Key("By kind and name, what took longest first.")]
+    blamed: Annotated[
+        Sequence[tuple[int, Sequence[str]]],
+        Key(
+            "The places of steps that are named by expectations which did not pass, with the names of these."
+        ),
+    ]
 
 
 def steps_page(run: RunFile, trial: TrialResult, first: int | None = None) -> StepPage | None:
@@ -135,7 +135,7 @@ def whole_step(run: RunFile, trial: TrialResult, place: int) -> dict[str, Any] |
 
 
 def _sums(steps: Sequence[Step]) -> list[StepSum]:
-    sums: dict[tuple[str, str], StepSum] = {}
+    sums: dict[tuple[StepKind, str], StepSum] = {}
     for step in steps:
         if step.kind == "message":
             continue

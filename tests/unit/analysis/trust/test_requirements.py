@@ -111,7 +111,7 @@ async def test_trials_that_were_never_run_may_have_come_to_anything(
     assert one.errors == 20 - right - wrong
     assert verdict_of(run) == word
     (row,) = requirement_rows(run)
-    assert row["value"] == (one.least if ends[0] == ends[1] else None)
+    assert row.value == (one.least if ends[0] == ends[1] else None)
 
 
 async def test_a_column_that_ended_in_errors_alone_leaves_a_requirement_open(make_run: Make):

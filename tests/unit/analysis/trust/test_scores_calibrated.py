@@ -83,8 +83,9 @@ async def test_a_mean_is_corrected_as_people_would_have_given_it(make_run: Make)
     assert "κ with quadratic weights" in text
     assert "prose: 60 scores give ±0." in text
     (row,) = judged_rows(run)
-    assert row["mean"]["corrected"] == scores.corrected._asdict()
-    assert row["mean"]["labels"] == 60
+    assert row.mean is not None
+    assert row.mean.corrected == scores.corrected._asdict()
+    assert row.mean.labels == 60
     shown = " ".join(judged_lines(run, ["p"], 400))
     assert f"mean {scores.corrected.value:.2f} [" in shown
     assert "corrected, 60 scores · raw mean 4." in shown

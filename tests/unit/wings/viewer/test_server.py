@@ -78,7 +78,7 @@ async def test_a_long_call_is_sent_in_part_and_fetched_whole(make_run: Make) -> 
     ]
     run = await make_run([result(0)], calls=calls)
     (trial,) = run.trials()
-    first, second = cell(run, trial, BODY)["calls"]
+    first, second = cell(run, trial, BODY).calls
     assert first.sizes == (2 * BODY + 2, 5)
     assert first.request.startswith('"éé')
     assert len(first.request.encode()) <= BODY // 2 + 3
@@ -87,7 +87,7 @@ async def test_a_long_call_is_sent_in_part_and_fetched_whole(make_run: Make) -> 
     whole = call(run, 0, 0)
     assert whole is not None
     assert (whole.request, whole.sizes) == ("é" * BODY, None)
-    assert cell(run, trial)["calls"][0] == whole
+    assert cell(run, trial).calls[0] == whole
 
 
 async def test_an_expectation_says_at_which_places_its_calls_are(make_run: Make) -> None:
@@ -104,9 +104,9 @@ async def test_an_expectation_says_at_which_places_its_calls_are(make_run: Make)
     )
     run = await make_run([replace(result(0), outcomes=outcomes)], calls=calls)
     (trial,) = run.trials()
-    found = cell(run, trial)["outcomes"]
-    assert [outcome["calls"] for outcome in found] == [[1, 4], [2, 3], []]
-    assert "rests_on" not in found[0]
+    found = cell(run, trial).outcomes
+    assert [outcome.calls for outcome in found] == [[1, 4], [2, 3], []]
+    assert b"rests_on" not in encode(found)
 
 
 async def test_a_call_is_asked_for_by_its_place(ask: Asking) -> None:

@@ -158,11 +158,10 @@ def _calibrated(
         tell(f"written to {path}; commit it, and later runs are corrected with it")
     with printing():
         if as_json:
-            from evenhand.analysis.trust.calibration_document import calibration_document
             from evenhand.core.wording.json_text import json_text, writer
 
-            decided = {key: verdicts.document() for key, verdicts in selective.items()}
-            writer(sys.stdout)(json_text(calibration_document(calibration, decided or None)) + "\n")
+            decided = {key: verdicts.row() for key, verdicts in selective.items()}
+            writer(sys.stdout)(json_text(calibration.document(decided or None)) + "\n")
         else:
             put(
                 sys.stdout,

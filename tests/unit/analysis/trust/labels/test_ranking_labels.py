@@ -14,7 +14,6 @@ from tests.unit.analysis.trust.test_standings import NAME, VARIANTS, broken, dra
 from tests.unit.conftest import Make
 
 from evenhand.analysis.trust.calibration import calibrate
-from evenhand.analysis.trust.calibration_document import calibration_document
 from evenhand.analysis.trust.calibration_file import write_calibration
 from evenhand.analysis.trust.labels.pair_drawing import (
     DrawnPair,
@@ -200,7 +199,7 @@ async def test_labels_correct_the_ranking_and_raw_stays_beside_it(make_run: Make
     (row,) = document(run)["rankings"]
     assert (row["labels"], row["calibration"]) == (90, "fresh")
     assert row["ranked"][0]["corrected"]["low"] == best.low
-    (judged,) = calibration_document(calibrate(run))["rankings"]
+    (judged,) = calibrate(run).document()["rankings"]
     assert (judged["labels"], judged["pairs"], judged["random_draw"]["ok"]) == (90, 180, True)
     assert 0 < judged["agreement"]["value"] < 1
     assert judged["first_wins"]["rate"] > 0
