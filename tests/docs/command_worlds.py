@@ -49,7 +49,6 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/sharing-runs.md", "evenhand"): REMOTE,
     ("docs/scale.md", "evenhand run evals --ray"): CLUSTER,
     ("docs/scale.md", "pip install"): INSTALLS,
-    ("docs/providers.md", "pip install"): INSTALLS,
     ("docs/providers.md", "export GOOGLE_ACCESS_TOKEN="): SIGNED_IN,
     ("docs/releasing.md", ""): RELEASE,
     ("docs/how-we-test.md", ""): WHOLE,
