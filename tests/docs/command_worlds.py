@@ -46,6 +46,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("CONTRIBUTING.md", "python3 -m venv"): INSTALLS,
     ("docs/comparing.md", "evenhand label latest --draw 60     "): PERSON,
     ("docs/judge-trust.md", "evenhand label latest --draw 60 --rule"): PERSON,
+    ("docs/traces.md", "evenhand data from-traces --draw 40 --to cases.jsonl --review"): PERSON,
     ("docs/sharing-runs.md", "evenhand"): REMOTE,
     ("docs/scale.md", "evenhand run evals --ray"): CLUSTER,
     ("docs/scale.md", "pip install"): INSTALLS,
