@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_paths
-from evenhand.cli.files_beside import look_at_files_beside
 from evenhand.cli.grouped import GroupedCommand
+from evenhand.cli.run_and_report import look_at_files_beside
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import tell
 from evenhand.core.errors import ConfigError

@@ -13,9 +13,8 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import USAGE
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.replaying import ReplayRequest
-from evenhand.cli.run_and_report import notified
+from evenhand.cli.run_and_report import notified, safe_text, settled
 from evenhand.cli.session import Session, exit_code, session_options, settings_for
-from evenhand.cli.settling import safe_text, settled
 from evenhand.cli.streams import printing, say_json, tell
 
 if TYPE_CHECKING:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenhand.cli.batching import batch_options, policy_again, taken
+from evenhand.cli.batching import batch_options, policy_again
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.replaying import ReplayRequest
-from evenhand.cli.run_and_report import run_asked
+from evenhand.cli.run_and_report import run_asked, safe_text
 from evenhand.cli.session import Session, exit_code, session_options
-from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
 from evenhand.cli.study import asked_of, study_of
 from evenhand.cli.trusting import look_at_origin, trust_option
@@ -44,7 +43,7 @@ def resume(run: str | None, **options: Any) -> int:
 
     A run with --batch looks at its batches, collects what they answered, and goes on.
     """
-    return gone_on(run, Session.of(options), batching=taken(options))
+    return gone_on(run, Session.of(options), batching=options)
 
 
 @click.command(cls=GroupedCommand, short_help="Retry the trials of a run that ended in an error.")
