@@ -104,7 +104,7 @@ class RunMeta(Record, frozen=True):
     @property
     def plan_size(self) -> int:
         """How many trials the plan has; of a shard, the whole one."""
-        sharded = Sharded.of(self.settings)
+        sharded = Sharded.of(self.settings) if "shard" in self.settings else None
         return self.planned if sharded is None else sharded.trials
 
 

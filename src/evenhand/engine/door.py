@@ -279,7 +279,8 @@ class _Start(Record, frozen=True, kw_only=True):
                 resumed(journal.in_doubt(), _told(words))
         ending = Ending("stopped", "it ended with an error of Evenhand's own")
         try:
-            ending = await self._settle(journal, home, aside, barred(words, aside))
+            not_run = barred(words, aside) if aside else {}
+            ending = await self._settle(journal, home, aside, not_run)
         except (asyncio.CancelledError, KeyboardInterrupt):
             ending = Ending("interrupted", "interrupted by whoever waited for it")
             raise

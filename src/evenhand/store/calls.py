@@ -394,15 +394,10 @@ BATCH_COLUMNS = (
 )
 
 
-class RunBatches:
-    """Reads the batches of an open run file.
+class RunBatches(Record, frozen=True):
+    """Reads the batches of an open run file."""
 
-    Args:
-        run: The file.
-    """
-
-    def __init__(self, run: OpenRun) -> None:
-        self._run = run
+    _run: OpenRun
 
     def batches(self) -> list[BatchRecord]:
         """All batches of the run, in the order in which they were made; empty for a run that has none."""
