@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand.core.encoding import TooDeep, decode
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Message
-from evenhand.languages.documents.depth import refuse_yaml_depth
+from evenhand.languages.documents.tree import refuse_yaml_depth
 from evenhand.providers.message_forms import conversation_of, is_message
 
 

@@ -20,7 +20,6 @@ from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.doors.promptfoo.simulated_users import is_simulated_user
 from evenhand.doors.promptfoo.variables import VariableReader
 from evenhand.languages.documents.findings import At, Findings
-from evenhand.languages.documents.numbers import number
 from evenhand.languages.documents.tree import read_document
 
 
@@ -91,7 +90,7 @@ def read_defaults(
         options = {**options, "provider": named}
     own = variables.read(raw.get("vars"), at)
     named, tagged = variables.kinds(own, at)
-    threshold = number(raw.get("threshold"), at("threshold"), "threshold", findings)
+    threshold = findings.number(raw.get("threshold"), at("threshold"), "threshold")
     defaults = Defaults(
         variables=own,
         files=named,

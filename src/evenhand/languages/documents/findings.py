@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -10,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.ranges import NUMBER, Range
 
 SHOWN = 50
 """Problems that an error lists; of the others it says how many there are."""
@@ -71,6 +74,21 @@ class Findings:
         problem = problem_at(place, what, hint, slug)
         self.break_off(problem)
         return problem
+
+    def number(
+        self, value: object, place: Place, name: str, within: Range = NUMBER
+    ) -> float | None:
+        """A number that somebody wrote; None, and a problem, where it is something else, or in another range."""
+        if value is None:
+            return None
+        result = math.nan  # in no range
+        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+            with contextlib.suppress(ValueError, OverflowError):
+                result = float(value)
+        if result not in within:
+            self.problem(place, within.problem(name, value))
+            return None
+        return result
 
     def break_off(self, *problems: Problem) -> None:
         """Notes such problems that are known already; each once."""
