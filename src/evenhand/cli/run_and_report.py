@@ -6,9 +6,10 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
+
+from msgspec.structs import replace
 
 from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE, failed_code
 from evenhand.cli.session import Session, exit_code

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +162,7 @@ class Asked(Record, frozen=True, kw_only=True):
 
     def record(self) -> dict[str, Any]:
         """For the run's file: the attributes, and the version of their shape."""
-        return {"version": VERSION, **asdict(self)}
+        return {"version": VERSION, **msgspec.to_builtins(self)}
 
     @property
     def folder(self) -> Path:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.run_and_report import SCRIPTED, Request, settle, settled

@@ -143,6 +143,9 @@ Examples:
   evenhand view"""
 
 
+_HELP = ("-h", "--help")
+
+
 class _Verbs(click.Group):
     """Knows all verbs, and imports those that are used."""
 
@@ -171,9 +174,7 @@ class _Verbs(click.Group):
         names = vars(module)  # `import` is a word of Python's, so its function is called import_
         command = names.get(cmd_name) or names[f"{cmd_name}_"]
         assert isinstance(command, click.Command)  # noqa: S101 (our own table)
-        from evenhand.cli.examples import with_examples
-
-        return with_examples(command, cmd_name)
+        return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The commands, without importing any of them; options, as always."""
@@ -205,6 +206,13 @@ class _Verbs(click.Group):
                 hint = command_hint(name, _summaries()) or f"There are: {', '.join(_summaries())}."
             raise click.UsageError(f"'{name}' is not a command. {hint}", ctx)
         resolved = super().resolve_command(ctx, args)
+        _, command, rest = resolved
+        # A group without a command shows its help, too.
+        helps = isinstance(command, click.Group) or any(word in _HELP for word in rest)
+        if command is not None and helps:
+            from evenhand.cli.examples import with_examples
+
+            with_examples(command, name)
         end_as_usual()  # from here on, there may be something to finish
         return resolved
 
@@ -249,7 +257,7 @@ def _moved(verbs: click.Group, ctx: click.Context, words: list[str], option: str
 @click.group(
     cls=_Verbs,
     epilog=_EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": _HELP, "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="evenhand %(version)s")
 def evenhand() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from types import NoneType
 from typing import Any, Literal, NamedTuple, cast
+
+from msgspec.structs import replace
 
 from evenhand.core.message import CallRole
 from evenhand.core.record import Record

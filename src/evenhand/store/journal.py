@@ -16,9 +16,10 @@ import sqlite3
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError

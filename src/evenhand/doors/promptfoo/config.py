@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from msgspec import field
+from msgspec.structs import replace
 
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.json_schema import ANY, NUMBER, SWITCH, TABLE, TEXT, TEXTS, one_or_more

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from msgspec import field
+from msgspec.structs import replace
 
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record

@@ -203,7 +203,7 @@ class TestReader(Record, frozen=True, kw_only=True):
             scoring=str(
                 raw.get("assertScoringFunction") or defaults.raw.get("assertScoringFunction") or ""
             ),
-            repeats=_repeats(options.get("repeat")),
+            repeats=_repeats(options["repeat"]) if "repeat" in options else None,
             transform_vars=str(options.get("transformVars") or ""),
             user=self._user(written),
             subject=self._subject(written),
