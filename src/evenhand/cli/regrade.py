@@ -46,7 +46,7 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
     by the same trial's call. Cases that RUN doesn't have are left out.
     """
     from evenhand.analysis.trust.run_verdict import verdict_of
-    from evenhand.cli.show import print_run
+    from evenhand.cli.streams import print_run
     from evenhand.store.runfile import RunFile
 
     session = Session.of(options)

@@ -64,7 +64,7 @@ def retry(run: str | None, **options: Any) -> int:
 def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | None = None) -> int:
     """Redoes the trials in error of a run."""
     from evenhand.analysis.trust.run_verdict import verdict_of
-    from evenhand.cli.show import print_run
+    from evenhand.cli.streams import print_run
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 

@@ -430,7 +430,7 @@ def _note(text: str) -> None:
 
 def _report(finished: Finished, plan: Plan, session: Session) -> int:
     from evenhand.analysis.trust.run_verdict import verdict_of
-    from evenhand.cli.show import print_run
+    from evenhand.cli.streams import print_run
     from evenhand.store.runfile import RunFile
 
     # On a terminal the progress line has said it already.

@@ -167,10 +167,9 @@ class Asked(Record, frozen=True, kw_only=True):
     @property
     def folder(self) -> Path:
         """The first path's, or, for eval files in `evals`, the one above: it keeps the runs, and has offline.jsonl."""
-        from evenhand.doors.eval_sets.eval_paths import split_line
         from evenhand.languages.documents.project import project_folder
 
-        path = Path(split_line(self.paths[0])[0])
+        path = _without_line(self.paths[0])
         folder = path if path.is_dir() else path.parent
         prompts = self._prompts()
         if prompts is not None and not (folder / "offline.jsonl").is_file():
@@ -185,11 +184,9 @@ class Asked(Record, frozen=True, kw_only=True):
         Raises:
             UsageError: A path does not exist.
         """
-        from evenhand.doors.eval_sets.eval_paths import split_line
-
         if not self.offline or (self.folder / "offline.jsonl").is_file() or self._prompts():
             return
-        for path in (Path(split_line(each)[0]) for each in self.paths):
+        for path in map(_without_line, self.paths):
             if not path.exists():
                 self._check_names()
                 raise UsageError(f"{path.name} does not exist", hint=f"Looked in {path.parent}.")
@@ -201,9 +198,8 @@ class Asked(Record, frozen=True, kw_only=True):
             UsageError: One does: what was probably meant.
         """
         from evenhand.cli.other_words import meant_path
-        from evenhand.doors.eval_sets.eval_paths import split_line
 
-        for path in (Path(split_line(each)[0]) for each in self.paths):
+        for path in map(_without_line, self.paths):
             if path.exists():
                 continue
             file, colon, name = path.name.partition(":")
@@ -306,13 +302,13 @@ class Asked(Record, frozen=True, kw_only=True):
 
     def _prompts(self) -> tuple[Library, list[str]] | None:
         """The prompts that the paths stand for, all of one repository; None where one of them stands for none."""
-        from evenhand.doors.prompt_directories.library import prompts_at
+        from evenhand.doors.prompt_directories.library import PROMPTS, prompts_at
 
         library, ids = None, dict[str, None]()
         for text in self.paths:
             path = Path(text)
-            # A folder with a promptfoo config is promptfoo's, whatever else it holds.
-            if path.is_dir() and any(path.glob("promptfooconfig.*")):
+            # Only in a prompt's own folder does a file stand for a prompt.
+            if _is_promptfoos(path) or (path.is_file() and path.parent.parent.name != PROMPTS):
                 return None
             prompts = prompts_at(path) if path.exists() else None
             if prompts is None or (library is not None and prompts[0] != library):
@@ -336,7 +332,7 @@ class Asked(Record, frozen=True, kw_only=True):
 
     @staticmethod
     def _is_evals(path: str) -> bool:
-        if path.endswith((".yaml", ".yml", ".json")):
+        if path.endswith((".yaml", ".yml", ".json")) or _is_promptfoos(Path(path)):
             return False
         from evenhand.doors.eval_sets.eval_paths import is_evals
 
@@ -365,6 +361,20 @@ def _unknown(options: Mapping[str, Any]) -> list[str]:
             known = {field.name for field in fields(kind)}
             unknown += [f"{part}.{name}" for name in inner if name not in known]
     return unknown
+
+
+def _is_promptfoos(path: Path) -> bool:
+    """Whether a path is a folder with a promptfoo config: it is promptfoo's, whatever else it holds."""
+    return path.is_dir() and any(path.glob("promptfooconfig.*"))
+
+
+def _without_line(path: str) -> Path:
+    """The file of `file.py:41`."""
+    if ":" in path:
+        from evenhand.doors.eval_sets.eval_paths import split_line
+
+        path, _ = split_line(path)
+    return Path(path)
 
 
 def absolute(path: str) -> str:

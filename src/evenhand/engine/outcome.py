@@ -29,7 +29,7 @@ from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, Score, Verdict, usable
-from evenhand.core.thoughts import without_thoughts
+from evenhand.core.thoughts import MARKS, without_thoughts
 from evenhand.core.traits import label_of
 from evenhand.engine.guardian import running
 from evenhand.engine.python_names import Watched, users_call
@@ -79,6 +79,8 @@ def answer_in(trial: Thinker, provider: Provider, reply: Reply) -> Reply:
         reply = _with_text(provider, reply, reply.spoken)
     if not isinstance(reply.output, str) or reply.output != reply.text:
         return reply
+    if not _may_have_thoughts(reply.text):
+        return reply
     text = without_thoughts(reply.text)
     if text == reply.text:
         return reply
@@ -113,6 +115,11 @@ def give_up(score: Awaitable[Score]) -> None:
         score.close()
 
 
+def _may_have_thoughts(text: str) -> bool:
+    """A quick look, as most texts have none."""
+    return any(mark in text for mark in MARKS)
+
+
 def scored(trial: Thinker, value: object) -> object:
     """What a scorer is given of a value: a text without its thoughts, wherever it is from.
 
@@ -120,6 +127,8 @@ def scored(trial: Thinker, value: object) -> object:
         ScoreError: There are only thoughts in it.
     """
     if trial.shows_thoughts or not isinstance(value, str):
+        return value
+    if not _may_have_thoughts(value):
         return value
     text = without_thoughts(value)
     if text is None:

@@ -179,7 +179,8 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
     env = {**env, **declared(written.value, env)}
     known.learn_environment(env)
     try:
-        value = _filled(overrides.applied(written.value), env)
+        over = overrides != Overrides()
+        value = _filled(overrides.applied(written.value) if over else written.value, env)
     except RecursionError:
         findings.problem(Place(written.document.file), "is nested too deep")
         return None

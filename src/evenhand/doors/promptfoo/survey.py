@@ -154,7 +154,7 @@ def look_at(
             f"{survey.homeless} of {survey.tests} tests are run nowhere",
             "No variant has the prompts and providers that they name.",
         )
-    names = [str(pair.variant) for pair in pairs]
+    names = [str(pair.variant) for pair in pairs] if len(pairs) > 1 else []
     for name in sorted({name for name in names if names.count(name) > 1}):
         findings.hint(
             config.at("prompts"),
