@@ -5,7 +5,7 @@
 
 Who debugs a run must hold what it passes through. Three journeys are measured in this process: a promptfoo row with one
 `contains`, a trial of an eval set with one, both without their tables, and `evenhand show` of a saved run. What runs
-while a module is imported isn't counted.
+while a module is imported isn't counted. The aims: at most 100, 85 and 35 modules.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import contextlib
 import inspect
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -107,14 +108,19 @@ def measured() -> dict[str, Counter[str]]:
     """Each journey by its name, each in a folder of its own."""
     counts: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        promptfoo, evals = Path(folder, "promptfoo"), Path(folder, "evals")
-        promptfoo.mkdir()
-        evals.mkdir()
-        (promptfoo / "promptfooconfig.yaml").write_text(CONFIG, "utf-8")
+        saved, promptfoo, evals = (Path(folder, name) for name in ("saved", "promptfoo", "evals"))
+        for place in (saved, promptfoo, evals):
+            place.mkdir()
+        for place in (saved, promptfoo):
+            (place / "promptfooconfig.yaml").write_text(CONFIG, "utf-8")
         (evals / "greetings_evals.py").write_text(EVALS, "utf-8")
+        os.chdir(saved)
+        # In a process of its own: what a run imports, `show` would find there.
+        command = [sys.executable, "-m", "evenhand", "run", "--no-table", "--no-progress"]
+        subprocess.run(command, check=True, capture_output=True)
+        counts["show of a saved run"] = journey("show")
         os.chdir(promptfoo)
         counts["a promptfoo row with one contains"] = journey("run", "--no-table", "--no-progress")
-        counts["show of a saved run"] = journey("show")
         os.chdir(evals)
         counts["a trial of an eval set with one contains"] = journey(
             "run", "--no-table", "--no-progress", "greetings_evals.py"

@@ -95,7 +95,6 @@ def gone_on(
     batching: Mapping[str, Any] | None = None,
 ) -> int:
     """Goes on with an earlier run, as it was started but for what is said now."""
-    from evenhand.core.shard import Sharded
     from evenhand.engine.door import Settings
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
@@ -120,7 +119,7 @@ def gone_on(
             hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) continue from there;"
             " pytest and evals get from the cache what was answered already.",
         )
-    sharded = Sharded.of(record)
+    sharded = meta.sharded
     settings = Settings(
         concurrency=session.concurrency or record.get("concurrency"),
         cache=False if session.no_cache or not record.get("cache", True) else None,

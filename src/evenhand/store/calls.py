@@ -310,7 +310,7 @@ class JournaledCalls:
                 select count(*), coalesce(sum(message = ?), 0) from reply join call on call.id = reply.call
                 where message in (?, ?) and error = '' and role = 'subject' {chosen}
                 """,  # noqa: S608 (fixed texts)
-                (write_text(CUT_OFF), write_text(CUT_OFF), write_text(EMPTY)),
+                (_CUT_OFF, _CUT_OFF, _EMPTY),
             ).fetchone()
         return empty, cut_off
 
@@ -341,6 +341,8 @@ class JournaledCalls:
         )
 
 
+_EMPTY, _CUT_OFF = write_text(EMPTY), write_text(CUT_OFF)
+"""These messages as they lie in `reply`."""
 CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"
 CALL_COLUMNS = (
     "call.trial, call.key, call.nth, call.role, call.provider, call.identity, call.bound_usd, call.draw, "

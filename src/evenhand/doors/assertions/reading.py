@@ -40,9 +40,8 @@ from evenhand.languages.documents.findings import At, Findings, Place
 from evenhand.languages.documents.tree import read_document, read_text
 from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags
-from evenhand.providers.chat_template import unfillable
 from evenhand.providers.configured import untold
-from evenhand.providers.prompt_text import parse_prompt
+from evenhand.providers.prompt_text import parse_prompt, unfillable
 
 KEYS: Mapping[str, TableKey] = {
     "type": TableKey("What is asked of the output.", own(ANY)),

@@ -23,7 +23,7 @@ from evenhand.doors.eval_sets.foreign_names import instead_of
 from evenhand.doors.eval_sets.project_files import project_of
 from evenhand.engine.guardian import running
 from evenhand.engine.importing import fresh_spec, look_first_in, within_limit
-from evenhand.languages.documents.files import unreadable
+from evenhand.languages.documents.findings import unreadable
 from evenhand.providers.catalog import create
 
 SETUP = "setup.py"

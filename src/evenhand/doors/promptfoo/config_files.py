@@ -14,8 +14,7 @@ from evenhand.doors.promptfoo.config_code import read_code
 from evenhand.doors.promptfoo.config_merging import combined
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.languages.documents.file_kinds import is_database
-from evenhand.languages.documents.files import unreadable
-from evenhand.languages.documents.findings import Findings, Place, shown_path
+from evenhand.languages.documents.findings import Findings, Place, shown_path, unreadable
 from evenhand.languages.documents.tree import Document, Path_, read_document
 from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
 

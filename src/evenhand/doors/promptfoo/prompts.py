@@ -31,10 +31,9 @@ from evenhand.languages.javascript.source import CONFIG
 from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import NO_CONFIG, Render, Templates
-from evenhand.providers.chat_template import fill_json, is_written_chat, unfillable
 from evenhand.providers.configured import takes_chats, untold
 from evenhand.providers.process import printed_by
-from evenhand.providers.prompt_text import parse_prompt
+from evenhand.providers.prompt_text import fill_json, is_written_chat, parse_prompt, unfillable
 
 PRINTED_WITHIN_S = 60.0
 """How long a program may take to print a prompt."""

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from evenhand.core.encoding import DEEPEST, TooDeep, refuse_depth
 from evenhand.core.json_shapes import is_object
 from evenhand.languages.documents.file_kinds import lines_hint, other_kind
-from evenhand.languages.documents.files import unreadable
-from evenhand.languages.documents.findings import Findings, Place
+from evenhand.languages.documents.findings import Findings, Place, unreadable
 from evenhand.languages.documents.merging import RESOLVE, UNRESOLVED, conflict_in
 
 if TYPE_CHECKING:
