@@ -56,6 +56,15 @@ class Score(Record, frozen=True, metaclass=CheckedRecord):
     scale: Scale | None = None
 
 
+def usable(value: float) -> bool:
+    """Whether this number can be a score: not NaN, not an infinity, and not beyond `LARGEST`.
+
+    >>> usable(0.5), usable(float("nan")), usable(1e308)
+    (True, False, False)
+    """
+    return -LARGEST <= value <= LARGEST
+
+
 def check(passed: bool, reason: str = "", **metadata: Any) -> Score:
     """The score of a yes-or-no question: 1 or 0, and the verdict."""
     return Score(1.0 if passed else 0.0, passed, reason, metadata)

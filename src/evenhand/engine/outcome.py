@@ -29,7 +29,7 @@ from evenhand.core.message import Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialError
-from evenhand.core.score import LARGEST, Outcome, Score, Verdict
+from evenhand.core.score import Outcome, Score, Verdict, usable
 from evenhand.core.thoughts import MARKS, without_thoughts
 from evenhand.core.traits import label_of
 from evenhand.engine.guardian import running
@@ -175,21 +175,12 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
     if value is not None and type(value) is not float:
         value = _number(expectation, value)
         score = replace(score, value=value)
-    if value is not None and not _usable(value):
+    if value is not None and not usable(value):
         raise CodeError(f"{label_of(expectation.scorer)} gave {value} for a score")
     if score.named:
         named = {name: _number(expectation, number) for name, number in score.named.items()}
         score = replace(score, named=named)
     return _outcome_of(expectation, score)
-
-
-def _usable(value: float) -> bool:
-    """Whether this number can be a score: not NaN, not an infinity, and not beyond `LARGEST`.
-
-    >>> _usable(0.5), _usable(float("nan")), _usable(1e308)
-    (True, False, False)
-    """
-    return -LARGEST <= value <= LARGEST
 
 
 def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
@@ -248,7 +239,7 @@ def _beside(attached: Mapping[str, Any], metadata: Mapping[str, Any]) -> Mapping
 
 def _number(expectation: Expectation, value: object) -> float:
     """The number as a plain float: NumPy's and others look like one, but cannot be written."""
-    if isinstance(value, numbers.Real) and _usable(float(value)):
+    if isinstance(value, numbers.Real) and usable(float(value)):
         return float(value)
     raise CodeError(f"{label_of(expectation.scorer)} gave {value!r} for a score")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import shlex
@@ -47,12 +49,11 @@ ALL = dict(commands(evenhand))
 
 def help_of(name: str, width: int = NARROW) -> str:
     """What a command says of itself on a terminal of this width."""
-    parent = None
-    words = ["evenhand", *name.split()]
-    context = click.Context(
-        ALL[name], info_name=" ".join(words), parent=parent, terminal_width=width
-    )
-    return ALL[name].get_help(context)
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        words = [*name.split(), "--help"]
+        evenhand.main(words, "evenhand", standalone_mode=False, terminal_width=width)
+    return text.getvalue()
 
 
 @pytest.mark.parametrize("name", ALL)
