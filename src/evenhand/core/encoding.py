@@ -201,6 +201,8 @@ def _look_closely(value: object) -> None:
         return
     if isinstance(value, float):
         _look_at_number(value)
+    elif isinstance(value, msgspec.Struct):
+        _look(msgspec.to_builtins(value, enc_hook=plain))
     elif is_mapping(value):
         for item in value.values():
             _look(item)

@@ -145,10 +145,10 @@ class Contains(Question):
     ignore_case: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.wanted, (list, tuple)):
-            several = "Write ContainsAny([…]) or ContainsAll([…])."
-            raise UsageError(f"Contains: the text is {self.wanted!r}, not a text", hint=several)
-        need_text("Contains", "the text", self.wanted)
+        several = isinstance(self.wanted, (list, tuple))
+        if not isinstance(self.wanted, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+            hint = "Write ContainsAny([…]) or ContainsAll([…])." if several else ""
+            raise UsageError(f"Contains: the text is {self.wanted!r}, not a text", hint=hint)
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if not self.wanted:
