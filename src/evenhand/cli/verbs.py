@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evenhand.cli.interrupts import end_as_usual
+from evenhand.cli import end_as_usual
 from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
