@@ -1,8 +1,8 @@
 """The command line, from its first moment to its last.
 
 Ctrl-C raises KeyboardInterrupt wherever Python is. While modules are imported, nobody could catch it everywhere: so
-before a command begins, and once it has ended, a request to end ends the process at once. That is why nothing is
-imported here that isn't there when Python starts.
+before a command begins, and once it has ended, a request to end ends the process at once. All else is imported after
+that.
 """
 
 from __future__ import annotations
