@@ -5,7 +5,7 @@
 
 Who debugs a run must hold what it passes through. Three journeys are measured in this process: a promptfoo row with one
 `contains`, a trial of an eval set with one, both without their tables, and `evenhand show` of a saved run. What runs
-while a module is imported isn't counted.
+while a module is imported isn't counted. Exits with 1 where a journey passes through more modules than it may.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import contextlib
 import inspect
 import io
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -27,6 +28,14 @@ import evenhand
 from evenhand.cli import main
 
 HOME = str(Path(evenhand.__file__).parent) + os.sep
+
+ROW, TRIAL, SHOW = (
+    "a promptfoo row with one contains",
+    "a trial of an eval set with one contains",
+    "show of a saved run",
+)
+MOST = {ROW: 100, TRIAL: 85, SHOW: 35}
+"""Modules that a journey may pass through."""
 
 CONFIG = """
 prompts: ["Say {{word}}"]
@@ -107,18 +116,21 @@ def measured() -> dict[str, Counter[str]]:
     """Each journey by its name, each in a folder of its own."""
     counts: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        promptfoo, evals = Path(folder, "promptfoo"), Path(folder, "evals")
-        promptfoo.mkdir()
-        evals.mkdir()
-        (promptfoo / "promptfooconfig.yaml").write_text(CONFIG, "utf-8")
+        saved, promptfoo, evals = (Path(folder, name) for name in ("saved", "promptfoo", "evals"))
+        for place in (saved, promptfoo, evals):
+            place.mkdir()
+        for place in (saved, promptfoo):
+            (place / "promptfooconfig.yaml").write_text(CONFIG, "utf-8")
         (evals / "greetings_evals.py").write_text(EVALS, "utf-8")
+        os.chdir(saved)
+        # In a process of its own: what a run imports, `show` would find there.
+        command = [sys.executable, "-m", "evenhand", "run", "--no-table", "--no-progress"]
+        subprocess.run(command, check=True, capture_output=True)
+        counts[SHOW] = journey("show")
         os.chdir(promptfoo)
-        counts["a promptfoo row with one contains"] = journey("run", "--no-table", "--no-progress")
-        counts["show of a saved run"] = journey("show")
+        counts[ROW] = journey("run", "--no-table", "--no-progress")
         os.chdir(evals)
-        counts["a trial of an eval set with one contains"] = journey(
-            "run", "--no-table", "--no-progress", "greetings_evals.py"
-        )
+        counts[TRIAL] = journey("run", "--no-table", "--no-progress", "greetings_evals.py")
         os.chdir("/")
     return counts
 
@@ -127,7 +139,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-v", action="store_true", help="name the modules")
     verbose = parser.parse_args().v
-    for name, modules in measured().items():
-        print(f"{len(modules):4} modules, {modules.total():4} functions: {name}")
+    counts = measured()
+    for name, modules in counts.items():
+        print(
+            f"{len(modules):4} modules of {MOST[name]} at most, {modules.total():4} functions: {name}"
+        )
         for module, functions in sorted(modules.items()) if verbose else ():
             print(f"     {functions:4}  {module}")
+    sys.exit(any(len(modules) > MOST[name] for name, modules in counts.items()))

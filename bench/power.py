@@ -1,4 +1,4 @@
-"""How likely the number of cases that `evenhand power` prints is to show the difference: 80 % is promised.
+"""How likely the number of cases that `evenhand info power` prints is to show the difference: 80 % is promised.
 
     python bench/power.py                        # a minute
     python bench/power.py --draws 2000           # the simulated rows more exactly

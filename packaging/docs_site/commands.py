@@ -9,6 +9,7 @@ from functools import cache
 
 import click
 
+from evenhand.cli.examples import with_examples
 from evenhand.cli.grouped import GROUPS, GroupedCommand
 from evenhand.cli.verbs import MOVED, SECTIONS, evenhand
 
@@ -115,7 +116,7 @@ def _entry(words: str, command: click.Command) -> Iterator[str]:
         as_model = [_without_values(options[name][0]) for name in names if name in same]
         if as_model:
             yield f"As for [`evenhand {MODEL}`](#{anchor(MODEL)}): {', '.join(as_model)}."
-    _, _, examples = (command.epilog or "").partition("Examples:\n")
+    _, _, examples = (with_examples(command, *words.split()).epilog or "").partition("Examples:\n")
     if examples:
         yield f"```text\n{inspect.cleandoc(examples)}\n```"
 

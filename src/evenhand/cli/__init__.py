@@ -1,20 +1,22 @@
-"""The command line."""
+"""The command line, from its first moment to its last.
+
+Ctrl-C raises KeyboardInterrupt wherever Python is. While modules are imported, nobody could catch it everywhere: so
+before a command begins, and once it has ended, a request to end ends the process at once. All else is imported after
+that.
+"""
 
 from __future__ import annotations
 
-from evenhand.cli.interrupts import end_at_once, end_with  # the first: it hears Ctrl-C
-
-# isort: split
-import contextlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from evenhand.cli.streams import leave, present, printing, tell
-from evenhand.core.version import __version__
-
+TYPE_CHECKING = False  # importing `typing` takes long, and Ctrl-C may come meanwhile
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+    from typing import NoReturn
+
     import click
 
 PATIENCE = 2.0
@@ -25,6 +27,9 @@ def main(args: Sequence[str] | None = None) -> None:
     """Runs a command line, and exits with its code."""
     if args is None:
         end_at_once()
+    from evenhand.cli.streams import leave, present, printing, tell
+    from evenhand.core.version import __version__
+
     present()
     words = list(sys.argv[1:] if args is None else args)
     if words in (["--version"], ["-V"]):  # scripts ask often: not worth importing anything
@@ -57,6 +62,8 @@ def _outlived(code: int) -> int:
 
     Those of thread pools wait for work until the interpreter ends, which tells them to.
     """
+    from evenhand.cli.streams import tell
+
     # Not imported for this: what nobody has loaded left nothing running.
     threading = sys.modules.get("threading")
     runner = sys.modules.get("evenhand.engine.runner")
@@ -136,9 +143,12 @@ def _of_package(words: Sequence[str]) -> str:
 
 
 def _run(words: list[str]) -> int:
+    import contextlib
+
     import click
 
     from evenhand.cli.exits import INTERRUPTED, NO_VERDICT, OUR_FAULT, USAGE, code_of, complaint
+    from evenhand.cli.streams import printing, tell
     from evenhand.cli.verbs import evenhand
     from evenhand.core.errors import EvenhandError
 
@@ -195,3 +205,59 @@ def _run(words: list[str]) -> int:
         )
         return OUR_FAULT
     return code if isinstance(code, int) else 0
+
+
+_python_exit = os._exit
+_REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class _Process:
+    """What a request to end does."""
+
+    is_ours = False
+    code = 130
+    word = b"interrupted\n"
+
+
+_process = _Process()
+
+
+def end_at_once() -> None:
+    """From now on, Ctrl-C ends this process, as long as nobody has anything to finish."""
+    # A handler of somebody else's, or none at all as in the background of a shell, stays.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        _process.is_ours = True
+        signal.signal(signal.SIGINT, _end)
+
+
+def end_as_usual() -> None:
+    """From now on, Ctrl-C raises KeyboardInterrupt: there is a command to be interrupted."""
+    if signal.getsignal(signal.SIGINT) is _end:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def end_with(code: int) -> None:
+    """From now on, any request to end does that, with this exit code: there is nothing left but to leave."""
+    if _process.is_ours:
+        _process.code, _process.word = code, b""
+        for number in _REQUESTS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    del number, frame
+    try:  # noqa: SIM105 (contextlib may not be imported yet)
+        # Not sys.stderr: a signal may come while it is being written to.
+        os.write(2, _process.word)
+    except OSError:  # nobody reads it
+        pass
+    # It may be being imported, in this very moment.
+    finish = getattr(sys.modules.get("evenhand.engine.guardian"), "finish", None)
+    if finish is not None:
+        finish(_process.code)
+    _python_exit(_process.code)
+
+
+if "".join(sys.argv[:1]).endswith(f"{os.sep}evenhand"):
+    end_at_once()  # this is the command itself, and there is still more to be imported

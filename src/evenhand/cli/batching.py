@@ -52,16 +52,14 @@ batch_options = OptionSet(
 )
 """How batches are used; `policy_of` understands them."""
 
-
-def taken(options: dict[str, Any]) -> dict[str, Any]:
-    """Takes these options out of a command's."""
-    return {
-        "detach": options.pop("detach"),
-        "until_s": options.pop("batch_until"),
-        "waves": options.pop("batch_waves"),
-        "size": options.pop("batch_size"),
-        "poll_s": options.pop("batch_poll"),
-    }
+BATCHING = {
+    "detach": "detach",
+    "batch_until": "until_s",
+    "batch_waves": "waves",
+    "batch_size": "size",
+    "batch_poll": "poll_s",
+}
+"""The parameters of these options, each with the field of a BatchPolicy that it sets."""
 
 
 def policy_of(options: Mapping[str, Any], *, batch: bool) -> BatchPolicy | None:
@@ -70,18 +68,22 @@ def policy_of(options: Mapping[str, Any], *, batch: bool) -> BatchPolicy | None:
     Raises:
         UsageError: It doesn't, and an option says how.
     """
-    chosen = {name: value for name, value in options.items() if value not in (None, False)}
     if not batch:
-        if chosen:
-            name = _NAMES[next(iter(chosen))]
-            raise UsageError(
-                f"{name} says nothing here",
-                hint="It goes with --batch, or with batch: true in a model's config.",
-            )
+        for name in BATCHING:
+            if options.get(name):
+                raise UsageError(
+                    f"--{name.replace('_', '-')} says nothing here",
+                    hint="It goes with --batch, or with batch: true in a model's config.",
+                )
         return None
     from evenhand.engine.batches.lane import BatchPolicy
 
-    return BatchPolicy(**chosen)
+    return BatchPolicy(**_chosen(options))
+
+
+def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a BatchPolicy that a command's options set."""
+    return {field: options[name] for name, field in BATCHING.items() if options.get(name)}
 
 
 def with_marked(
@@ -92,7 +94,7 @@ def with_marked(
     Args:
         plan: The plan, with the models that it names.
         settings: Without batches.
-        options: As `taken` says.
+        options: The command's, which may say how batches are used.
         refusals: As `refuse_with_batches` takes them.
 
     Raises:
@@ -107,7 +109,7 @@ def with_marked(
     refuse_with_batches(**refusals)
     # `resume` then knows that only marked models go in batches.
     policy = replace(policy, marked=True)
-    record = {**settings.record, **batch_record(policy)}
+    record = {**settings.record, "batch": batch_record(policy)}
     return foresee(plan, replace(settings, batch=policy, record=record))
 
 
@@ -141,8 +143,7 @@ def policy_again(options: Mapping[str, Any], record: object) -> BatchPolicy | No
 
     from evenhand.engine.batches.lane import BatchPolicy
 
-    chosen = {name: value for name, value in options.items() if value not in (None, False)}
-    return replace(msgspec.convert(record, BatchPolicy), **chosen)
+    return replace(msgspec.convert(record, BatchPolicy), **_chosen(options))
 
 
 def foresee(plan: Plan, settings: Settings) -> Settings:
@@ -179,16 +180,7 @@ def foresee(plan: Plan, settings: Settings) -> Settings:
     return settings
 
 
-def batch_record(policy: BatchPolicy | None) -> dict[str, object]:
-    """What the run's file keeps of that; empty for a run without batches."""
+def batch_record(policy: BatchPolicy) -> dict[str, object]:
+    """What the run's file keeps of that, as `batch`."""
     # Not `detach`: who resumes says anew whether to wait.
-    return {} if policy is None else {"batch": {**asdict(policy), "detach": False}}
-
-
-_NAMES = {
-    "detach": "--detach",
-    "until_s": "--batch-until",
-    "waves": "--batch-waves",
-    "size": "--batch-size",
-    "poll_s": "--batch-poll",
-}
+    return {**asdict(policy), "detach": False}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_paths
-from evenhand.cli.files_beside import look_at_files_beside
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import tell
@@ -35,6 +34,7 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     line and column. For a promptfoo config, known differences from promptfoo are listed, too.
     """
     from evenhand.analysis.estimates.earlier_run import precedent_of
+    from evenhand.cli.run_and_report import look_at_files_beside
     from evenhand.render.estimates import estimate_lines, estimate_row
     from evenhand.render.export import check_endings
     from evenhand.render.heading import problem_lines

@@ -9,6 +9,7 @@ import click
 
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
+from evenhand.core.errors import UsageError
 from evenhand.core.ranges import WORKERS, Range
 
 if TYPE_CHECKING:
@@ -44,17 +45,13 @@ fleet_options = OptionSet(
 
 
 def with_fleet(request: object, plan: Plan, settings: Settings, session: Session) -> Settings:
-    """The settings, with the fleet that the options ask for, if they do.
+    """The settings, with the fleet that the options ask for.
 
     Raises:
         UsageError: Not everything can be run by one, or there is no such cluster.
     """
     if session.workers is None and session.ray is None:
-        if session.cpus_per_trial is not None:
-            from evenhand.core.errors import UsageError
-
-            raise UsageError("--cpus-per-trial says nothing here", hint="Add --workers or --ray.")
-        return settings
+        raise UsageError("--cpus-per-trial says nothing here", hint="Add --workers or --ray.")
     from evenhand.core.wing import hook
 
     manned = cast("Callable[[object, Plan, Settings, Session], Settings]", hook("fleet"))

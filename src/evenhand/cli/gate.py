@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE, code_for_gate
@@ -18,9 +18,9 @@ from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.notifying import notifying
 from evenhand.cli.numbers import Number
 from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
+from evenhand.cli.run_and_report import safe_text, settled
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, settings_for, spending_options
-from evenhand.cli.settling import safe_text, settled
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import EvenhandError, NothingSelected, UsageError
 from evenhand.core.gate_terms import GateTerms

@@ -268,7 +268,7 @@ def print_imported(
 def _print(
     runs: Sequence[ImportedFile], datasets: Sequence[ImportedDataset], recordings: Recordings
 ) -> None:
-    from evenhand.cli.show import print_run
+    from evenhand.cli.streams import print_run
     from evenhand.core.wording.ink import Ink, takes_colors
     from evenhand.core.wording.words import put
     from evenhand.doors.importers.import_report import (

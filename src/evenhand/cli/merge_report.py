@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.core.run import VerdictWord
-from evenhand.core.shard import Sharded
 from evenhand.core.wording.words import count, safe
 from evenhand.store.merging import Merged, MergedFrom
 
@@ -99,7 +98,7 @@ def _source_row(source: MergedFrom) -> MergeRun:
 
 
 def _shard(source: MergedFrom) -> str:
-    sharded = Sharded.of(source.meta.settings)
+    sharded = source.meta.sharded
     return str(sharded.shard) if sharded else ""
 
 

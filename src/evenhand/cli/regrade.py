@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+from msgspec.structs import replace
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import USAGE
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.replaying import ReplayRequest
-from evenhand.cli.run_and_report import notified
+from evenhand.cli.run_and_report import notified, safe_text, settled
 from evenhand.cli.session import Session, exit_code, session_options, settings_for
-from evenhand.cli.settling import safe_text, settled
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
@@ -65,7 +64,7 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
     by the same trial's call. Cases that RUN doesn't have are left out.
     """
     from evenhand.analysis.trust.run_verdict import verdict_of
-    from evenhand.cli.show import print_run
+    from evenhand.cli.streams import print_run
     from evenhand.store.runfile import RunFile
 
     session = Session.of(options)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import OptionSet
@@ -69,6 +69,9 @@ replaying_options = OptionSet(
 )
 """What is replayed; `ReplayRequest.of` understands them."""
 
+REPLAYING = ("replay", "replay_or_ask", "max_age")
+"""The parameters of these options; None where they are not given."""
+
 
 class ReplayRequest(Record, frozen=True):
     """What is to be replayed.
@@ -84,15 +87,15 @@ class ReplayRequest(Record, frozen=True):
     max_age_s: int | None = None
 
     @staticmethod
-    def of(options: dict[str, Any]) -> ReplayRequest | None:
-        """Takes its own out of a command's options; None where nothing is to be replayed.
+    def of(options: Mapping[str, Any]) -> ReplayRequest | None:
+        """What a command's options say; None where nothing is to be replayed.
 
         Raises:
             UsageError: Two runs are named, or none is.
         """
-        only: str | None = options.pop("replay")
-        or_ask: str | None = options.pop("replay_or_ask")
-        max_age: int | None = options.pop("max_age")
+        only: str | None = options["replay"]
+        or_ask: str | None = options["replay_or_ask"]
+        max_age: int | None = options["max_age"]
         if or_ask is None and only is None:
             if max_age is not None:
                 raise UsageError(

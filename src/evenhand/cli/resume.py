@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
-from evenhand.cli.batching import batch_options, policy_again, taken
+from evenhand.cli.batching import batch_options, policy_again
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.replaying import ReplayRequest
-from evenhand.cli.run_and_report import run_asked
+from evenhand.cli.run_and_report import run_asked, safe_text
 from evenhand.cli.session import Session, exit_code, session_options
-from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
 from evenhand.cli.study import asked_of, study_of
 from evenhand.cli.trusting import look_at_origin, trust_option
@@ -53,13 +52,13 @@ def resume(run: str | None, errors: bool, **options: Any) -> int:
     --no-cache they are not.
     """
     go_on = redone if errors else gone_on
-    return go_on(run, Session.of(options), batching=taken(options))
+    return go_on(run, Session.of(options), batching=options)
 
 
 def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | None = None) -> int:
     """Redoes the trials in error of a run."""
     from evenhand.analysis.trust.run_verdict import verdict_of
-    from evenhand.cli.show import print_run
+    from evenhand.cli.streams import print_run
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
@@ -90,7 +89,6 @@ def gone_on(
     batching: Mapping[str, Any] | None = None,
 ) -> int:
     """Goes on with an earlier run, as it was started but for what is said now."""
-    from evenhand.core.shard import Sharded
     from evenhand.engine.door import Settings
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
@@ -115,7 +113,7 @@ def gone_on(
             hint="Run what made it again: `evenhand data` and score_batch(…, resume=True) continue from there;"
             " pytest and evals get from the cache what was answered already.",
         )
-    sharded = Sharded.of(record)
+    sharded = meta.sharded
     settings = Settings(
         concurrency=session.concurrency or record.get("concurrency"),
         cache=False if session.no_cache or not record.get("cache", True) else None,

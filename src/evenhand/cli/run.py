@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from evenhand.cli.batching import (
+    BATCHING,
     batch_options,
     batch_record,
     policy_of,
     refuse_with_batches,
-    taken,
     with_marked,
 )
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
-from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
+from evenhand.cli.replaying import REPLAYING, ReplayRequest, replaying_options, with_replay
 from evenhand.cli.run_and_report import canaries as canaries_of_run
 from evenhand.cli.run_and_report import run_asked
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
@@ -31,6 +31,11 @@ from evenhand.cli.session import Session, session_options, settings_for
 from evenhand.cli.streams import tell
 from evenhand.cli.trusting import trust_option
 from evenhand.core.ranges import CANARIES, SHARE
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+    from evenhand.core.shard import Shard
+    from evenhand.engine.door import Settings
 
 
 @click.command(
@@ -136,30 +141,32 @@ def run(
     paying again for replies that it has.
     """
     from evenhand.core.errors import NothingSelected, UsageError
-    from evenhand.core.shard import Shard
     from evenhand.languages.documents.project import project_for
 
     session = Session.of(options)
-    request = ReplayRequest.of(options)
-    batching = taken(options)
+    replays = any(options[name] is not None for name in REPLAYING)
+    request = ReplayRequest.of(options) if replays else None
     if retry_errors or resumed:
         from evenhand.cli.resume import gone_on, redone
 
-        return (redone if retry_errors else gone_on)(resumed or None, session, batching=batching)
+        return (redone if retry_errors else gone_on)(resumed or None, session, batching=options)
     if session.trust:
         raise UsageError(
             "--trust says nothing here", hint="It goes with --resume and --retry-errors."
         )
     run_request = asked_for(paths, options)
     project = project_for(run_request.folder)
-    by_model = False
+    refusals = {"no_write": no_write, "decides": stop_when_decided, "replays": request}
+    by_models = None
     if batch is None:  # what asks nobody needs no batches, whatever the project and its models say
         asks = not request and not run_request.offline
         batch = project.batch and asks
-        by_model = asks and not batch
-    refusals = {"no_write": no_write, "decides": stop_when_decided, "replays": request}
-    policy = None if by_model else policy_of(batching, batch=batch)
-    if policy is not None:
+        by_models = (
+            partial(_by_models, options=options, refusals=refusals) if asks and not batch else None
+        )
+    policy = None
+    if by_models is None and (batch or any(map(options.get, BATCHING))):
+        policy = policy_of(options, batch=batch)
         refuse_with_batches(**refusals)
     calibrated = calibrated or project.calibrated
     record: dict[str, object] = {"calibrated": calibrated} if calibrated else {}
@@ -170,31 +177,49 @@ def run(
         raise UsageError("--canaries says nothing with --replay", hint="A replay asks no judge.")
     if stop_when_decided:
         record["stop_when_decided"] = run_request.selection.seed
-    part = Shard.of(shard) if shard else None
-    if part is not None and stop_when_decided:
-        raise UsageError(
-            "--shard and --stop-when-decided do not go together: a shard alone cannot decide for all",
-            hint="Leave one of them out.",
-        )
+    if policy is not None:
+        record["batch"] = batch_record(policy)
+    part = _part(shard, decides=stop_when_decided) if shard else None
     # The temporary home has to outlive the recordings: it is left last.
     with _home(no_write) as home, contextlib.ExitStack() as opened:
         replay = opened.enter_context(request.opened()) if request else None
         if replay is not None and request is not None:
             run_request = with_replay(run_request, replay.header, asks=request.asks)
-        record |= batch_record(policy)
         settings = replace(
             settings_for(run_request, session, home, **record), batch=policy, shard=part
         )
         if replay is not None and request is not None:
             settings = replace(settings, replay=replay, replay_asks=request.asks)
         try:
-            marked = partial(with_marked, options=batching, refusals=refusals) if by_model else None
-            return run_asked(run_request, settings, None, session, step=marked)
+            return run_asked(run_request, settings, None, session, step=by_models)
         except NothingSelected as error:
             if not session.promptfoo_exit_codes or session.fail_on_empty:
                 raise
             tell(str(error))
             return 0
+
+
+def _part(text: str, *, decides: bool) -> Shard:
+    """The part of the plan that `--shard` names."""
+    from evenhand.core.errors import UsageError
+    from evenhand.core.shard import Shard
+
+    part = Shard.of(text)
+    if decides:
+        raise UsageError(
+            "--shard and --stop-when-decided do not go together: a shard alone cannot decide for all",
+            hint="Leave one of them out.",
+        )
+    return part
+
+
+def _by_models(
+    plan: Plan, settings: Settings, options: Mapping[str, Any], refusals: Mapping[str, object]
+) -> Settings:
+    """Settings of a run without `--batch`: a model's config may ask for batches, and options may say how."""
+    if any(provider.paid for provider in plan.providers) or any(map(options.get, BATCHING)):
+        return with_marked(plan, settings, options, refusals)
+    return settings
 
 
 @contextlib.contextmanager

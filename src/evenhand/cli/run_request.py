@@ -10,15 +10,19 @@ option that is renamed or means something else needs one, and `Asked.again` has 
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
+import threading
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from evenhand.cli.option_checks import CONFIGS, EVALS, PROMPTS, refuse
+from evenhand.cli.streams import tell
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_mapping
@@ -158,15 +162,14 @@ class Asked(Record, frozen=True, kw_only=True):
 
     def record(self) -> dict[str, Any]:
         """For the run's file: the attributes, and the version of their shape."""
-        return {"version": VERSION, **asdict(self)}
+        return {"version": VERSION, **msgspec.to_builtins(self)}
 
     @property
     def folder(self) -> Path:
         """The first path's, or, for eval files in `evals`, the one above: it keeps the runs, and has offline.jsonl."""
-        from evenhand.doors.eval_sets.eval_paths import split_line
         from evenhand.languages.documents.project import project_folder
 
-        path = Path(split_line(self.paths[0])[0])
+        path = _without_line(self.paths[0])
         folder = path if path.is_dir() else path.parent
         prompts = self._prompts()
         if prompts is not None and not (folder / "offline.jsonl").is_file():
@@ -181,11 +184,9 @@ class Asked(Record, frozen=True, kw_only=True):
         Raises:
             UsageError: A path does not exist.
         """
-        from evenhand.doors.eval_sets.eval_paths import split_line
-
         if not self.offline or (self.folder / "offline.jsonl").is_file() or self._prompts():
             return
-        for path in (Path(split_line(each)[0]) for each in self.paths):
+        for path in map(_without_line, self.paths):
             if not path.exists():
                 self._check_names()
                 raise UsageError(f"{path.name} does not exist", hint=f"Looked in {path.parent}.")
@@ -197,9 +198,8 @@ class Asked(Record, frozen=True, kw_only=True):
             UsageError: One does: what was probably meant.
         """
         from evenhand.cli.other_words import meant_path
-        from evenhand.doors.eval_sets.eval_paths import split_line
 
-        for path in (Path(split_line(each)[0]) for each in self.paths):
+        for path in map(_without_line, self.paths):
             if path.exists():
                 continue
             file, colon, name = path.name.partition(":")
@@ -221,7 +221,6 @@ class Asked(Record, frozen=True, kw_only=True):
             ConfigError: All that is wrong with what they hold.
             NothingSelected: Nothing is left to run.
         """
-        from evenhand.cli.slow_notice import patience
         from evenhand.core.plan import look_at_size, refuse_hints
 
         for path in self.paths:
@@ -229,7 +228,7 @@ class Asked(Record, frozen=True, kw_only=True):
             if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
                 raise UsageError(f"{path[:60]}…: no file has a name as long as this one")
         self._check_names()
-        with patience(" ".join(Path(path).name for path in self.paths[:3])):
+        with _patience(" ".join(Path(path).name for path in self.paths[:3])):
             plan = self._plan(prepare=prepare)
         if self.strict:
             refuse_hints(plan)
@@ -278,7 +277,7 @@ class Asked(Record, frozen=True, kw_only=True):
         from evenhand.doors.eval_sets.discovery import find
         from evenhand.doors.eval_sets.plan import plan_of
 
-        refuse(self._specific_options(), EVALS)
+        _refuse(self._specific_options(), EVALS)
         discovered = find(self.paths)
         return plan_of(
             discovered.sets,
@@ -297,19 +296,19 @@ class Asked(Record, frozen=True, kw_only=True):
     def _configs(self, selection: Selection, *, prepare: bool) -> Plan:
         from evenhand.doors.promptfoo.load import load
 
-        refuse(self._specific_options(), CONFIGS)
+        _refuse(self._specific_options(), CONFIGS)
         chosen = Chosen(selection, self.over, self.strict_prompts, prepare=prepare)
         return load([Path(path) for path in self.paths], chosen)
 
     def _prompts(self) -> tuple[Library, list[str]] | None:
         """The prompts that the paths stand for, all of one repository; None where one of them stands for none."""
-        from evenhand.doors.prompt_directories.library import prompts_at
+        from evenhand.doors.prompt_directories.library import PROMPTS, prompts_at
 
         library, ids = None, dict[str, None]()
         for text in self.paths:
             path = Path(text)
-            # A folder with a promptfoo config is promptfoo's, whatever else it holds.
-            if path.is_dir() and any(path.glob("promptfooconfig.*")):
+            # Only in a prompt's own folder does a file stand for a prompt.
+            if _is_promptfoos(path) or (path.is_file() and path.parent.parent.name != PROMPTS):
                 return None
             prompts = prompts_at(path) if path.exists() else None
             if prompts is None or (library is not None and prompts[0] != library):
@@ -321,7 +320,7 @@ class Asked(Record, frozen=True, kw_only=True):
     def _registry(self, library: Library, ids: list[str], selection: Selection) -> Plan:
         from evenhand.doors.prompt_directories.plan import load
 
-        refuse(self._specific_options(), PROMPTS)
+        _refuse(self._specific_options(), PROMPTS)
         return load(
             library,
             ids,
@@ -333,7 +332,7 @@ class Asked(Record, frozen=True, kw_only=True):
 
     @staticmethod
     def _is_evals(path: str) -> bool:
-        if path.endswith((".yaml", ".yml", ".json")):
+        if path.endswith((".yaml", ".yml", ".json")) or _is_promptfoos(Path(path)):
             return False
         from evenhand.doors.eval_sets.eval_paths import is_evals
 
@@ -364,6 +363,142 @@ def _unknown(options: Mapping[str, Any]) -> list[str]:
     return unknown
 
 
+def _is_promptfoos(path: Path) -> bool:
+    """Whether a path is a folder with a promptfoo config: it is promptfoo's, whatever else it holds."""
+    return path.is_dir() and any(path.glob("promptfooconfig.*"))
+
+
+def _without_line(path: str) -> Path:
+    """The file of `file.py:41`."""
+    if ":" in path:
+        from evenhand.doors.eval_sets.eval_paths import split_line
+
+        path, _ = split_line(path)
+    return Path(path)
+
+
 def absolute(path: str) -> str:
     """A path as it can be found again from anywhere, the line after it kept."""
     return os.path.abspath(path)  # noqa: PTH100 (a path may have a line after it)
+
+
+CONFIGS, PROMPTS, EVALS = "promptfoo configs", "prompt directories", "eval sets"
+
+_IN_EVAL_YML = "Models, judges and cases are named in eval.yml and meta.yml."
+_ENVIRONMENT = "Set the variables before: `set -a; . FILE`."
+_NOT_SLOWER = "For fewer calls at a time, use --concurrency."
+_RECORD = "`evenhand runs cassette RUN --to FILE` makes a cassette of a run."
+_INSTEAD = {
+    CONFIGS: {
+        "-k": "Use --filter.",
+        "--tag TAG": "Use --filter-metadata.",
+        "--case": "Use --filter-pattern.",
+        "--model": "Use --providers.",
+        "--record": _RECORD,
+    },
+    PROMPTS: {
+        "-k": "Use --filter.",
+        "--tag TAG": "Use --filter-metadata tags=TAG.",
+        "--prompts": _IN_EVAL_YML,
+        "--providers": _IN_EVAL_YML,
+        "--tests": _IN_EVAL_YML,
+        "--prompt-prefix": "What is sent stands in prompt.xml.",
+        "--prompt-suffix": "What is sent stands in prompt.xml.",
+        "--description": "",
+        "--tag NAME=VALUE": "Tags stand in meta.yml.",
+        "--grader": _IN_EVAL_YML,
+        "--model-outputs": _IN_EVAL_YML,
+        "--assertions": _IN_EVAL_YML,
+        "--delay": _NOT_SLOWER,
+        "--env-file": _ENVIRONMENT,
+        "--extension": "",
+        "--strict-prompts": "",
+        "--model": _IN_EVAL_YML,
+        "--record": _RECORD,
+        "--at-least": "Write pass_rate: below defaults: in eval.yml; evidence goes by it.",
+    },
+    EVALS: {
+        "--case": "Use --filter.",
+        "--prompts": "Write over={'prompt': [...]} in the EvalSet.",
+        "--providers": "Use --model for another one; or write over={'model': [...]} in the EvalSet.",
+        "--tests": "Write data=Dataset.read(…) in the EvalSet.",
+        "--var": "Variables stand in the rows of data=….",
+        "--prompt-prefix": "Prompts stand in the eval file.",
+        "--prompt-suffix": "Prompts stand in the eval file.",
+        "--description": "The EvalSet has a name.",
+        "--tag NAME=VALUE": "Write tags=[...] in the EvalSet; --tag NAME runs the evals that have it.",
+        "--grader": "Write judge=… in the EvalSet, or set EVENHAND_JUDGE.",
+        "--model-outputs": "Use evenhand.score_batch for outputs that are there already.",
+        "--assertions": "Use evenhand.score_batch for outputs that are there already.",
+        "--delay": _NOT_SLOWER,
+        "--env-file": _ENVIRONMENT,
+        "--extension": "Use a fixture.",
+        "--strict-prompts": "",
+    },
+}
+"""What to do instead, where an option says nothing. One that stands below none of these works for all three."""
+
+
+def _refuse(selection: Mapping[str, object], these: str) -> None:
+    """Refuses what was given and says nothing of what is run.
+
+    Args:
+        selection: The options of `_INSTEAD`, with what was given; empty for what was not.
+        these: What is run: `CONFIGS`, `PROMPTS` or `EVALS`.
+
+    Raises:
+        UsageError: All such options, and what to do instead.
+    """
+    instead = _INSTEAD[these]
+    wrong = [option for option, value in selection.items() if value and option in instead]
+    if not wrong:
+        return
+    meant: dict[str, list[str]] = {}
+    for option in wrong:
+        doors = [door for door, refused in _INSTEAD.items() if option not in refused]
+        meant.setdefault(" and ".join(doors), []).append(option)
+    what = "; ".join(
+        f"{', '.join(options)} {'is' if len(options) == 1 else 'are'} for {doors}"
+        for doors, options in meant.items()
+    )
+    hints = dict.fromkeys(instead[option] for option in wrong if instead[option])
+    raise UsageError(f"{what}, and these are {these}", hint=" ".join(hints))
+
+
+_FIRST_S, _AGAIN_S = 8.0, 15.0
+"""After so many seconds whoever waits is told where the reading is, and after so many more again."""
+
+
+@contextlib.contextmanager
+def _patience(what: str) -> Iterator[None]:
+    """Inside, something that may take long: after some seconds, and again and again, it is said where it is."""
+    over = threading.Event()
+    reader = threading.get_ident()
+    started = time.monotonic()
+
+    def watch() -> None:
+        pause = _FIRST_S
+        while not over.wait(pause):
+            seconds = time.monotonic() - started
+            tell(f"still reading {what}{_where(reader)} after {seconds:.0f} s; Ctrl-C stops it")
+            pause = _AGAIN_S
+
+    # A thread, as the reading is user code that may never give way; a daemon, so that it never holds the process.
+    thread = threading.Thread(target=watch, name="evenhand-patience", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _where(thread: int) -> str:
+    """The line of the user's own code that a thread is at; empty where it is in none."""
+    frame = sys._current_frames().get(thread)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    here = f"{Path.cwd()}{os.sep}"
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(here) and "site-packages" not in file:
+            return f", in {file.removeprefix(here)}:{frame.f_lineno},"
+        frame = frame.f_back
+    return ""

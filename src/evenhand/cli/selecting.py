@@ -74,9 +74,7 @@ _WHICH = (
         "--filter-sample-seed",
         "seed",
         type=Number(SEED),
-        default=0,
-        show_default=True,
-        help="Seed for --sample and --stop-when-decided.",
+        help="Seed for --sample and --stop-when-decided.  [default: 0]",
     ),
     click.option(
         "--filter-prompts",
@@ -290,16 +288,17 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         if options[option]:
             failing = Failing(_run_file(options[option]), outcomes)
     sources = (*paths, *options["configs"])
+    part, files = options["filter_range"], options["env_files"]
     request = Asked(
         paths=tuple(map(absolute, sources or (".",))),
         selection=Selection(
             metadata=options["filter_metadata"],
             filter=options["filter_"],
             pattern=options["filter_pattern"],
-            range=range_of(options["filter_range"]),
+            range=range_of(part) if part else None,
             first=options["first"],
             sample=options["sample"],
-            seed=options["seed"],
+            seed=options["seed"] or 0,
             repeats=options["repeat"],
             prompts=options["filter_prompts"],
             models=options["filter_providers"],
@@ -319,7 +318,7 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
             assertions=_file(options["assertions"]),
             extensions=options["extensions"],
             delay_ms=options["delay"],
-            env_files=tuple(map(absolute, split_paths(options["env_files"]))),
+            env_files=tuple(map(absolute, split_paths(files))) if files else (),
         ),
         names=options["names"],
         tag=names[-1] if names else "",

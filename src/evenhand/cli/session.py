@@ -123,6 +123,11 @@ class Session(Record, frozen=True, kw_only=True):
     notify: tuple[str, ...] = ()
     trust: bool = False
 
+    @property
+    def is_of_fleet(self) -> bool:
+        """Whether anything is said of several processes."""
+        return any(one is not None for one in (self.workers, self.ray, self.cpus_per_trial))
+
     @staticmethod
     def of(options: dict[str, Any]) -> Session:
         """Takes its own out of a command's options, and leaves the others."""

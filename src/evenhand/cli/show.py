@@ -12,7 +12,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.run_names import RunName
-from evenhand.cli.streams import printing, tell
+from evenhand.cli.streams import print_run, printing, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -287,30 +287,3 @@ def verbose_for(
     from evenhand.render.verbose import Verbose
 
     return Verbose(variants, repeats, width_of(out), Ink(takes_colors(out)), labels)
-
-
-def print_run(
-    run_file: RunFile,
-    *,
-    as_json: bool,
-    table: bool,
-    with_heading: bool = True,
-    calls: bool = False,
-) -> None:
-    """Prints a run to stdout: for programs, or for people."""
-    with printing():
-        if as_json:
-            from evenhand.render.document import write_document
-
-            write_document(run_file, sys.stdout, calls=calls)
-            return
-        from evenhand.core.wording.ink import takes_colors
-        from evenhand.render.console import show as print_it
-
-        print_it(
-            run_file,
-            sys.stdout,
-            table=table,
-            color=takes_colors(sys.stdout),
-            with_heading=with_heading,
-        )

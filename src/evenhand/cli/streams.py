@@ -6,7 +6,10 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from evenhand.store.runfile import RunFile
 
 
 def present() -> None:
@@ -115,6 +118,33 @@ def drop(stream: TextIO | None = None) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, (stream or sys.stdout).fileno())
         os.close(nowhere)
+
+
+def print_run(
+    run_file: RunFile,
+    *,
+    as_json: bool,
+    table: bool,
+    with_heading: bool = True,
+    calls: bool = False,
+) -> None:
+    """Prints a run to stdout: for programs, or for people."""
+    with printing():
+        if as_json:
+            from evenhand.render.document import write_document
+
+            write_document(run_file, sys.stdout, calls=calls)
+            return
+        from evenhand.core.wording.ink import takes_colors
+        from evenhand.render.console import show as print_it
+
+        print_it(
+            run_file,
+            sys.stdout,
+            table=table,
+            color=takes_colors(sys.stdout),
+            with_heading=with_heading,
+        )
 
 
 def say_json(document: object) -> None:

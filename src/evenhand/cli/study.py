@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from evenhand.cli.grouped import OptionSet
+from evenhand.cli.run_and_report import SCRIPTED, Request, settle, settled
 from evenhand.cli.run_request import Asked
 from evenhand.cli.session import Session, spending_options
-from evenhand.cli.settling import SCRIPTED, Request, settle, settled
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import shape_fault
@@ -67,7 +67,7 @@ class Study(Record, frozen=True):
 
 
 class StudyPlan(Record, frozen=True):
-    """What a study is asked to do, where its plan says all of it. Implements `evenhand.cli.settling.Request`.
+    """What a study is asked to do, where its plan says all of it. Implements `evenhand.cli.run_and_report.Request`.
 
     Attributes:
         make: Makes the plan.
@@ -97,7 +97,7 @@ study_options = OptionSet(
 class JudgeRequest(Record, Generic[_Options], frozen=True):
     """What a study of a run's judges is asked to do: kept in its file, so that `resume` continues the same study.
 
-    Each kind of study adds its plan and its record. With those, it implements `evenhand.cli.settling.Request`.
+    Each kind of study adds its plan and its record. With those, it implements `evenhand.cli.run_and_report.Request`.
 
     Attributes:
         asked: What the run was asked to run.

@@ -84,7 +84,7 @@ def _text(value: object) -> str:
 
 
 def _look_at_files(meta: RunMeta) -> None:
-    from evenhand.doors.eval_sets.project_code import changed_files
+    from evenhand.doors.eval_sets.project_files import changed_files
     from evenhand.engine.door import changed_since
 
     request: Mapping[str, Any] = meta.settings.get("asked") or {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evenhand.cli.interrupts import end_as_usual
+from evenhand.cli import end_as_usual
 from evenhand.cli.streams import tell
 from evenhand.core.version import __version__
 
@@ -98,6 +98,9 @@ Examples:
   evenhand view"""
 
 
+_HELP = ("-h", "--help", "--help-all")
+
+
 class _Commands(click.Group):
     """A group that knows its commands by name, and imports those that are used."""
 
@@ -113,6 +116,18 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
         return _command(*self.above, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        # A group without a command shows its help, too.
+        helps = isinstance(command, click.Group) or any(word in _HELP for word in rest)
+        if name is not None and command is not None and helps:
+            from evenhand.cli.examples import with_examples
+
+            with_examples(command, *self.above, name)
+        return name, command, rest
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The commands, without importing any of them; options, as always."""
@@ -197,7 +212,7 @@ class _Verbs(_Commands):
 
 
 def _command(*words: str) -> click.Command | None:
-    """The command of these words, imported, with its examples; None where there is none."""
+    """The command of these words, imported; None where there is none."""
     name = " ".join(words)
     if name not in COMMANDS:
         from evenhand.cli.wing_commands import wing_command
@@ -211,9 +226,7 @@ def _command(*words: str) -> click.Command | None:
     else:
         command = _Commands(name, help=summary, short_help=summary, no_args_is_help=True)
     assert isinstance(command, click.Command)  # noqa: S101 (our own table)
-    from evenhand.cli.examples import with_examples
-
-    return with_examples(command, *words)
+    return command
 
 
 def _summaries(*above: str) -> Mapping[str, str]:
@@ -261,7 +274,7 @@ def _moved(verbs: click.Group, ctx: click.Context, words: list[str], option: str
 @click.group(
     cls=_Verbs,
     epilog=_EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": _HELP[:2], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="evenhand %(version)s")
 def evenhand() -> None:

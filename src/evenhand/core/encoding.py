@@ -197,15 +197,19 @@ def _look(value: object) -> None:
 
 def _look_closely(value: object) -> None:
     """Refuses NaN and infinities in a value that is not exactly a dict, a list or a tuple."""
+    if isinstance(value, (str, bytes, int, type(None))):
+        return
     if isinstance(value, float):
         _look_at_number(value)
+    elif isinstance(value, msgspec.Struct):
+        _look(msgspec.to_builtins(value, enc_hook=plain))
     elif is_mapping(value):
         for item in value.values():
             _look(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
             _look(item)
-    elif not isinstance(value, (str, bytes, int, type(None))):
+    else:
         _look(msgspec.to_builtins(value, enc_hook=plain))
 
 

@@ -10,13 +10,11 @@ from msgspec import field
 
 from evenhand.core.case import Case
 from evenhand.core.definition import Definition
-from evenhand.core.errors import UsageError
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.provider import Host, Provider
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Outcome, Scale, Score, State, Verdict
 from evenhand.core.step import Step
-from evenhand.core.traits import label_of
 from evenhand.core.variant import Variant
 
 Answer_co = TypeVar("Answer_co", covariant=True)
@@ -196,56 +194,6 @@ VerdictRule = Callable[[Sequence[Outcome]], Verdict]
 """How a trial's outcomes, in the order in which they were recorded, become its verdict. Pure."""
 
 
-def outcome_of(expectation: Expectation, score: Score) -> Outcome:
-    """What a score comes to, given the expectation's bounds.
-
-    Raises:
-        UsageError: Nothing decides: the score has no verdict of its own, and the expectation no bound.
-    """
-    value, state = score.value, "not_applicable"
-    reason = score.reason
-    if value is not None:
-        if score.passed is None and not _decided(expectation):
-            raise UsageError(
-                f"{label_of(expectation.scorer)} gave {value:g} without a verdict, and there is no bound",
-                hint="Write at_least= or at_most=, or return a Score that has `passed`.",
-            )
-        ok = score.passed is not False
-        if expectation.at_least is not None and value < expectation.at_least:
-            ok, reason = False, _why(reason, f"{value:g}, wanted at least {expectation.at_least:g}")
-        if expectation.at_most is not None and value > expectation.at_most:
-            ok, reason = False, _why(reason, f"{value:g}, wanted at most {expectation.at_most:g}")
-        state = "pass" if ok else "fail"
-    return Outcome(
-        name=expectation.label or label_of(expectation.scorer),
-        outcome=state,
-        score=value,
-        reason=reason,
-        weight=expectation.weight,
-        metric=expectation.metric,
-        named=score.named,
-        metadata=_beside(expectation.metadata, score.metadata)
-        if expectation.metadata
-        else score.metadata,
-        at_least=expectation.at_least,
-        at_most=expectation.at_most,
-        scale=score.scale,
-    )
-
-
-def _decided(expectation: Expectation) -> bool:
-    bounded = expectation.at_least is not None or expectation.at_most is not None
-    return bounded or expectation.only_measured
-
-
-def _beside(attached: Mapping[str, Any], metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the user attached, and what the scorer found. A key of both is the scorer's; the user's is in `given`."""
-    if attached.keys().isdisjoint(metadata):
-        return {**attached, **metadata}
-    aside = {key: value for key, value in attached.items() if key in metadata or key == "given"}
-    return {**attached, **metadata, "given": aside}
-
-
 def state_of(outcomes: Sequence[Outcome]) -> State:
     """What outcomes come to where all have to pass: a fail decides, then an error; pass for none."""
     states = {o.outcome for o in outcomes}
@@ -327,7 +275,3 @@ def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
         if total:
             means[name] = sum(value * weight for value, weight in pairs) / total
     return means
-
-
-def _why(reason: str, bound: str) -> str:
-    return f"{bound}: {reason}" if reason else bound

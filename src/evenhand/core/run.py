@@ -105,8 +105,12 @@ class RunMeta(Record, frozen=True):
     @property
     def plan_size(self) -> int:
         """How many trials the plan has; of a shard, the whole one."""
-        sharded = Sharded.of(self.settings)
-        return self.planned if sharded is None else sharded.trials
+        return self.planned if self.sharded is None else self.sharded.trials
+
+    @property
+    def sharded(self) -> Sharded | None:
+        """The part that it is, and of what; None for a run that is whole."""
+        return Sharded.of(self.settings) if "shard" in self.settings else None
 
 
 class CallStart(Record, frozen=True):

@@ -172,7 +172,7 @@ class Secrets:
 
     def without(self, data: bytes) -> bytes:
         """The data with HIDDEN in their place; itself where they are not in it."""
-        return self._finder.without(data, _HIDDEN)
+        return self._finder.without(data, _HIDDEN) if self._plain else data
 
     def text(self, text: str) -> str:
         """The text with HIDDEN in place of the secrets; itself where they are not in it."""

@@ -67,6 +67,10 @@ _QUOTING = "`'\"“‘«"
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 
+MARKS = ("<", "[", "◁", "assistantfinal")
+"""A text with none of these has no thoughts in it."""
+
+
 def without_thoughts(text: str) -> str | None:
     r"""The answer in a text, without what was thought; the text itself where there are no thoughts in it.
 
@@ -81,7 +85,7 @@ def without_thoughts(text: str) -> str | None:
     >>> without_thoughts("Use the `<think>` tag.")
     'Use the `<think>` tag.'
     """
-    if not any(mark in text for mark in ("<", "[", "◁", "assistantfinal")) or _is_json(text):
+    if _is_json(text):
         return text
     rest = _after_begun(text)
     while True:

@@ -96,8 +96,7 @@ class CallDesk:
         self._taking = taking
         self._replays = replays or {}
         self._lane = lane
-        self.tools = Tools(journal, self._replays)
-        self.tools.repeats = lane is not None
+        self.tools = Tools(journal, self._replays, repeats=lane is not None)
         self._under_way: dict[tuple[str, str], Flight[_Paid]] = {}
         self._dead: dict[tuple[str, str], ProviderError] = {}
         self._variants: dict[int, str] = {}

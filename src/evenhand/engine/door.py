@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import inspect
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from msgspec import field
+from msgspec.structs import replace
 
 from evenhand.core.arguments import checked
 from evenhand.core.errors import CodeError, ConfigError, UsageError
@@ -279,7 +280,8 @@ class _Start(Record, frozen=True, kw_only=True):
                 resumed(journal.in_doubt(), _told(words))
         ending = Ending("stopped", "it ended with an error of Evenhand's own")
         try:
-            ending = await self._settle(journal, home, aside, barred(words, aside))
+            not_run = barred(words, aside) if aside else {}
+            ending = await self._settle(journal, home, aside, not_run)
         except (asyncio.CancelledError, KeyboardInterrupt):
             ending = Ending("interrupted", "interrupted by whoever waited for it")
             raise
@@ -334,7 +336,7 @@ class _Start(Record, frozen=True, kw_only=True):
         options = plan.options
         concurrency = _concurrency(plan, settings)
         retries = options.retries if settings.retries is None else settings.retries
-        policy = None if retries is None else RetryPolicy(attempts=retries + 1)
+        policy = RetryPolicy() if retries is None else RetryPolicy(attempts=retries + 1)
         limits = Limits(concurrency, settings.concurrency or options.concurrency or START, policy)
         time_limit_s = settings.time_limit_s or options.time_limit_s
         host = CodeHost(time_limit_s, _crumbs(journal.path), barred=not_run)
@@ -482,11 +484,15 @@ def waited_for(work: Coroutine[Any, Any, T]) -> T:
 
 def _look_at_numbers(settings: Settings) -> None:
     """Refuses what is in no range, before there is a run: with NaN for a budget, nothing would ever be too much."""
-    CONCURRENCY.check("concurrency", settings.concurrency)
-    BUDGET_USD.check("max_cost_usd", settings.max_cost_usd)
-    SECONDS.check("time_limit_s", settings.time_limit_s)
-    RETRIES.check("retries", settings.retries)
-    SHARE.check("at_least", settings.at_least)
+    for name, value, within in (
+        ("concurrency", settings.concurrency, CONCURRENCY),
+        ("max_cost_usd", settings.max_cost_usd, BUDGET_USD),
+        ("time_limit_s", settings.time_limit_s, SECONDS),
+        ("retries", settings.retries, RETRIES),
+        ("at_least", settings.at_least, SHARE),
+    ):
+        if value is not None:
+            within.check(name, value)
 
 
 def _look_at_prices(plan: Plan, settings: Settings) -> None:
@@ -508,7 +514,7 @@ def look_at_set_up(plan: Plan) -> None:
         ConfigError: A file says so.
     """
     hint = "With batches, a trial is set up anew in each wave. Leave out --batch to ask live."
-    problems = [replace(one, hint=hint) for one in plan.options.set_up_once]
+    problems = [dataclasses.replace(one, hint=hint) for one in plan.options.set_up_once]
     if problems:
         raise ConfigError(problems)
 

@@ -34,14 +34,12 @@ _THREAD = re.compile(r"^(?:Current t|T)hread 0x([0-9a-f]+).*\n((?:  .*\n?)*)", r
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 
 
-def break_signal() -> int:
-    """What breaks into the main thread's Python code."""
-    return int(signal.SIGRTMIN) + 5
-
-
-def dump_signal() -> int:
-    """What has faulthandler write down where each thread is."""
-    return int(signal.SIGRTMIN) + 6
+_FIRST = int(getattr(signal, "SIGRTMIN", 0))
+"""0 where there are none of these, as on macOS: there, nothing is broken into."""
+BREAK = _FIRST + 5
+"""The signal that breaks into the main thread's Python code."""
+DUMP = _FIRST + 6
+"""The signal that has faulthandler write down where each thread is."""
 
 
 class Hold:
@@ -87,7 +85,7 @@ class Hold:
         if not self._broke_in:
             self._broke_in = True
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._child, break_signal())
+                os.kill(self._child, BREAK)
             self._since += max(0.0, still - limit_s)
             return False
         return True
@@ -106,7 +104,7 @@ class Hold:
         dump = crumbs.with_suffix(".stack")
         with contextlib.suppress(OSError):
             dump.write_bytes(b"")
-            os.kill(self._child, dump_signal())
+            os.kill(self._child, DUMP)
         busiest = _busiest(self._child)
         stacks = _stacks(dump)
         with contextlib.suppress(ProcessLookupError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import numbers
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any, Protocol, cast
 
@@ -21,15 +21,16 @@ from evenhand.core.errors import (
     ProviderError,
     ScoreError,
     StoreError,
+    UsageError,
 )
-from evenhand.core.expect import Expectation, Trial, outcome_of
+from evenhand.core.expect import Expectation, Trial
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, Score, Verdict, usable
-from evenhand.core.thoughts import without_thoughts
+from evenhand.core.thoughts import MARKS, without_thoughts
 from evenhand.core.traits import label_of
 from evenhand.engine.guardian import running
 from evenhand.engine.python_names import Watched, users_call
@@ -79,6 +80,8 @@ def answer_in(trial: Thinker, provider: Provider, reply: Reply) -> Reply:
         reply = _with_text(provider, reply, reply.spoken)
     if not isinstance(reply.output, str) or reply.output != reply.text:
         return reply
+    if not _may_have_thoughts(reply.text):
+        return reply
     text = without_thoughts(reply.text)
     if text == reply.text:
         return reply
@@ -113,6 +116,11 @@ def give_up(score: Awaitable[Score]) -> None:
         score.close()
 
 
+def _may_have_thoughts(text: str) -> bool:
+    """A quick look, as most texts have none."""
+    return any(mark in text for mark in MARKS)
+
+
 def scored(trial: Thinker, value: object) -> object:
     """What a scorer is given of a value: a text without its thoughts, wherever it is from.
 
@@ -120,6 +128,8 @@ def scored(trial: Thinker, value: object) -> object:
         ScoreError: There are only thoughts in it.
     """
     if trial.shows_thoughts or not isinstance(value, str):
+        return value
+    if not _may_have_thoughts(value):
         return value
     text = without_thoughts(value)
     if text is None:
@@ -170,7 +180,61 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
     if score.named:
         named = {name: _number(expectation, number) for name, number in score.named.items()}
         score = replace(score, named=named)
-    return outcome_of(expectation, score)
+    return _outcome_of(expectation, score)
+
+
+def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
+    """What a score comes to, given the expectation's bounds.
+
+    Raises:
+        UsageError: Nothing decides: the score has no verdict of its own, and the expectation no bound.
+    """
+    value, state = score.value, "not_applicable"
+    reason = score.reason
+    if value is not None:
+        if score.passed is None and not _decided(expectation):
+            raise UsageError(
+                f"{label_of(expectation.scorer)} gave {value:g} without a verdict, and there is no bound",
+                hint="Write at_least= or at_most=, or return a Score that has `passed`.",
+            )
+        ok = score.passed is not False
+        if expectation.at_least is not None and value < expectation.at_least:
+            ok, reason = False, _why(reason, f"{value:g}, wanted at least {expectation.at_least:g}")
+        if expectation.at_most is not None and value > expectation.at_most:
+            ok, reason = False, _why(reason, f"{value:g}, wanted at most {expectation.at_most:g}")
+        state = "pass" if ok else "fail"
+    return Outcome(
+        name=expectation.label or label_of(expectation.scorer),
+        outcome=state,
+        score=value,
+        reason=reason,
+        weight=expectation.weight,
+        metric=expectation.metric,
+        named=score.named,
+        metadata=_beside(expectation.metadata, score.metadata)
+        if expectation.metadata
+        else score.metadata,
+        at_least=expectation.at_least,
+        at_most=expectation.at_most,
+        scale=score.scale,
+    )
+
+
+def _decided(expectation: Expectation) -> bool:
+    bounded = expectation.at_least is not None or expectation.at_most is not None
+    return bounded or expectation.only_measured
+
+
+def _why(reason: str, bound: str) -> str:
+    return f"{bound}: {reason}" if reason else bound
+
+
+def _beside(attached: Mapping[str, Any], metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the user attached, and what the scorer found. A key of both is the scorer's; the user's is in `given`."""
+    if attached.keys().isdisjoint(metadata):
+        return {**attached, **metadata}
+    aside = {key: value for key, value in attached.items() if key in metadata or key == "given"}
+    return {**attached, **metadata, "given": aside}
 
 
 def _number(expectation: Expectation, value: object) -> float:

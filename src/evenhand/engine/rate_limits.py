@@ -26,6 +26,8 @@ from asyncio import sleep
 from collections.abc import Callable
 from time import monotonic
 
+from msgspec import field
+
 from evenhand.core.errors import (
     BadRequest,
     Overloaded,
@@ -35,7 +37,7 @@ from evenhand.core.errors import (
     Unreachable,
 )
 from evenhand.core.provider import RateLimits
-from evenhand.core.record import MutableRecord
+from evenhand.core.record import MutableRecord, Record
 from evenhand.engine.closing import Closing
 from evenhand.engine.flow import Mean
 from evenhand.engine.pace import Pace, Permit
@@ -466,31 +468,23 @@ def _sent_away(name: str, error: ProviderError, seconds: float) -> ProviderError
     )
 
 
-class Limits:
+class Limits(Record, frozen=True):
     """The accounts of one run.
 
-    Args:
+    Attributes:
         ceiling: The most calls in flight on any one account.
-        start: How many at first.
+        start: How many at first; None for as many.
         policy: When to try again.
         clock: Monotonic seconds.
         draw: Randomness for jitter.
     """
 
-    def __init__(
-        self,
-        ceiling: int,
-        start: int | None = None,
-        policy: RetryPolicy | None = None,
-        clock: Clock = monotonic,
-        draw: random.Random | None = None,
-    ) -> None:
-        self._ceiling = ceiling
-        self._start = start or ceiling
-        self._policy = policy or RetryPolicy()
-        self._clock = clock
-        self._draw = draw
-        self._accounts: dict[str, Account] = {}
+    ceiling: int
+    start: int | None = None
+    policy: RetryPolicy = RetryPolicy()
+    clock: Clock = monotonic
+    draw: random.Random | None = None
+    _accounts: dict[str, Account] = field(default_factory=dict[str, Account])
 
     def account(self, name: str) -> Account:
         """The account of this name; made when first asked for."""
@@ -498,11 +492,11 @@ class Limits:
         if account is None:
             account = Account(
                 name.split("#", maxsplit=1)[0].strip(),
-                self._ceiling,
-                self._start,
-                self._policy,
-                self._clock,
-                self._draw,
+                self.ceiling,
+                self.start or self.ceiling,
+                self.policy,
+                self.clock,
+                self.draw,
             )
             self._accounts[name] = account
         return account

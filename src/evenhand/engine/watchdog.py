@@ -25,7 +25,7 @@ from pathlib import Path
 from types import FrameType
 
 from evenhand.engine.guardian import beat, is_guarded, is_held, may_be_held
-from evenhand.engine.holding import break_signal, dump_signal
+from evenhand.engine.holding import BREAK, DUMP
 from evenhand.engine.place import is_out
 from evenhand.engine.time_limit import GRACE_S, clock, is_time_up
 
@@ -134,26 +134,26 @@ def can_be_broken_into(limit_s: float, crumbs: Path | None) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGRTMIN"):
         yield
         return
-    before = signal.signal(break_signal(), _raise)
+    before = signal.signal(BREAK, _raise)
     try:
         if crumbs is None or not is_guarded():
             yield
             return
         with crumbs.with_suffix(".stack").open("w") as file:
-            faulthandler.register(dump_signal(), file, all_threads=True)
+            faulthandler.register(DUMP, file, all_threads=True)
             try:
                 with may_be_held(limit_s):
                     yield
             finally:
-                faulthandler.unregister(dump_signal())
+                faulthandler.unregister(DUMP)
     finally:
-        signal.signal(break_signal(), before)
+        signal.signal(BREAK, before)
 
 
 def break_into(thread: int) -> None:
     """Ends what a function of the user's does in the thread of the loop, if its time is up."""
-    if thread == threading.main_thread().ident and signal.getsignal(break_signal()) is _raise:
-        signal.pthread_kill(thread, break_signal())
+    if thread == threading.main_thread().ident and signal.getsignal(BREAK) is _raise:
+        signal.pthread_kill(thread, BREAK)
 
 
 def _raise(number: int, frame: FrameType | None) -> None:

@@ -1,12 +1,21 @@
-"""Turns a prompt's text into messages: a chat written as JSON or YAML, or else one user message."""
+"""A prompt's text: the messages that it stands for, and the tags in a chat, filled in message by message."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
 from evenhand.core.encoding import TooDeep, decode
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.message import Message
-from evenhand.languages.documents.depth import refuse_yaml_depth
+from evenhand.languages.documents.tree import refuse_yaml_depth
+from evenhand.languages.templates.printing import as_json
+from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.message_forms import conversation_of, is_message
+
+_BLOCKS = re.compile(r"\A(?:\s|\{%.*?%\}|\{#.*?#\})+", re.DOTALL)
 
 
 def parse_prompt(text: str) -> tuple[Message, ...]:
@@ -32,6 +41,111 @@ def parse_prompt(text: str) -> tuple[Message, ...]:
         except (yaml.YAMLError, TooDeep):
             value = None
     return _conversation(value) or (Message("user", text),)
+
+
+def filled_messages(
+    template: str, variables: Mapping[str, Any], templates: Templates
+) -> tuple[Message, ...]:
+    """A chat prompt with its tags filled in.
+
+    Who says what is the template's to say: the tags in a chat are filled in message by message, so that no value can
+    end a string or put words into another mouth. Objects print as JSON here: a judge is to read what is in them.
+    """
+    variables = {k: as_json(v) if isinstance(v, Mapping) else v for k, v in variables.items()}
+    chat = parse_prompt(template)
+    if chat != (Message("user", template),):
+        return tuple(_filled_message(m, variables, templates) for m in chat)
+    if _is_json(template):
+        return (Message("user", fill_json(template, variables, templates)),)
+    text = templates.render(template, variables)
+    # A chat with loops in it is JSON only once it is filled in.
+    return parse_prompt(text) if is_written_chat(template) else (Message("user", text),)
+
+
+def is_written_chat(template: str) -> bool:
+    """Whether a template is written as JSON, so that it may be a chat once it is filled in.
+
+    Blocks such as `{% set … %}` may stand before it; a text that begins with a variable's value is none.
+    """
+    start = _BLOCKS.sub("", template)[:2]
+    return start[:1] == "[" or (start[:1] == "{" and start[1:] not in ("{", "%", "#"))
+
+
+def _filled_message(
+    message: Message, variables: Mapping[str, Any], templates: Templates
+) -> Message:
+    """A message with the tags in it filled in. Its role is the template's to say."""
+    if not message.items:
+        content = cast("str", _filled(message.content, variables, templates))
+        return Message(message.role, content)
+    item = message.items[0]
+    filled = cast("dict[str, object]", _filled(dict(item), variables, templates))
+    return Message.of({**filled, **({"role": item["role"]} if "role" in item else {})})
+
+
+def unfillable(template: str, templates: Templates) -> str | None:
+    """What is wrong with the tags of a text or a chat, in words; None for nothing."""
+    if _is_json(template):
+        texts = _texts_in(decode(template))
+    else:
+        texts = (text for m in parse_prompt(template) for text in _texts_in(m.items or m.content))
+    return next((wrong for text in texts if (wrong := templates.problem(text))), None)
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """All text in a value made of dicts, lists and text."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts_in(item)
+    elif is_mapping(value):
+        yield from _texts_in(list(value.values()))
+
+
+def fill_json(template: str, variables: Mapping[str, Any], templates: Templates) -> str:
+    """A JSON text with the tags in its strings filled in."""
+    return json.dumps(_filled(decode(template), variables, templates), indent=2, ensure_ascii=False)
+
+
+def _filled(value: object, variables: Mapping[str, Any], templates: Templates) -> object:
+    """A value made of dicts, lists and text, with the tags in its text filled in."""
+    if isinstance(value, str):
+        return templates.render(value, variables)
+    if is_array(value):
+        return [_filled(item, variables, templates) for item in value]
+    if is_object(value):
+        fields = value
+        filled = {key: _filled(item, variables, templates) for key, item in fields.items()}
+        arguments = fields.get("arguments")
+        if isinstance(arguments, str) and has_tags(arguments):
+            filled["arguments"] = _filled_arguments(arguments, variables, templates)
+        return filled
+    return value
+
+
+def _filled_arguments(text: str, variables: Mapping[str, Any], templates: Templates) -> str:
+    """The arguments of a tool's call, which are JSON in a text, filled in so that no value adds one of its own."""
+    filled = templates.render(text, variables)
+    try:
+        written = decode(text)
+    except ValueError:
+        return filled  # JSON only once it is filled in: `{"city": {{ city | dump }}}`
+    meant = _filled(written, variables, templates)
+    try:
+        return filled if decode(filled) == meant else as_json(meant)
+    except ValueError:
+        return as_json(meant)
+
+
+def _is_json(text: str) -> bool:
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        decode(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _conversation(value: object) -> tuple[Message, ...]:

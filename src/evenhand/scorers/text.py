@@ -47,7 +47,9 @@ def graded(output: object) -> object:
     Raises:
         ScoreError: There is none: it is None, NaN, an SDK's object, a stream that was not read.
     """
-    reads = None if isinstance(output, str) else getattr(type(output), "as_text", None)
+    if isinstance(output, str):
+        return output
+    reads = getattr(type(output), "as_text", None)
     if reads is not None:
         return str(reads(output))
     need_value(output)
@@ -143,10 +145,10 @@ class Contains(Question):
     ignore_case: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.wanted, (list, tuple)):
-            several = "Write ContainsAny([…]) or ContainsAll([…])."
-            raise UsageError(f"Contains: the text is {self.wanted!r}, not a text", hint=several)
-        need_text("Contains", "the text", self.wanted)
+        several = isinstance(self.wanted, (list, tuple))
+        if not isinstance(self.wanted, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+            hint = "Write ContainsAny([…]) or ContainsAll([…])." if several else ""
+            raise UsageError(f"Contains: the text is {self.wanted!r}, not a text", hint=hint)
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if not self.wanted:

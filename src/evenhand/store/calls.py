@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from types import NoneType
 from typing import Any, Literal, NamedTuple, cast
+
+from msgspec.structs import replace
 
 from evenhand.core.message import CallRole
 from evenhand.core.record import Record
@@ -309,7 +310,7 @@ class JournaledCalls:
                 select count(*), coalesce(sum(message = ?), 0) from reply join call on call.id = reply.call
                 where message in (?, ?) and error = '' and role = 'subject' {chosen}
                 """,  # noqa: S608 (fixed texts)
-                (write_text(CUT_OFF), write_text(CUT_OFF), write_text(EMPTY)),
+                (_CUT_OFF, _CUT_OFF, _EMPTY),
             ).fetchone()
         return empty, cut_off
 
@@ -340,6 +341,8 @@ class JournaledCalls:
         )
 
 
+_EMPTY, _CUT_OFF = write_text(EMPTY), write_text(CUT_OFF)
+"""These messages as they lie in `reply`."""
 CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"
 CALL_COLUMNS = (
     "call.trial, call.key, call.nth, call.role, call.provider, call.identity, call.bound_usd, call.draw, "
@@ -394,15 +397,10 @@ BATCH_COLUMNS = (
 )
 
 
-class RunBatches:
-    """Reads the batches of an open run file.
+class RunBatches(Record, frozen=True):
+    """Reads the batches of an open run file."""
 
-    Args:
-        run: The file.
-    """
-
-    def __init__(self, run: OpenRun) -> None:
-        self._run = run
+    _run: OpenRun
 
     def batches(self) -> list[BatchRecord]:
         """All batches of the run, in the order in which they were made; empty for a run that has none."""

@@ -15,7 +15,7 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, RunMeta
-from evenhand.core.shard import Shard, Sharded
+from evenhand.core.shard import Shard
 from evenhand.store.runfile import RunFile
 
 HOME = ".evenhand"
@@ -112,8 +112,8 @@ def killed_run(home: Path, fingerprint: str, shard: Shard | None) -> Path | None
         try:
             with RunFile.open(path) as run:
                 meta = run.meta
-                sharded = Sharded.of(meta.settings)
-                same = meta.fingerprint == fingerprint and shard == (sharded and sharded.shard)
+                same = meta.fingerprint == fingerprint
+                same = same and shard == (meta.sharded and meta.sharded.shard)
                 if same and meta.status == "running" and meta.can_resume and not run.alive:
                     return path
         except StoreError:

@@ -13,7 +13,7 @@ from evenhand.core.score import Scale
 from evenhand.stats.tallies import Tally, tally_of
 from evenhand.store.counted import CaseTally, TrialOutcome
 from evenhand.store.decoding import read_output, read_result
-from evenhand.store.detail import WHOLE, whole
+from evenhand.store.detail import DETAILS, WHOLE, whole
 from evenhand.store.opened import OpenRun, readable
 from evenhand.store.sums import SUMMED, CaseSum, CaseSums
 
@@ -99,12 +99,14 @@ class Counts:
         """
         sums: dict[int, dict[str, tuple[int, int]]] = {}
         with readable(self._run.path):
-            for row in self._run.db.execute(
-                f"{WHOLE.format(table=self._run.table())} order by t.idx"
+            for variant, detail in self._run.db.execute(
+                f"{DETAILS.format(table=self._run.table())} order by t.idx"
             ):
-                text = read_output(whole(row))
+                if detail is None:
+                    raise ValueError("the result of a trial is missing")
+                text = read_output(detail)
                 if isinstance(text.output, str):
-                    cases = sums.setdefault(text.variant, {})
+                    cases = sums.setdefault(variant, {})
                     words, n = cases.get(text.case, (0, 0))
                     cases[text.case] = words + _word_count(text.output), n + 1
         return [

@@ -22,7 +22,6 @@ NO_JSON = msgspec.Raw(b"{}")
 class OutputOnly(msgspec.Struct):
     """As much of a result as it takes to look at the output."""
 
-    variant: int
     case: str
     output: object = None
 

@@ -128,7 +128,7 @@ class EarlierSessions:
         self.next_part = 1
         self._run: RunFile | None = None
         self._remembered_since = 0
-        self._answers = HashedNumbers()
+        self._answers: HashedNumbers | None = None
 
     @classmethod
     def read(cls, path: Path, meta: RunMeta, *, anew: bool) -> EarlierSessions:
@@ -196,7 +196,7 @@ class EarlierSessions:
         Raises:
             StoreError: It cannot be read.
         """
-        if self._run is None:
+        if self._run is None or self._answers is None:
             return None
         # Only hashes are held, and another request can have the same one.
         for number in self._answers.of(hash((key, draw))):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from evenhand.core.encoding import decode, encode, plain, refuse_nan
 from evenhand.core.errors import ScoreError

@@ -11,7 +11,10 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
+from msgspec import field
+
 from evenhand.core.encoding import encode
+from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.store.decoding import read_grouped
 from evenhand.store.detail import WHOLE, whole
@@ -22,12 +25,13 @@ Groups = Mapping[str, int]
 """A number of what a case belongs to, by the case's id as a trial's row has it; cases that stand alone are left out."""
 
 
-class CaseGroups:
+class CaseGroups(Record, frozen=True):
     """Reads from an open run file which cases belong together."""
 
-    def __init__(self, run: OpenRun) -> None:
-        self._run = run
-        self._read: dict[bool, tuple[int, list[Groups]]] = {}
+    _run: OpenRun
+    _read: dict[bool, tuple[int, list[Groups]]] = field(
+        default_factory=dict[bool, tuple[int, list[Groups]]]
+    )
 
     def groups(self, *, copies: bool = False) -> list[Groups]:
         """For each variant, in the order of `meta.variants`, what its cases belong to.

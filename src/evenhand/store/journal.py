@@ -16,9 +16,10 @@ import sqlite3
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
@@ -383,8 +384,9 @@ class Journal:
         of_case, of_test = map(self._part, written[:2])
         carried: Row = (of_case, of_test, written.detail)
         take = self._earlier.takes.next(sound.index)
-        for first, steps in written_steps(result.steps, self._secrets):
-            self._writer.put(STEP, (sound.index, take, first, steps))
+        if result.steps:
+            for first, steps in written_steps(result.steps, self._secrets):
+                self._writer.put(STEP, (sound.index, take, first, steps))
         if self._earlier.takes.begins_above(sound.index):
             self._writer.put(TRIAL, _trial_row(sound, 0) + carried)  # every trial has a take 0
         row = _trial_row(sound, take) + carried

@@ -22,7 +22,6 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
-from evenhand.core.shard import Sharded
 from evenhand.store.catalogue import id_at
 from evenhand.store.locks import held, lock_of
 from evenhand.store.opened import readable
@@ -156,7 +155,7 @@ def _check(files: Sequence[Path], metas: Sequence[RunMeta], to: Path) -> None:
 
 def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMeta:
     first = min(metas, key=lambda meta: meta.id)
-    sharded = Sharded.of(first.settings)
+    sharded = first.sharded
     settings = {name: value for name, value in first.settings.items() if name != "shard"}
     ends = [meta.finished_at for meta in metas if meta.finished_at is not None]
     ids = sorted(meta.id for meta in metas)
@@ -181,7 +180,7 @@ def _signed(meta: RunMeta, metas: Sequence[RunMeta], homes: Iterable[Path]) -> R
 
 def _missing_shards(metas: Sequence[RunMeta]) -> tuple[str, ...]:
     """The shards that were not given, where all that were are of the same number."""
-    shards = [sharded.shard for meta in metas if (sharded := Sharded.of(meta.settings))]
+    shards = [sharded.shard for meta in metas if (sharded := meta.sharded)]
     if len(shards) < len(metas) or len({shard.count for shard in shards}) != 1:
         return ()
     numbers, count = {shard.number for shard in shards}, shards[0].count

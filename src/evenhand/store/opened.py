@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import msgspec
 from msgspec import structs
+from msgspec.structs import replace
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError

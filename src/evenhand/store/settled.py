@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from evenhand.core.encoding import decode
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.store.calls import sound
 from evenhand.store.decoding import read_result
@@ -20,11 +21,10 @@ _TAKE = (int, int, str)
 _PLACE = (int, str, int, int)
 
 
-class SettledTrials:
+class SettledTrials(Record, frozen=True):
     """Reads the settled trials of an open run file, and the labels on them."""
 
-    def __init__(self, run: OpenRun) -> None:
-        self._run = run
+    _run: OpenRun
 
     def trials(self, first: int = 0, limit: int | None = None) -> Iterator[TrialResult]:
         """The settled trials in the plan's order, one at a time.

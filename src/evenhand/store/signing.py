@@ -14,8 +14,9 @@ import os
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from evenhand.core.encoding import encode
 from evenhand.core.run import RunMeta

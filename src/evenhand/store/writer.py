@@ -81,7 +81,7 @@ class Writer:
         self._db = db
         self._secrets = secrets
         self._files = [(each, _identity(each)) for each in (path, self._log)]
-        self._room = Room(path.parent)
+        self._room: Room | None = None
         self._in_flight = 0  # calls without a reply
         self._under_way: set[object] = set()  # trials that have begun calls and have no result
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
@@ -115,7 +115,7 @@ class Writer:
         """Writes what is in the queue, ends the thread, and gives up the room set aside."""
         self._queue.put(None)
         self._thread.join()
-        self._room.give_up()
+        self._give_up_room()
 
     def gone(self) -> StoreError | None:
         """What to say where the run file is no longer at its place; None where it is."""
@@ -176,7 +176,7 @@ class Writer:
                     self.store(items)
                 except Exception as failure:  # noqa: BLE001 (a writer that died would leave everybody waiting)
                     self.failed = self._explain(failure)
-                    self._room.give_up()
+                    self._give_up_room()
                 else:
                     self._tell([future for _, _, future in items], None)
                     items = []
@@ -230,14 +230,25 @@ class Writer:
         if not new:
             return
         trials = len(self._under_way | {row[1] for kind, row, _ in items if kind == CALL})
-        needed = self._room.needed(new, self._in_flight + new, trials)
+        needed = self._set_aside.needed(new, self._in_flight + new, trials)
         try:
-            self._room.hold(needed, beside=_size(self._log))
+            self._set_aside.hold(needed, beside=_size(self._log))
         except OSError:
             with contextlib.suppress(sqlite3.Error):
                 # What the log holds takes far less in the run file, where there is room for that.
                 self._db.execute("pragma wal_checkpoint(truncate)")
-            self._room.hold(needed, beside=_size(self._log))
+            self._set_aside.hold(needed, beside=_size(self._log))
+
+    @property
+    def _set_aside(self) -> Room:
+        """Room for what is in flight: only a run with calls needs some."""
+        if self._room is None:
+            self._room = Room(self._path.parent)
+        return self._room
+
+    def _give_up_room(self) -> None:
+        if self._room is not None:
+            self._room.give_up()
 
     def store(self, items: Sequence[_Item]) -> None:
         """Writes rows in one transaction."""
@@ -269,7 +280,7 @@ class Writer:
         self._under_way.update(row[1] for row in calls)
         self._under_way.difference_update(row[0] for row in by_kind.get(TRIAL, ()))
         for row in replies:
-            self._room.learn(len(cast("bytes", row[-1])))
+            self._set_aside.learn(len(cast("bytes", row[-1])))
 
     def _put(self, kind: int, rows: Sequence[Row]) -> None:
         """Writes rows of one kind, in the transaction that is open."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import shlex
@@ -16,7 +18,7 @@ import pytest
 
 from evenhand.cli import examples, main
 from evenhand.cli.examples import WIDEST
-from evenhand.cli.grouped import EVERY_OPTION, GROUPS, PROMPTFOO_NAMES
+from evenhand.cli.grouped import GROUPS, PROMPTFOO_NAMES
 from evenhand.cli.verbs import MOVED, SECTIONS, evenhand
 from evenhand.core.wing import our_wings
 
@@ -47,13 +49,11 @@ ALL = dict(commands(evenhand))
 
 def help_of(name: str, width: int = NARROW, *, every_option: bool = False) -> str:
     """What a command says of itself on a terminal of this width."""
-    parent = None
-    words = ["evenhand", *name.split()]
-    context = click.Context(
-        ALL[name], info_name=" ".join(words), parent=parent, terminal_width=width
-    )
-    context.meta[EVERY_OPTION] = every_option
-    return ALL[name].get_help(context)
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        words = [*name.split(), "--help-all" if every_option else "--help"]
+        evenhand.main(words, "evenhand", standalone_mode=False, terminal_width=width)
+    return text.getvalue()
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -1,80 +1,17 @@
-"""How scores become outcomes, outcomes a trial's verdict, and trials a run's."""
+"""How outcomes become a trial's verdict, and trials a run's."""
 
 from __future__ import annotations
 
 import pytest
 
-from evenhand.core.errors import UsageError
-from evenhand.core.expect import (
-    Expectation,
-    all_pass,
-    named_scores,
-    outcome_of,
-    weighted_mean,
-)
+from evenhand.core.expect import all_pass, named_scores, weighted_mean
 from evenhand.core.run import Totals, verdict
-from evenhand.core.score import Outcome, Score
-
-
-class Asked:
-    def __str__(self) -> str:
-        return "asked"
-
-    def score(self, output, trial):
-        raise NotImplementedError
+from evenhand.core.score import Outcome
 
 
 def outcome(state, score=None, weight=1.0, **more):
     """One outcome."""
     return Outcome(f"o-{state}", state, score, f"because {state}", weight, **more)
-
-
-@pytest.mark.parametrize(
-    ("score", "bounds", "state", "reason"),
-    [
-        (Score(0.3), {"only_measured": True}, "pass", ""),
-        (Score(0.3, True, "good"), {}, "pass", "good"),
-        (Score(0.9, False, "bad"), {}, "fail", "bad"),
-        (Score(0.5), {"at_least": 0.5}, "pass", ""),
-        (Score(0.49), {"at_least": 0.5}, "fail", "0.49, wanted at least 0.5"),
-        (
-            Score(0.49, True, "so so"),
-            {"at_least": 0.5},
-            "fail",
-            "0.49, wanted at least 0.5: so so",
-        ),
-        (Score(2.0), {"at_most": 2}, "pass", ""),
-        (Score(3.0), {"at_most": 2}, "fail", "3, wanted at most 2"),
-        (Score(0.9, False), {"at_least": 0.5}, "fail", ""),
-        (Score(None, reason="no link"), {"at_least": 0.5}, "not_applicable", "no link"),
-    ],
-)
-def test_a_score_becomes_an_outcome_by_its_verdict_and_its_bounds(score, bounds, state, reason):
-    """A bound can fail what the scorer passed, never pass what it failed; what did not apply stays so."""
-    made = outcome_of(Expectation("x", Asked(), **bounds), score)
-    assert (made.outcome, made.score, made.reason) == (state, score.value, reason)
-    assert made.name == "asked"
-
-
-def test_a_number_that_nothing_decides_about_is_an_error():
-    """Neither the scorer nor a bound says whether it is good, whoever wrote the scorer."""
-    with pytest.raises(UsageError, match=r"asked gave 0\.3 without a verdict") as wrong:
-        outcome_of(Expectation("x", Asked()), Score(0.3))
-    assert "at_least" in wrong.value.hint
-
-
-def test_an_outcome_carries_label_metric_weight_and_both_metadata():
-    """The expectation's metadata and the scorer's are put together; of a key of both, neither is lost."""
-    expectation = Expectation(
-        "x", Asked(), weight=2, metric="tone", label="is kind", metadata={"a": 1, "b": 1}
-    )
-    made = outcome_of(expectation, Score(1.0, True, metadata={"b": 2}, named={"n": 0.5}))
-    assert (made.name, made.weight, made.metric) == ("is kind", 2, "tone")
-    assert made.metadata == {"a": 1, "b": 2, "given": {"b": 1}}
-    own = Expectation("x", Asked(), metadata={"b": 1, "given": 3})
-    kept = outcome_of(own, Score(1.0, True, metadata={"b": 2}))
-    assert kept.metadata == {"b": 2, "given": {"b": 1, "given": 3}}
-    assert made.named == {"n": 0.5}
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from evenhand.analysis.trust.labels.failure_codes import code_lines, failure_cod
 from evenhand.analysis.trust.labels.label_sheets import read_labels, write_items
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.cli.exits import complaint
-from evenhand.cli.files_beside import look_at_files_beside
+from evenhand.cli.run_and_report import look_at_files_beside
 from evenhand.cli.run_request import Asked
 from evenhand.core.errors import ConfigError, StoreError, UsageError
 from evenhand.core.plan import Selection

@@ -21,6 +21,7 @@ from evenhand.stats.sequential import share_sequence
 from evenhand.stats.tallies import Share, Tally, rate_of
 from evenhand.store.counted import CaseTally
 from evenhand.store.runfile import RunFile
+from evenhand.store.sums import CaseSum
 
 HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
 
@@ -131,7 +132,7 @@ def rates(run: RunFile) -> list[Rate]:
                 errors=totals.errors,
                 cases=len(tallies),
                 share=share_in(run.meta, tallies, groups),
-                clusters=clusters_among(tallies, groups),
+                clusters=clusters_among(tallies, groups) if groups else len(tallies),
             )
         )
     return rates
@@ -197,7 +198,7 @@ def scores(run: RunFile) -> list[Mean | None]:
     for variant, groups in zip(run.meta.variants, run.groups(), strict=True):
         ends = sums.score_range(variant.index)
         scale = known_scale(declared.get((variant.index, "")), *ends) if ends else None
-        cases = sums_in(sums.scores_by_case(variant.index), groups)
+        cases = _of_units(sums.scores_by_case(variant.index), groups)
         means.append(mean_in(run.meta, mean_of(cases, scale)))
     return means
 
@@ -206,9 +207,14 @@ def latencies(run: RunFile) -> list[Mean | None]:
     """The mean latency of each column, in seconds; None for a column that was not asked."""
     sums = run.sums()
     return [
-        mean_in(run.meta, mean_of(sums_in(sums.latencies_by_case(variant.index), groups)))
+        mean_in(run.meta, mean_of(_of_units(sums.latencies_by_case(variant.index), groups)))
         for variant, groups in zip(run.meta.variants, run.groups(), strict=True)
     ]
+
+
+def _of_units(sums: Iterable[tuple[str, CaseSum]], groups: Groups) -> Iterable[OfCase]:
+    """The sums of what counts once: of cases; or of clusters, where there are any, as in few runs."""
+    return sums_in(sums, groups) if groups else (of_case for _, of_case in sums)
 
 
 def rate_texts(rates: Sequence[Rate], least: int = 1) -> list[str]:

@@ -17,7 +17,7 @@ from evenhand.core.provider import Provider
 from evenhand.doors.assertions.assertion import Assertion, Cell
 from evenhand.languages.templates.printing import printed
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
-from evenhand.providers.chat_template import filled_messages
+from evenhand.providers.prompt_text import filled_messages
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judging import ask_judge, instrument_of, judged_text
 

@@ -25,7 +25,7 @@ from evenhand.doors.assertions.grading import (
 from evenhand.doors.assertions.measured import EPSILON
 from evenhand.doors.assertions.values import bound
 from evenhand.languages.templates.printing import printed
-from evenhand.providers.chat_template import filled_messages
+from evenhand.providers.prompt_text import filled_messages
 from evenhand.scorers.judge import MeetsRubric
 from evenhand.scorers.judge_reply import number, shown, the_object, value_shown, yes_or_no
 from evenhand.scorers.spoken_verdict import is_disowned, last_statement

@@ -37,13 +37,11 @@ from evenhand.doors.assertions.preparing import (
 from evenhand.doors.assertions.ruby import is_ruby
 from evenhand.doors.assertions.ruby import problems as ruby_problems
 from evenhand.languages.documents.findings import At, Findings, Place
-from evenhand.languages.documents.numbers import number
 from evenhand.languages.documents.tree import read_document, read_text
 from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags
-from evenhand.providers.chat_template import unfillable
 from evenhand.providers.configured import untold
-from evenhand.providers.prompt_text import parse_prompt
+from evenhand.providers.prompt_text import parse_prompt, unfillable
 
 KEYS: Mapping[str, TableKey] = {
     "type": TableKey("What is asked of the output.", own(ANY)),
@@ -298,9 +296,9 @@ class AssertionReader:
         findings = self._findings
         weight, threshold = raw.get("weight"), raw.get("threshold")
         if weight is not None:
-            weight = number(weight, at("weight"), "weight", findings, NOT_NEGATIVE)
+            weight = findings.number(weight, at("weight"), "weight", NOT_NEGATIVE)
         if threshold is not None:
-            threshold = number(threshold, at("threshold"), "threshold", findings)
+            threshold = findings.number(threshold, at("threshold"), "threshold")
         # `_asked` adds a problem for a model that cannot be had; comparing the counts shows whether it did.
         known = len(findings.problems)
         judge = self._asked(kind.asks, raw, options, at)

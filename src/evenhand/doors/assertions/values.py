@@ -9,7 +9,7 @@ from typing import cast
 from evenhand.core.encoding import TooDeep
 from evenhand.core.errors import ScoreError
 from evenhand.core.json_shapes import is_object
-from evenhand.languages.documents.depth import refuse_yaml_depth
+from evenhand.languages.documents.tree import refuse_yaml_depth
 from evenhand.languages.templates.printing import printed
 from evenhand.scorers.text import quoted
 
@@ -39,7 +39,9 @@ def one_text(value: object, *, lists: str = "") -> str:
     Raises:
         ScoreError: It is something else.
     """
-    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         return printed(value)
     listed = isinstance(value, (list, tuple)) and lists
     raise ScoreError(

@@ -20,10 +20,10 @@ from evenhand.doors.eval_sets.eval_paths import PATTERN, eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.failed_imports import problems_beside
 from evenhand.doors.eval_sets.foreign_names import instead_of
-from evenhand.doors.eval_sets.project_code import project_of
+from evenhand.doors.eval_sets.project_files import project_of
 from evenhand.engine.guardian import running
 from evenhand.engine.importing import fresh_spec, look_first_in, within_limit
-from evenhand.languages.documents.files import unreadable
+from evenhand.languages.documents.findings import unreadable
 from evenhand.providers.catalog import create
 
 SETUP = "setup.py"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
 import inspect
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
@@ -22,7 +24,6 @@ from evenhand.core.ranges import REPEATS, SHARE
 from evenhand.core.record import Record
 from evenhand.core.requirement import Bound
 from evenhand.doors.eval_sets.dataset import Dataset
-from evenhand.doors.eval_sets.reminder import remind_to_run
 
 if TYPE_CHECKING:
     from evenhand.doors.conversations.conversation import Conversation
@@ -150,7 +151,7 @@ class EvalSet:
         self.name = name
         self.path = Path(caller.f_code.co_filename) if caller else Path()
         self.line = caller.f_lineno if caller else 0
-        remind_to_run(self.path, caller.f_globals if caller else {})
+        _remind_to_run(self.path, caller.f_globals if caller else {})
         self.data = data if data is None or isinstance(data, Dataset) else Dataset(data)
         self.model = model
         self.judge = judge
@@ -446,3 +447,31 @@ def _code(function: Callable[..., Any]) -> CodeType:
         hint = "Write @evals.eval above a def; tags are given by name, @evals.eval(tags=['slow'])."
         raise UsageError(f"{function!r} is not a function", hint=hint)
     return code
+
+
+_not_run: list[Path] = []
+"""Files that Python was started with, and whose sets nobody has run."""
+
+
+def _remind_to_run(file: Path, names: Mapping[str, Any]) -> None:
+    """Notes that a set was made in a file.
+
+    Args:
+        file: Where.
+        names: The file's globals, which say whether it is the program.
+    """
+    if names.get("__name__") != "__main__" or _not_run or not file.is_file():
+        return
+    _not_run.append(file)
+    atexit.register(_remind)
+
+
+def forget_reminder() -> None:
+    """Notes that somebody plans a run."""
+    _not_run.clear()
+
+
+def _remind() -> None:
+    if _not_run and not hasattr(sys, "last_type"):  # or else it has ended with an exception
+        name = _not_run[0].name
+        sys.stderr.write(f"{name}: no eval was run\n  Run them: evenhand run {name}\n")

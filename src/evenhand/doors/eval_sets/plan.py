@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from evenhand.core.case import Case
 from evenhand.core.definition import brief
@@ -39,15 +40,13 @@ from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 from evenhand.doors.eval_sets.body import EvalBody
-from evenhand.doors.eval_sets.evalset import Eval, EvalSet
+from evenhand.doors.eval_sets.evalset import Eval, EvalSet, forget_reminder
 from evenhand.doors.eval_sets.models import EvalSetRoster
 from evenhand.doors.eval_sets.near_columns import near_fields, said_of, unused
 from evenhand.doors.eval_sets.prechecks import asked_of, foreseen, partly_taken, set_up_once
-from evenhand.doors.eval_sets.project_code import files_of
-from evenhand.doors.eval_sets.project_data import data_of, named_content
+from evenhand.doors.eval_sets.project_files import data_of, files_of, named_content
 from evenhand.doors.eval_sets.prompt import Prompt
-from evenhand.doors.eval_sets.reminder import forget_reminder
-from evenhand.doors.eval_sets.selection import cases_of, column_left, wanted
+from evenhand.doors.eval_sets.selection import column_left, selected, wanted
 from evenhand.doors.eval_sets.thresholds import Thresholds
 from evenhand.languages.documents.project import Project
 from evenhand.providers.leading import keys_not_needed
@@ -250,7 +249,9 @@ def plan_of(
     blocked: dict[str, Problem] = {}
     taken: dict[str, Eval] = {}
     for evals in dict.fromkeys(sets):
-        chosen = [e for e in evals.evals if wanted(e, evals, names, tag, lines)]
+        chosen = evals.evals
+        if names or tag or lines:
+            chosen = [e for e in chosen if wanted(e, evals, names, tag, lines)]
         # A cassette answers every call, so that no key is missing.
         replayed = not record and evals.cassette is not None and evals.cassette.is_file()
         models = EvalSetRoster(evals, {**env, **keys_not_needed(env)} if replayed else env)
@@ -264,7 +265,8 @@ def plan_of(
     if problems and (broken is None or not ready):
         raise ConfigError(problems)
     several = len(ready) > 1
-    left = column_left(selection)
+    everything = selection == Selection(seed=selection.seed, repeats=selection.repeats)
+    left = None if everything else column_left(selection)
     planned: list[PlannedSet] = []
     count = itertools.count()
     for evals, chosen, models in ready:
@@ -277,7 +279,7 @@ def plan_of(
                 or _keyless(evals, eval_variant, models),
             )
             for eval_variant in _eval_variants(evals, chosen, models, several=several)
-            if left(eval_variant.variant)
+            if left is None or left(eval_variant.variant)
         ]
         # After keys were looked for: a variant that cannot be asked is no rival of another.
         lonely = _lonely(evals, eval_variants)
@@ -291,25 +293,21 @@ def plan_of(
             problems,
         )
         if eval_variants:
-            cases, repeats = cases_of(evals, selection), selection.repeats or evals.repeats
+            cases: Sequence[Case] = (Case(evals.name),) if evals.data is None else evals.data
             planned.append(
                 PlannedSet(
                     evals=evals,
                     variants=eval_variants,
-                    cases=cases,
+                    cases=cases if everything else selected(cases, selection),
                     models=models,
-                    repeats=repeats,
+                    repeats=selection.repeats or evals.repeats,
                     strict=strict,
                 )
             )
     if problems and broken is None:
         raise ConfigError(problems)
     # Whatever selects cases, prompts or models, and fewer repeats, leaves something out that a replay will ask for.
-    whole = (
-        selection == Selection(seed=selection.seed, repeats=selection.repeats)
-        and not model
-        and all(one.repeats >= one.evals.repeats for one in planned)
-    )
+    whole = everything and not model and all(one.repeats >= one.evals.repeats for one in planned)
     names_of_sets = "".join(one.evals.name for one in planned)
     files = _OwnFiles(planned)
     plan = Plan(
@@ -461,7 +459,8 @@ def _eval_variants(
     evals: EvalSet, chosen: Sequence[Eval], models: EvalSetRoster, *, several: bool
 ) -> Iterator[EvalVariant]:
     """The variants of a set, each as if it stood first. `several`: it is one of several sets."""
-    thresholds = Thresholds(models.project.thresholds)
+    bounds = models.project.thresholds
+    thresholds = Thresholds(bounds) if bounds else None
     for eval_ in chosen:
         for axes in _combinations(evals.over):
             model = models.of(axes.get("model", evals.model))

@@ -293,7 +293,8 @@ def _expected(
     code = function.__code__
     # A name that the function sets itself is not the module-level one, whatever that holds.
     own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
-    thresholds = Thresholds(models.project.thresholds)
+    bounds = models.project.thresholds
+    thresholds = Thresholds(bounds) if bounds else None
     yield from plain(tree, KnownValues(own, function.__globals__, thresholds), models, path, first)
 
 
@@ -512,7 +513,7 @@ class KnownValues:
         self, own: set[str], names: Mapping[str, Any], thresholds: Thresholds | None = None
     ) -> None:
         self._own = own
-        self.thresholds = thresholds or Thresholds()
+        self.thresholds = thresholds
         self._globals = names
 
     def quiet(self, node: ast.expr) -> Any:

@@ -15,10 +15,10 @@ from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.eval_sets.json_lines import JsonLines, Placed, Row, no_json, object_in
 from evenhand.doors.eval_sets.tables import DelimitedFile, Parquet
-from evenhand.languages.documents.depth import refuse_yaml_depth
 from evenhand.languages.documents.file_kinds import ending_hint, lines_hint, not_lines, other_kind
-from evenhand.languages.documents.files import unreadable as not_a_file
+from evenhand.languages.documents.findings import unreadable as not_a_file
 from evenhand.languages.documents.merging import RESOLVE, UNRESOLVED, conflict_in
+from evenhand.languages.documents.tree import refuse_yaml_depth
 
 FORMATS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".parquet")
 _INSIDE = ("cases", "samples", "data", "tests")

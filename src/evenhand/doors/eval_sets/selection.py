@@ -24,17 +24,14 @@ def wanted(
     return not named or any(eval_.first <= line <= eval_.last for line in named)
 
 
-def cases_of(evals: EvalSet, selection: Selection) -> Sequence[Case]:
-    """The cases of a set that are left; one that is called like the set, for a set without data.
+def selected(cases: Sequence[Case], selection: Selection) -> Sequence[Case]:
+    """The cases of a set that are left.
 
     Raises:
         UsageError: The selection says something that cannot be read.
     """
     selector = Selector(selection)
-    cases: Sequence[Case] = (Case(evals.name),)
-    if evals.data is not None:
-        cases = evals.data  # not as a list: it may be larger than memory
-    if selector.by_words:
+    if selector.by_words:  # or else not as a list: they may be more than fit in memory
         cases = [case for case in cases if _taken(selector, case)]
     return selector.placed(cases)
 

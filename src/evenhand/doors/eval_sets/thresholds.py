@@ -55,9 +55,6 @@ class Thresholds(Record, frozen=True):
         most = {name: self.by_name[name] for name, best in there.items() if best == "low"}
         return least, most
 
-    def __bool__(self) -> bool:
-        return bool(self.by_name)
-
 
 def _bounds(value: float, best: str) -> Bounds:
     return (None, value) if best == "low" else (value, None)

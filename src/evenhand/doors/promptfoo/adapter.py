@@ -39,7 +39,8 @@ from evenhand.doors.promptfoo.environment import declared, env_filled
 from evenhand.doors.promptfoo.models import FolderModels
 from evenhand.doors.promptfoo.scoring import scored, scoring_problems
 from evenhand.languages.documents.findings import At, Findings, Place
-from evenhand.languages.templates.filters import read_templates
+from evenhand.languages.templates.filters import add_filters
+from evenhand.languages.templates.rendering import Templates
 
 __all__ = [
     "Asserts",
@@ -229,9 +230,10 @@ def lend(
     base = caller().parent
     lent[base] = {**lent.get(base, {}), **declared({"env": env or {}}, {})}
     findings = Findings()
-    value = {"nunjucksFilters": filters} if filters else {}
     at: At = lambda *_: Place(base)  # noqa: E731
-    templates, _ = read_templates(value, lent[base], base, at, findings)
+    templates = Templates(lent[base])
+    if filters:
+        add_filters(templates, filters, base, at, findings)
     if findings.problems:
         raise findings.error()
     lend_templates(base, templates)

@@ -186,17 +186,19 @@ class CellBody(MutableRecord, kw_only=True):
                 files - outputs.keys(),
                 tagged - outputs.keys(),
             )
-        provider = pair.subject.provider
-        variables, filled = await worked_out(
-            variables,
-            files,
-            tagged=tagged,
-            prompt=pair.prompt.raw,
-            provider={"id": provider.id, "label": provider.label},
-            base=pair.base,
-            templates=pair.templates,
-            trial=trial,
-        )
+        filled = variables
+        if files or tagged:
+            provider = pair.subject.provider
+            variables, filled = await worked_out(
+                variables,
+                files,
+                tagged=tagged,
+                prompt=pair.prompt.raw,
+                provider={"id": provider.id, "label": provider.label},
+                base=pair.base,
+                templates=pair.templates,
+                trial=trial,
+            )
         if variables is not self.variables:
             trial.show(variables)
         if earlier is not None and earlier.listens:

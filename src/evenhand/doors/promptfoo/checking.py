@@ -22,7 +22,6 @@ from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.scoring import scoring_problems
 from evenhand.doors.promptfoo.tests import Test, WrittenTest, named
 from evenhand.languages.documents.findings import At, Findings
-from evenhand.languages.documents.numbers import number
 
 MOST_COMBINATIONS = 100_000
 """Of the lists among one test's variables."""
@@ -142,7 +141,7 @@ class TestChecks(Record, frozen=True):
         for key, option in value.items():
             place = at("options", key)
             if key == "repeat":
-                number(option, place, "repeat", self.findings, REPEATS)
+                self.findings.number(option, place, "repeat", REPEATS)
             elif key not in OPTIONS:
                 near = did_you_mean(key, OPTIONS)
                 # Any other name may be a setting of the vendor's, which nobody here can check.

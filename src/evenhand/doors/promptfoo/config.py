@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from msgspec import field
+from msgspec.structs import replace
 
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.json_schema import ANY, NUMBER, SWITCH, TABLE, TEXT, TEXTS, one_or_more
@@ -29,10 +29,9 @@ from evenhand.doors.promptfoo.environment import (
 )
 from evenhand.doors.promptfoo.overrides import Chosen, Overrides, from_options, merged
 from evenhand.languages.documents.findings import SHOWN, At, Findings, Place
-from evenhand.languages.documents.numbers import number
 from evenhand.languages.documents.project import project_for
 from evenhand.languages.documents.tree import Document
-from evenhand.languages.templates.filters import read_templates
+from evenhand.languages.templates.filters import add_filters
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 from evenhand.render.promptfoo.derived import problem as derived_problem
 
@@ -180,7 +179,8 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
     env = {**env, **declared(written.value, env)}
     known.learn_environment(env)
     try:
-        value = _filled(overrides.applied(written.value), env)
+        over = overrides != Overrides()
+        value = _filled(overrides.applied(written.value) if over else written.value, env)
     except RecursionError:
         findings.problem(Place(written.document.file), "is nested too deep")
         return None
@@ -191,7 +191,10 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
     options = replace(options, gates=gates)
     if overrides.delay_ms is not None:
         options = replace(options, delay_s=overrides.delay_ms / 1000)
-    templates, filters = read_templates(value, env, written.base, at, findings)
+    templates, files = Templates(env), written.files
+    filters = value.get("nunjucksFilters")
+    if filters is not None:
+        files |= frozenset(add_filters(templates, filters, written.base, at, findings))
     return Config(
         document=written.document,
         value=value,
@@ -203,7 +206,7 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
         overrides=overrides,
         selection=selection,
         templates=templates,
-        files=written.files | frozenset(filters),
+        files=files,
     )
 
 
@@ -283,7 +286,7 @@ def _run_options(
             options["cache"] = False
 
     def whole(name: str, within: Range) -> int | None:
-        result = number(options.get(name), at("evaluateOptions", name), name, findings, within)
+        result = findings.number(options.get(name), at("evaluateOptions", name), name, within)
         return None if result is None else int(result)
 
     if options.get("cache") not in (None, True, False):
@@ -295,12 +298,11 @@ def _run_options(
     paths = written if is_array(written) else [written]
     folder = at().file.parent
     place = at("evaluateOptions", "delay")
-    delay = number(options.get("delay"), place, "delay", findings, MILLISECONDS)
-    rate = number(
+    delay = findings.number(options.get("delay"), place, "delay", MILLISECONDS)
+    rate = findings.number(
         env.get("PROMPTFOO_PASS_RATE_THRESHOLD"),
         Place(at().file),
         "PROMPTFOO_PASS_RATE_THRESHOLD",
-        findings,
         PERCENT,
     )
 
@@ -309,7 +311,7 @@ def _run_options(
         setting, place = options.get(name), at("evaluateOptions", name)
         if setting is None:
             name, setting, place = variable, env.get(variable), Place(at().file)
-        limit = number(setting, place, name, findings, MILLISECONDS)
+        limit = findings.number(setting, place, name, MILLISECONDS)
         return limit / 1000 if limit else None
 
     project = project_for(folder)

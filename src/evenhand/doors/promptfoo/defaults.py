@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from msgspec import field
+from msgspec.structs import replace
 
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
@@ -20,7 +20,6 @@ from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.doors.promptfoo.simulated_users import is_simulated_user
 from evenhand.doors.promptfoo.variables import VariableReader
 from evenhand.languages.documents.findings import At, Findings
-from evenhand.languages.documents.numbers import number
 from evenhand.languages.documents.tree import read_document
 
 
@@ -91,7 +90,7 @@ def read_defaults(
         options = {**options, "provider": named}
     own = variables.read(raw.get("vars"), at)
     named, tagged = variables.kinds(own, at)
-    threshold = number(raw.get("threshold"), at("threshold"), "threshold", findings)
+    threshold = findings.number(raw.get("threshold"), at("threshold"), "threshold")
     defaults = Defaults(
         variables=own,
         files=named,

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from msgspec import field
+
 from evenhand.core.encoding import digest, encode
+from evenhand.core.record import MutableRecord
 from evenhand.core.secrets import redacted
 from evenhand.doors.assertions.closed_code import code_digest
 from evenhand.doors.assertions.identity import asks_code, assertions_digest
@@ -23,14 +26,15 @@ _TOOLS = ("tools", "functions", "mcp")
 """What a provider's config declares and assertions look at."""
 
 
-class SharedExpectations:
+class SharedExpectations(MutableRecord):
     """Remembers what the assertions come to that tests share: most have those of the config and no others."""
 
-    def __init__(self) -> None:
-        self._expected: Expected | None = None
-        self._code = False
-        self._digest = ""
-        self._checks: dict[tuple[int, float | None], str] = {}
+    _expected: Expected | None = None
+    _code: bool = False
+    _digest: str = ""
+    _checks: dict[tuple[int, float | None], str] = field(
+        default_factory=dict[tuple[int, float | None], str]
+    )
 
     def asks_code(self, expected: Expected) -> bool:
         """Whether the user's code is among the assertions."""

@@ -35,7 +35,6 @@ from evenhand.doors.conversations.tool_calls import (
     ToolForm,
 )
 from evenhand.languages.documents.findings import Findings, Place
-from evenhand.languages.documents.numbers import number
 from evenhand.providers.configured import tool_form
 
 _KEYS = ("enabled", "server", "servers", "tools", "exclude_tools", "timeout", "call", "max_turns")
@@ -241,11 +240,11 @@ def read_mcp(
         findings.problem(place, f"{whose} names no server", _WRITE)
         return None
     servers = [_server(one, whose, place, findings) for one in items]
-    timeout = number(fields.get("timeout"), place, f"timeout of {whose}", findings, MILLISECONDS)
+    timeout = findings.number(fields.get("timeout"), place, f"timeout of {whose}", MILLISECONDS)
     calls: object = fields.get("call", False)
     if not isinstance(calls, bool):
         findings.problem(place, f"call of {whose} is {calls!r:.60}, not true or false")
-    most = number(fields.get("max_turns"), place, f"max_turns of {whose}", findings, TURNS)
+    most = findings.number(fields.get("max_turns"), place, f"max_turns of {whose}", TURNS)
     if most is not None and calls is False:
         findings.hint(place, f"max_turns of {whose} has no effect", "It needs call: true.")
     only = _names(fields.get("tools"), f"tools of {whose}", place, findings)

@@ -29,7 +29,6 @@ from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.environment import unset
 from evenhand.doors.promptfoo.setting_names import setting_hints
 from evenhand.languages.documents.findings import Findings, Place, problem_at
-from evenhand.languages.documents.numbers import number
 from evenhand.languages.documents.tree import Document, read_document
 from evenhand.providers.absent import AbsentProvider
 from evenhand.providers.catalog import key_missing
@@ -387,8 +386,8 @@ class FolderModels:
         own = variables if is_mapping(variables) else {}
         env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
         label = str(fields.get("label") or "")
-        delay = number(
-            fields.get("delay"), place, f"delay of provider {id_}", findings, MILLISECONDS
+        delay = findings.number(
+            fields.get("delay"), place, f"delay of provider {id_}", MILLISECONDS
         )
         try:
             provider = self._roster.make(id_, label=label, config=settings, env=env, base=base)

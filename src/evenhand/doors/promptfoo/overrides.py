@@ -15,7 +15,6 @@ from evenhand.core.plan import Selection
 from evenhand.core.ranges import ROWS, SEED, SHOWN, Range
 from evenhand.core.record import Record
 from evenhand.languages.documents.findings import At, Findings
-from evenhand.languages.documents.numbers import number
 
 KEYS = frozenset(
     """
@@ -129,7 +128,7 @@ def from_options(
         return ""
 
     def whole(key: str, within: Range) -> int | None:
-        result = number(options.get(key), at(key), key, findings, within)
+        result = findings.number(options.get(key), at(key), key, within)
         return None if result is None else int(result)
 
     def named(key: str) -> dict[str, str]:

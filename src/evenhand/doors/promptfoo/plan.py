@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode

@@ -31,10 +31,9 @@ from evenhand.languages.javascript.source import CONFIG
 from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import NO_CONFIG, Render, Templates
-from evenhand.providers.chat_template import fill_json, is_written_chat, unfillable
-from evenhand.providers.configured import untold
+from evenhand.providers.configured import takes_chats, untold
 from evenhand.providers.process import printed_by
-from evenhand.providers.prompt_text import parse_prompt
+from evenhand.providers.prompt_text import fill_json, is_written_chat, parse_prompt, unfillable
 
 PRINTED_WITHIN_S = 60.0
 """How long a program may take to print a prompt."""
@@ -59,7 +58,7 @@ class TextPrompt:
 
     def refused_by(self, provider: Provider) -> Problem | None:
         """Why a model can't be sent the chat that this is written as; None where it can, or for other text."""
-        error = untold(provider, parse_prompt(self.raw))
+        error = untold(provider, parse_prompt(self.raw)) if takes_chats(provider) else None
         if error is None:
             return None
         place = self.at(*error.path) if self.at is not None else self.place

@@ -9,24 +9,29 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from evenhand.core.errors import Problem
-from evenhand.core.json_shapes import is_mapping, is_object
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.ranges import REPEATS
 from evenhand.core.record import Record
 from evenhand.doors.assertions.reading import AssertionReader, Expected
 from evenhand.doors.promptfoo.checking import OPTIONS, TestChecks, names_of
 from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.defaults import BESIDE, Defaults, as_mapping, read_defaults, shown
-from evenhand.doors.promptfoo.kept_tests import KeptTests
 from evenhand.doors.promptfoo.models import FolderModels, Subject, read_settings
 from evenhand.doors.promptfoo.simulated_users import TestUser, TestUsers, is_simulated_user
+from evenhand.doors.promptfoo.sources import Scenario
 from evenhand.doors.promptfoo.tests import Test, TestSource, WrittenTest
 from evenhand.doors.promptfoo.variables import VariableReader
 from evenhand.languages.documents.findings import Findings
-from evenhand.languages.documents.numbers import number
 from evenhand.languages.documents.tree import read_document
 from evenhand.languages.templates.rendering import has_tags
 
 _NONE = frozenset[str]()
+MOST_KEPT = 20_000
+"""Tests that are kept in memory. Of more than these none is, and each walk reads them."""
+MOST_TEXT = 16_000_000
+"""The same for the characters of what is written in them."""
+_OTHER = 32
+"""What a value that is no text counts for."""
 
 
 class TestReader(Record, frozen=True, kw_only=True):
@@ -167,7 +172,7 @@ class TestReader(Record, frozen=True, kw_only=True):
             options = {**options, **as_mapping(raw["options"])}
         threshold = raw.get("threshold")
         if threshold is not None:
-            threshold = number(threshold, at("threshold"), "threshold", self.findings)
+            threshold = self.findings.number(threshold, at("threshold"), "threshold")
         metadata = as_mapping(raw.get("metadata"))
         # An empty one, as a CSV column has them, leaves the default one there.
         prefix, suffix = (
@@ -198,7 +203,7 @@ class TestReader(Record, frozen=True, kw_only=True):
             scoring=str(
                 raw.get("assertScoringFunction") or defaults.raw.get("assertScoringFunction") or ""
             ),
-            repeats=_repeats(options.get("repeat")),
+            repeats=_repeats(options["repeat"]) if "repeat" in options else None,
             transform_vars=str(options.get("transformVars") or ""),
             user=self._user(written),
             subject=self._subject(written),
@@ -214,6 +219,8 @@ class TestReader(Record, frozen=True, kw_only=True):
 
     def _user(self, written: WrittenTest) -> TestUser | None:
         named = self._own("provider", written.value)
+        if not named:
+            return None
         return self.users.read(
             named, written.at if "provider" in written.value else self.defaults.place_of
         )
@@ -319,6 +326,58 @@ class Tests(Record, frozen=True):
     def files(self) -> set[Path]:
         """Files that the tests name: variables, graders, rubrics."""
         return self.reader.files | self.reader.asserts.files
+
+
+class KeptTests:
+    """The tests of a config, as long as they are few and short, and nobody writes to their files.
+
+    Args:
+        sources: Where they come from, before any of them is read.
+    """
+
+    def __init__(self, sources: Sequence[TestSource]) -> None:
+        self._files = [source.path for source in sources if source.path is not None]
+        self._stamps = list(map(_stamp, self._files))
+        # A scenario has files in it that cannot be watched here.
+        nested = any(isinstance(source, Scenario) for source in sources)
+        self._tests: list[Test] | None = None if nested else []
+        self._text = 0
+
+    def add(self, test: Test) -> None:
+        """One more."""
+        if self._tests is None:
+            return
+        self._text += _length(test.raw)
+        if self._text > MOST_TEXT or len(self._tests) >= MOST_KEPT:
+            self._tests = None
+        else:
+            self._tests.append(test)
+
+    def tests(self) -> Sequence[Test] | None:
+        """All that were added; None where they have to be read again."""
+        if self._tests is not None and list(map(_stamp, self._files)) != self._stamps:
+            self._tests = None
+        return self._tests
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What changes when a file is written; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _length(value: object) -> int:
+    """Characters of text in it, and something for each of the other values."""
+    if isinstance(value, str):
+        return len(value)
+    if is_mapping(value):
+        return sum(map(_length, value.values()))
+    if is_array(value):
+        return sum(map(_length, value))
+    return _OTHER
 
 
 def numbered(

@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import Range
+from evenhand.core.record import Record
 from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.models import FolderModels
 from evenhand.doors.promptfoo.own_users import OWN_USER, OwnUser, read_own_user
 from evenhand.languages.documents.findings import At, Findings, Place, problem_at
-from evenhand.languages.documents.numbers import number
 from evenhand.languages.documents.tree import read_document
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
@@ -71,16 +73,15 @@ def _id_of(spec: object) -> object:
     return spec.get("id") if is_mapping(spec) else spec
 
 
-class TestUsers:
+class TestUsers(Record, frozen=True):
     """Reads the simulated users of one config, each once."""
 
     __test__ = False  # for pytest
 
-    def __init__(self, config: Config, models: FolderModels, findings: Findings) -> None:
-        self._config = config
-        self._models = models
-        self._findings = findings
-        self._read: dict[str, TestUser] = {}
+    _config: Config
+    _models: FolderModels
+    _findings: Findings
+    _read: dict[str, TestUser] = msgspec.field(default_factory=dict[str, TestUser])
 
     def read(self, spec: object, at: At) -> TestUser | None:
         """The simulated user that a test's `provider` names; None where it is something else."""
@@ -109,7 +110,7 @@ class TestUsers:
     def _own(self, config: Mapping[str, Any], place: Place) -> TestUser:
         """A user of our own."""
         own = read_own_user(config, place, self._findings)
-        turns = number(config.get("max_turns"), place, "max_turns", self._findings, _TURNS)
+        turns = self._findings.number(config.get("max_turns"), place, "max_turns", _TURNS)
         model, problem = None, None
         if own.goal:
             model, problem = self._model(config.get("model"), place, OWN_USER)
@@ -135,7 +136,7 @@ class TestUsers:
             what = f"instructions of {SIMULATED_USER} are {instructions!r:.60}, not a text"
             self._findings.problem(place, what)
             instructions = INSTRUCTIONS
-        turns = number(config.get("maxTurns"), place, "maxTurns", self._findings, _TURNS)
+        turns = self._findings.number(config.get("maxTurns"), place, "maxTurns", _TURNS)
         model, problem = self._model(config.get("userProvider"), place, SIMULATED_USER)
         return TestUser(
             instructions=instructions,

@@ -21,8 +21,7 @@ from evenhand.doors.promptfoo.generated_tests import generated, is_program
 from evenhand.doors.promptfoo.models import with_files_read
 from evenhand.doors.promptfoo.tests import Line, TestSource, WrittenTest
 from evenhand.languages.documents.file_kinds import ending_hint, not_lines, other_kind
-from evenhand.languages.documents.files import unreadable
-from evenhand.languages.documents.findings import At, Findings, Place, matching
+from evenhand.languages.documents.findings import At, Findings, Place, matching, unreadable
 from evenhand.languages.documents.tree import Document, read_document, replaced
 from evenhand.languages.javascript.source import is_reference
 

@@ -18,10 +18,9 @@ from evenhand.core.selecting import Selector
 from evenhand.doors.promptfoo.body import CellBody, with_settings
 from evenhand.doors.promptfoo.case_variables import resolved
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.kept_tests import KeptTests
 from evenhand.doors.promptfoo.models import Subject
 from evenhand.doors.promptfoo.prompts import TextPrompt
-from evenhand.doors.promptfoo.reader import TestReader, Tests, numbered
+from evenhand.doors.promptfoo.reader import KeptTests, TestReader, Tests, numbered
 from evenhand.doors.promptfoo.tests import Test, TestSource, takes
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.documents.findings import Findings
@@ -155,7 +154,7 @@ def look_at(
             f"{survey.homeless} of {survey.tests} tests are run nowhere",
             "No variant has the prompts and providers that they name.",
         )
-    names = [str(pair.variant) for pair in pairs]
+    names = [str(pair.variant) for pair in pairs] if len(pairs) > 1 else []
     for name in sorted({name for name in names if names.count(name) > 1}):
         findings.hint(
             config.at("prompts"),

@@ -179,9 +179,8 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
     from evenhand.core.case import Case
     from evenhand.doors.eval_sets.expect import Expect
-    from evenhand.engine.carrying import trials_carried
     from evenhand.engine.process import own_process
-    from evenhand.engine.strays import strays_told
+    from evenhand.engine.strays import strays_told, trials_carried
     from evenhand.engine.trial import present
 
     item = cast("pytest.Function", request.node)

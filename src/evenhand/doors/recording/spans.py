@@ -23,7 +23,7 @@ from evenhand.doors.spans.assembling import asked_anew
 from evenhand.doors.spans.messages import Said
 from evenhand.doors.spans.reading import read_span
 from evenhand.doors.spans.span import RawSpan, SpanEvent, kept_value
-from evenhand.engine.carrying import trial_here
+from evenhand.engine.strays import trial_here
 from evenhand.engine.trial import LiveTrial
 
 if TYPE_CHECKING:

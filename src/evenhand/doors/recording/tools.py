@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast, overload
 
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.record import Record
-from evenhand.engine.carrying import trial_here
 from evenhand.engine.replay.application_calls import Begun, Tools, outcome
+from evenhand.engine.strays import trial_here
 from evenhand.engine.trial import LiveTrial
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -24,7 +24,7 @@ from evenhand.doors.recording.exchange import (
     refuse_to_block,
 )
 from evenhand.engine.call_context import meet, phase
-from evenhand.engine.carrying import is_elsewhere, trial_here
+from evenhand.engine.strays import is_elsewhere, trial_here
 from evenhand.engine.trial import LiveTrial
 from evenhand.providers.app_call import AppCall, Prices, checked
 from evenhand.providers.http import TIMEOUT_S

@@ -7,6 +7,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import field
 from msgspec.structs import replace
 
 from evenhand.core.encoding import decode, digest, encode
@@ -43,22 +44,19 @@ class Begun(Record, frozen=True):
     step: int | None = None
 
 
-class Tools:
+class Tools(Record, frozen=True):
     """Records the calls of one run's tools. Any thread may call it.
 
-    Args:
+    Attributes:
         journal: Where they are recorded.
         replays: What answers them, by the variant's index; where there is nothing, they run.
-
-    Attributes:
         repeats: Trials run several times, and their tools once.
     """
 
-    def __init__(self, journal: RunJournal, replays: Mapping[int, Replay]) -> None:
-        self._lock = threading.Lock()
-        self._journal = journal
-        self._replays = replays
-        self.repeats = False
+    journal: RunJournal
+    replays: Mapping[int, Replay]
+    repeats: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, trial: LiveTrial, name: str, arguments: Mapping[str, Any]) -> Begun:
         """Looks a call up.
@@ -85,16 +83,16 @@ class Tools:
         if phase.get() == "subject":
             own_step = Step("tool", name, decode(data), record=record_of("tool", key, record.nth))
             step = trial.step_log.add(own_step)
-        replay = self._replays.get(trial.variant.index)
+        replay = self.replays.get(trial.variant.index)
         if replay is None:
             # A trial that waited for a batch runs again, and goes on from what its tools returned the first time.
-            earlier = self._journal.tool(record.trial, key, record.nth) if self.repeats else None
+            earlier = self.journal.tool(record.trial, key, record.nth) if self.repeats else None
             if earlier is not None and step is not None:
                 trial.step_ended(step, **ended(earlier))
             return Begun(record, earlier, step)
         known = replay.tool(trial, name, data, key, record.nth)
         if known is not None:
-            self._journal.note_tool(
+            self.journal.note_tool(
                 replace(record, result=known.result, error=known.error, replayed=True)
             )
             if step is not None:
@@ -139,7 +137,7 @@ class Tools:
         self._noted(trial, begun, replace(begun.record, error=encode(description)))
 
     def _noted(self, trial: LiveTrial, begun: Begun, record: ToolRecord) -> None:
-        self._journal.note_tool(record)
+        self.journal.note_tool(record)
         if begun.step is not None:
             trial.step_ended(begun.step, **ended(record))
 

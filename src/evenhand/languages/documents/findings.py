@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import glob
+import math
 import os
+import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.ranges import NUMBER, Range
 
 SHOWN = 50
 """Problems that an error lists; of the others it says how many there are."""
@@ -71,6 +76,21 @@ class Findings:
         problem = problem_at(place, what, hint, slug)
         self.break_off(problem)
         return problem
+
+    def number(
+        self, value: object, place: Place, name: str, within: Range = NUMBER
+    ) -> float | None:
+        """A number that somebody wrote; None, and a problem, where it is something else, or in another range."""
+        if value is None:
+            return None
+        result = math.nan  # in no range
+        if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+            with contextlib.suppress(ValueError, OverflowError):
+                result = float(value)
+        if result not in within:
+            self.problem(place, within.problem(name, value))
+            return None
+        return result
 
     def break_off(self, *problems: Problem) -> None:
         """Notes such problems that are known already; each once."""
@@ -168,3 +188,45 @@ def problem_at(place: Place, what: str, hint: str = "", slug: str = "config") ->
     """A problem in this place."""
     here = place.resolved()
     return Problem(shown_path(here.file), here.line, here.column, what, hint, slug)
+
+
+LARGEST_BYTES = 2 << 30
+"""Of a file that is read whole."""
+_KINDS = (
+    (stat.S_ISDIR, "is a folder, not a file"),
+    (stat.S_ISFIFO, "is a pipe: it would have to be read more than once"),
+    (stat.S_ISSOCK, "is a socket, not a file"),
+    (stat.S_ISCHR, "is a device, not a file"),
+    (stat.S_ISBLK, "is a device, not a file"),
+)
+_HINTS = {
+    "is a folder, not a file": "Name a file in it.",
+    "is a pipe: it would have to be read more than once": "Write what it says to a file, and name that.",
+}
+
+
+def unreadable(path: Path) -> tuple[str, str] | None:
+    """Why a path cannot be read as a file, and what to do; None where it can, or is not there at all."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        return _lost(path, error)
+    for is_kind, what in _KINDS:
+        if is_kind(status.st_mode):
+            return what, _HINTS.get(what, "")
+    if status.st_size > LARGEST_BYTES:
+        return f"has {status.st_size / 1e9:,.1f} GB, more than is read at once", ""
+    return None
+
+
+def _lost(path: Path, error: OSError | ValueError) -> tuple[str, str] | None:
+    code = error.errno if isinstance(error, OSError) else None
+    if code == errno.ELOOP:
+        return "is a symbolic link that leads back to itself", "Make it lead to a file."
+    if code == errno.ENAMETOOLONG:
+        return "has a name that is too long for a file", ""
+    if isinstance(error, FileNotFoundError) and path.is_symlink():
+        return f"is a symbolic link to {path.readlink()}, which does not exist", ""
+    if isinstance(error, (FileNotFoundError, NotADirectoryError, ValueError)):
+        return None
+    return f"cannot be read: {error.strerror}", ""

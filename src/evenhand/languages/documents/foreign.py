@@ -18,7 +18,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.languages.documents.file_kinds import ending_hint, other_kind
-from evenhand.languages.documents.files import unreadable
+from evenhand.languages.documents.findings import unreadable
 
 NoteKind = Literal["translated", "changed", "left_out"]
 """Carried over · carried over, but not as it was · not carried over."""

@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.core.encoding import DEEPEST, TooDeep, refuse_depth
 from evenhand.core.json_shapes import is_object
-from evenhand.languages.documents.depth import refuse_yaml_depth
 from evenhand.languages.documents.file_kinds import lines_hint, other_kind
-from evenhand.languages.documents.files import unreadable
-from evenhand.languages.documents.findings import Findings, Place
+from evenhand.languages.documents.findings import Findings, Place, unreadable
 from evenhand.languages.documents.merging import RESOLVE, UNRESOLVED, conflict_in
 
 if TYPE_CHECKING:
@@ -33,6 +31,7 @@ LARGEST = 2_000_000
 """Nodes that a file may have once its aliases are written out."""
 LONGEST_NUMBER = 300
 
+_NESTS = re.compile(r"^[-?: ]{400}", re.MULTILINE)
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: Mapping[str, object] = {
@@ -193,6 +192,27 @@ _HALVES = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )
 _DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+def refuse_yaml_depth(text: str) -> None:
+    """Raises where the text is nested deeper than anybody means.
+
+    Raises:
+        TooDeep: It is nested more than DEEPEST levels deep.
+        yaml.YAMLError: It is no YAML.
+    """
+    # Parsing takes long, so only text with many brackets or a very deep indentation is parsed twice.
+    if text.count("[") + text.count("{") <= DEEPEST and not _NESTS.search(text):
+        return
+    import yaml  # noqa: PLC0415 (a folder of JSON files has no use for it)
+
+    depth = 0
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
+        if depth > DEEPEST:
+            raise TooDeep(f"it is nested more than {DEEPEST} levels deep")
 
 
 def _whole_characters(text: str) -> str:

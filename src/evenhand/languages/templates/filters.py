@@ -1,10 +1,8 @@
-"""The templates of a config: they see its environment, and have filters of its own (`nunjucksFilters`)."""
+"""A config's own filters for templates (`nunjucksFilters`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from evenhand.core.errors import CodeError
 from evenhand.core.json_shapes import is_mapping
@@ -12,27 +10,26 @@ from evenhand.languages.documents.findings import At, Findings
 from evenhand.languages.templates.rendering import Templates
 
 
-def read_templates(
-    value: Mapping[str, Any], env: Mapping[str, str], base: Path, at: At, findings: Findings
-) -> tuple[Templates, list[Path]]:
-    """The templates of a config, and the files of their filters; notes what is wrong with these.
+def add_filters(
+    templates: Templates, filters: object, base: Path, at: At, findings: Findings
+) -> list[Path]:
+    """Has templates know a config's filters; notes what is wrong with them.
 
     Args:
-        value: The config.
+        filters: `nunjucksFilters`, as written.
         base: The folder that paths start from.
-        at: Where its parts stand.
+        at: Where the parts of the config stand.
+
+    Returns:
+        The files of the filters.
     """
-    templates = Templates(env)
-    filters = value.get("nunjucksFilters")
-    if filters is None:
-        return templates, []
     if not is_mapping(filters):
         findings.problem(
             at("nunjucksFilters"),
             f"nunjucksFilters is {filters!r}, not an object",
             "Write a name and its file for each: shout: file://shout.js",
         )
-        return templates, []
+        return []
     files: list[Path] = []
     for name, reference in filters.items():
         path = base / str(reference).removeprefix("file://")
@@ -43,4 +40,4 @@ def read_templates(
             findings.problem(
                 at("nunjucksFilters", name), f"filter '{name}': {error.message}", error.hint
             )
-    return templates, files
+    return files

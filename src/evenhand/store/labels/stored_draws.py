@@ -12,6 +12,7 @@ from msgspec import convert, to_builtins
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.store.adding import added_to
 from evenhand.store.encoding import read_text, write_text
 from evenhand.store.labels.draw import Design, Draw, LabelledVerdict, MetricLabel, Stratum
@@ -151,11 +152,10 @@ def set_rule(path: Path, metric: str, rule: str) -> None:
         )
 
 
-class LabelledDraws:
+class LabelledDraws(Record, frozen=True):
     """Reads the draws of an open run file, and their labels."""
 
-    def __init__(self, run: OpenRun) -> None:
-        self._run = run
+    _run: OpenRun
 
     def draws(self) -> list[Draw]:
         """The draws, in their order."""

@@ -32,7 +32,7 @@ from evenhand.core.record import Record
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.documents.tree import Document, read_document, read_text
 from evenhand.languages.templates.rendering import NO_CONFIG
-from evenhand.providers.chat_template import unfillable
+from evenhand.providers.prompt_text import unfillable
 from evenhand.providers.roster import Roster, model_id
 from evenhand.wings.judge_checks.tryout_record import TODAY, WEIGHTED
 

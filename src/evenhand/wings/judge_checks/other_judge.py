@@ -23,7 +23,7 @@ from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Score
 from evenhand.core.traits import Traits, label_of, traits_of
 from evenhand.languages.templates.rendering import NO_CONFIG
-from evenhand.providers.chat_template import filled_messages
+from evenhand.providers.prompt_text import filled_messages
 from evenhand.scorers.judge import MeetsRubric
 from evenhand.scorers.judging import Judge
 from evenhand.scorers.jury import Jury

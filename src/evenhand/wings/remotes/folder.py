@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
-from evenhand.languages.documents.files import unreadable
+from evenhand.languages.documents.findings import unreadable
 from evenhand.store.replacing import beside
 
 

@@ -16,7 +16,7 @@ from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.malformed import CUT_OFF, json_fault
 from evenhand.doors.spans.span import RawSpan
 from evenhand.languages.documents.file_kinds import other_kind
-from evenhand.languages.documents.files import LARGEST_BYTES, unreadable
+from evenhand.languages.documents.findings import LARGEST_BYTES, unreadable
 from evenhand.languages.documents.foreign import Notes, Part
 from evenhand.wings.traces import (
     atif,

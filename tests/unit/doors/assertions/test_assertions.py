@@ -25,7 +25,7 @@ from evenhand.doors.assertions.values import comma_list
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
 from evenhand.languages.templates.rendering import NO_CONFIG
-from evenhand.providers.chat_template import fill_json
+from evenhand.providers.prompt_text import fill_json
 from evenhand.scorers.opposite import Not
 from evenhand.scorers.text import Equals
 from evenhand.testing.scripted import Scripted

@@ -10,7 +10,7 @@ from evenhand.core.errors import CodeError
 from evenhand.doors.promptfoo.case_variables import computed, is_code
 from evenhand.engine.code import CodeHost
 from evenhand.languages.documents.findings import Findings, Place
-from evenhand.languages.templates.filters import read_templates
+from evenhand.languages.templates.filters import add_filters
 from evenhand.languages.templates.rendering import Templates
 
 PROVIDER = {"id": "echo", "label": "e"}
@@ -53,7 +53,9 @@ def read(
 ) -> tuple[Templates, Findings]:
     """The templates of a config, and what is wrong with them."""
     findings = Findings()
-    templates, _ = read_templates(value, env or {}, base, lambda *_: Place(base), findings)
+    templates = Templates(env)
+    if "nunjucksFilters" in value:
+        add_filters(templates, value["nunjucksFilters"], base, lambda *_: Place(base), findings)
     return templates, findings
 
 

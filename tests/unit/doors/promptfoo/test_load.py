@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.core.errors import ConfigError, NothingSelected, UsageError
 from evenhand.core.plan import Plan, Selection
-from evenhand.doors.promptfoo import kept_tests
+from evenhand.doors.promptfoo import reader
 from evenhand.doors.promptfoo.body import CellBody
 from evenhand.doors.promptfoo.load import load
 from evenhand.doors.promptfoo.overrides import Chosen, Overrides
@@ -413,7 +413,7 @@ def test_of_more_rows_than_are_kept_none_is_held(
     """A walk keeps a row at a time."""
     import tracemalloc
 
-    monkeypatch.setattr(kept_tests, "MOST", 1_000)
+    monkeypatch.setattr(reader, "MOST_KEPT", 1_000)
     config = many(tmp_path, 10_000)
     plan_of(tmp_path, many(tmp_path, 10))
     config = many(tmp_path, 10_000)

@@ -11,8 +11,8 @@ import click
 
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
+from evenhand.cli.run_and_report import settled
 from evenhand.cli.session import Session
-from evenhand.cli.settling import settled
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, ended, study_options, study_settings
 from evenhand.core.ranges import REPEATS

@@ -21,7 +21,7 @@ AGAIN = "Run `evenhand prompt skill` again: answers that the cache has are not p
 
 
 class SkillRequest(Record, frozen=True, kw_only=True):
-    """A skill's evals. Implements `evenhand.cli.settling.Request`.
+    """A skill's evals. Implements `evenhand.cli.run_and_report.Request`.
 
     Attributes:
         skill: The skill's folder, absolute.

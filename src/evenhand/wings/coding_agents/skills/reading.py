@@ -9,8 +9,7 @@ from pathlib import Path
 from evenhand.core.encoding import digest
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
-from evenhand.languages.documents.files import unreadable
-from evenhand.languages.documents.findings import Findings, Place
+from evenhand.languages.documents.findings import Findings, Place, unreadable
 from evenhand.languages.documents.tree import Document, read_document, read_text
 
 SKILL = "SKILL.md"

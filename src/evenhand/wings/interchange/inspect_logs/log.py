@@ -16,7 +16,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.core.step import Step
-from evenhand.languages.documents.files import unreadable
+from evenhand.languages.documents.findings import unreadable
 from evenhand.languages.documents.foreign import Notes, Part, checked_value, read_bytes
 from evenhand.languages.documents.unpacking import too_packed
 from evenhand.wings.interchange.inspect_logs.transcript import steps_in

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cli.run_and_report import safe_text
 from evenhand.cli.session import Session
-from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
 from evenhand.cli.study import as_asked, judges_asked, study_settings
 from evenhand.core.errors import ConfigError, UsageError

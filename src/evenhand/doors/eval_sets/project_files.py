@@ -1,17 +1,23 @@
-"""The project's own code: what decides what its trials do, beside the eval files themselves."""
+"""The project's own files: the code and the data that decide what its trials do, beside the eval files themselves."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from evenhand.core.encoding import digest
+from evenhand.core.definition import LETTERS, file_digest
+from evenhand.core.encoding import digest, digest_of
 from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.prompt import Prompt
 from evenhand.engine.place import OURS
 
 _OURS = f"{Path(OURS).resolve()}{os.sep}"
+LONGEST = 200
+"""Characters of what may name a file; what is longer is a text."""
 
 
 def project_of(file: Path) -> Path:
@@ -35,6 +41,27 @@ def files_of(sets: Iterable[Path]) -> dict[str, str]:
             except OSError:  # gone since, or in an archive
                 continue
     return dict(sorted(digests.items()))
+
+
+def data_of(sets: Iterable[EvalSet]) -> dict[str, str]:
+    """A digest of each dataset, each prompt and each folder of files of these sets, by what people call them.
+
+    A folder that holds the eval file as well is no folder of data: it is left out.
+    """
+    digests: dict[str, str] = {}
+    for evals in sets:
+        project = project_of(evals.path.resolve())
+        if evals.data is not None:
+            file = evals.data.file
+            name = _below(file, project) if file is not None else f"the data of {evals.name!r}"
+            digests[name] = evals.data.fingerprint
+        for prompt in (value for values in evals.over.values() for value in values):
+            if isinstance(prompt, Prompt):
+                digests[f"the prompt {prompt.name!r} of {evals.name!r}"] = digest(prompt.text)
+        folder = evals.files.resolve()
+        if folder.is_dir() and not evals.path.resolve().is_relative_to(folder):
+            digests[f"{_below(folder, project)}{os.sep}"] = digest_of(_contents(folder))
+    return digests
 
 
 def changed_files(paths: Iterable[str], digests: Mapping[str, str]) -> list[str]:
@@ -64,6 +91,19 @@ def changed_files(paths: Iterable[str], digests: Mapping[str, str]) -> list[str]
     return sorted(changed)
 
 
+def named_content(folder: Path, name: str | Path) -> str:
+    """A short digest of the file or folder that this names; empty where there is none."""
+    if len(str(name)) > LONGEST or "\n" in str(name):
+        return ""
+    path = folder / name
+    with contextlib.suppress(OSError, ValueError):
+        if path.is_file():
+            return file_digest(path)
+        if str(name) and path.is_dir() and not folder.is_relative_to(path.resolve()):
+            return digest_of(_contents(path))[:LETTERS]
+    return ""
+
+
 def _imported_below(folder: Path) -> Iterator[str]:
     below = f"{folder}{os.sep}"
     installed = tuple(
@@ -78,3 +118,21 @@ def _imported_below(folder: Path) -> Iterator[str]:
         path = os.path.abspath(file)  # noqa: PTH100 (resolving all modules there are would take long)
         if path.startswith(below) and not path.startswith((_OURS, *installed)):
             yield path
+
+
+def _below(path: Path, project: Path) -> str:
+    return os.path.relpath(path.resolve(), project)
+
+
+def _contents(folder: Path) -> Iterator[bytes | str]:
+    """All files below a folder, hidden ones left out: name and content."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith(".") for part in name.parts):
+            yield str(name)
+            with (
+                contextlib.suppress(OSError),
+                path.open("rb") as file,
+            ):  # evals cannot read it either
+                while chunk := file.read(1 << 20):
+                    yield chunk

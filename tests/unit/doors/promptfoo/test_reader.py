@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.plan import Plan
-from evenhand.doors.promptfoo import kept_tests
+from evenhand.doors.promptfoo import reader
 from evenhand.doors.promptfoo.load import load
 
 
@@ -18,10 +18,10 @@ def test_tests_are_the_same_whether_they_are_kept_or_read_again(
 ) -> None:
     """Their ids, variables and digests of what is expected are."""
     kept = described(written(tmp_path, 5))
-    monkeypatch.setattr(kept_tests, "MOST", 4)
+    monkeypatch.setattr(reader, "MOST_KEPT", 4)
     assert described(load(tmp_path)) == kept
-    monkeypatch.setattr(kept_tests, "MOST", 5)
-    monkeypatch.setattr(kept_tests, "MOST_TEXT", 10)
+    monkeypatch.setattr(reader, "MOST_KEPT", 5)
+    monkeypatch.setattr(reader, "MOST_TEXT", 10)
     assert described(load(tmp_path)) == kept
 
 
