@@ -151,7 +151,8 @@ def compared_runs(
                 notes=[*([f"! {other}"] if other and named else []), *likeness.notes()],
             )
         )
-        for name in [name for name in metrics or measured[0] if name in measured[0] & measured[1]]:
+        both = measured[0] & measured[1]
+        for name in [name for name in metrics or measured[0] if name in both]:
             comparisons.append(
                 paired(
                     name,
