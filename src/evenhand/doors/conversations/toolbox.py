@@ -24,7 +24,8 @@ from evenhand.engine.trial import present
 F = TypeVar("F", bound=Callable[..., Any])
 
 _failure: ContextVar[list[str] | None] = ContextVar("evenhand_tool_failure", default=None)
-"""Where the tool that is called for a model puts why it failed; None for any other, such as those that it calls."""
+"""Where the tool that is called for a model puts why it failed: it makes the first entry, and those that it calls see
+that there is one. None where no model asked."""
 
 
 class Called(Record, frozen=True):
@@ -117,19 +118,20 @@ class Toolbox:
         """Inside, a tool runs; its result is put into the list. The call is noted, and is a step of its trial."""
         results: list[Any] = []
         failure = _failure.get()
+        if failure:  # it is called by the tool that a model asked for
+            failure = None
+        elif failure is not None:
+            failure.append("")
         with _step_of(name, arguments) as ended:
-            outer = _failure.set(None)
             try:
                 yield results
             except Exception as error:
                 message = _said(error)
                 if failure is not None:
-                    failure.append(message)
+                    failure[0] = message
                 self._note(Called(name, arguments, error=message))
                 ended(status="error", error=message)
                 raise
-            finally:
-                _failure.reset(outer)
             self._note(Called(name, arguments, copy.deepcopy(results[0])))
             ended(status="ok", result=_plain(results[0]))
 
@@ -167,7 +169,7 @@ class Toolbox:
         except TypeError as error:
             return self._refused(name, arguments, f"{name}: {error}")
         failure: list[str] = []
-        outer = _failure.set(failure)
+        _failure.set(failure)
         try:
             trial = present.get()
             if trial is not None and not trial.over:
@@ -178,13 +180,14 @@ class Toolbox:
             return await result if inspect.isawaitable(result) else result
         except EvenhandError as error:
             # The trial wraps what a tool raised, and raises by itself where the tool takes too long.
-            if failure:
+            if any(failure):
                 return {"error": failure[0]}
             raise error from None
         except Exception as error:  # noqa: BLE001 (a tool may raise anything: the model is told)
             return {"error": _said(error)}
         finally:
-            _failure.reset(outer)
+            # Not reset: what is closed at the end of the run is closed in another context.
+            _failure.set(None)
 
     def redo(self, calls: Iterable[Called | Mapping[str, Any]]) -> None:
         """Makes calls again that changed the world in an earlier conversation, to go on where it was.
