@@ -75,6 +75,7 @@ def power(
     from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power, pilot_of
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import put
+    from evenhand.render.power_text import lines
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
@@ -103,5 +104,5 @@ def power(
         say_json(answers.document())
         return 0
     with printing():
-        put(sys.stdout, "".join(f"{line}\n" for line in answers.lines()))
+        put(sys.stdout, "".join(f"{line}\n" for line in lines(answers)))
     return 0

@@ -106,9 +106,10 @@ def scaffold(folder: Path, kind: Literal["config", "python", "agent"] = "config"
         kind: A promptfoo config with prompts and tests, eval sets in Python, or a skill for coding agents.
 
     Raises:
-        UsageError: One of the files is there already, or cannot be written. Nothing was written in the first case.
+        UsageError: One of the files is there already, or cannot be written. Nothing was written then.
     """
     from evenhand.core.errors import UsageError
+    from evenhand.doors.importers.moved_in import write_all
 
     source = SCAFFOLDS / kind
     targets = {_target(folder / file.relative_to(source)): file for file in _files(source)}
@@ -123,16 +124,10 @@ def scaffold(folder: Path, kind: Literal["config", "python", "agent"] = "config"
             if kind == "agent"
             else f"Name another folder: evenhand init my-evals{' --python' * (kind == 'python')}",
         )
-    for path, file in targets.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("xb") as copy:
-                copy.write(file.read_bytes())
-        except OSError as error:
-            raise UsageError(
-                f"{path} cannot be written: {error.strerror or error}",
-                hint="Name a folder that you may write to: evenhand init my-evals",
-            ) from error
+    write_all(
+        {path: file.read_bytes() for path, file in targets.items()},
+        "Name a folder that you may write to: evenhand init my-evals",
+    )
     return list(targets)
 
 

@@ -41,6 +41,21 @@ class Trial(Host, Protocol):
         ...
 
     @property
+    def vars(self) -> Mapping[str, Any]:
+        """The trial's variables in the results: the case's, or what `show` was given."""
+        ...
+
+    @property
+    def prompt_text(self) -> str:
+        """The subject's last prompt as text; empty before there is one."""
+        ...
+
+    @property
+    def unrecorded(self) -> Sequence[str]:
+        """Calls that nobody recorded and that may be its own: what they came to, nobody knows."""
+        ...
+
+    @property
     def steps(self) -> Sequence[Step]:
         """What its application has done so far, as far as the run saw it or was told; none where nothing was."""
         ...

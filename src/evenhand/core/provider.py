@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from msgspec import field
 
@@ -193,6 +193,32 @@ class Provider(Protocol):
     async def close(self) -> None:
         """Lets go of connections."""
         ...
+
+
+@runtime_checkable
+class ReadsFiles(Protocol):
+    """A provider whose answers hang on files: a run is not resumed after one of them has changed."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that decide what is answered."""
+        ...
+
+
+Saying = Literal["remote", "lasts", "answers_by_request_alone", "parses", "shows_thoughts"]
+"""What a provider may say of itself in an attribute of this name, true or false; see `says`."""
+
+
+def says(provider: Provider, what: Saying) -> bool:
+    """What a provider says of itself, beside what every provider has. It need say none of it.
+
+    Args:
+        provider: Who.
+        what: `remote`: It is asked over the network. `lasts`: Another run may be given its answers; they do, unless it
+            says otherwise. `answers_by_request_alone`: Its answers hang on nothing but the request. `parses`: Its
+            answers are JSON, and their output what that holds. `shows_thoughts`: What it thought stands before them.
+    """
+    return bool(getattr(provider, what, what == "lasts"))
 
 
 class Price(Record, frozen=True):

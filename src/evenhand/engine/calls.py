@@ -39,7 +39,7 @@ from evenhand.core.errors import (
     ProviderError,
 )
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
-from evenhand.core.provider import Answer, Host, Provider, Request
+from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.scripted import request_name
 from evenhand.core.secrets import known, shown
@@ -197,8 +197,7 @@ class CallDesk:
             earlier = self._journal.compared(trial.compared, request.key, nth)
             if earlier is not None:
                 return self._taken(start, provider, earlier.body, earlier.latency_s)
-        lasts: bool = getattr(provider, "lasts", True)
-        if self._cache is None or not lasts:
+        if self._cache is None or not says(provider, "lasts"):
             return await self._alone(trial, start, provider, request)
         return await self._shared(trial, self._cache, start, provider, request)
 
@@ -233,7 +232,7 @@ class CallDesk:
         Raises:
             Taken: It does.
         """
-        alone: bool = getattr(provider, "answers_by_request_alone", False)
+        alone = says(provider, "answers_by_request_alone")
         if alone:
             trial.checks = checks_of(trial.planned, trial.vars)
         if self._taking is None:
@@ -308,7 +307,7 @@ class CallDesk:
     ) -> Reply:
         replay = self._replays.get(trial.variant.index)
         barred = replay is not None and not replay.may_ask(role)
-        if barred and getattr(provider, "remote", False):
+        if barred and says(provider, "remote"):
             message = (
                 f"not recorded: what is sent to {provider.id} never is, and nothing is sent now"
             )

@@ -58,8 +58,14 @@ WAITING = 64
 """Async functions under way that are noted in the breadcrumbs."""
 HINT_LIMIT = 4096
 
-_here = threading.local()
-"""In a thread of ours: `at`, the host that it works for and the job that it is at."""
+
+class _Here(threading.local):
+    """In a thread of ours: the host that it works for, and the job that it is at."""
+
+    at: tuple[CodeHost, _Job] | None = None
+
+
+_here = _Here()
 
 
 class _Job(MutableRecord):
@@ -388,10 +394,10 @@ def waiting(give_up: Callable[[], object]) -> Iterator[None]:
     Args:
         give_up: Ends the wait. Called where nobody wants what the function returns any more: the run is ending.
     """
-    host, job = cast("tuple[CodeHost | None, _Job | None]", getattr(_here, "at", (None, None)))
-    if host is None or job is None:
+    if _here.at is None:
         yield
         return
+    host, job = _here.at
     loop, since = job.future.get_loop(), clock()
 
     def begin() -> None:

@@ -273,8 +273,9 @@ class _Start(Record, frozen=True, kw_only=True):
             with RunFile.open(resume) as earlier:
                 if earlier.meta.fingerprint != plan.fingerprint:
                     raise _changed(earlier.meta, plan)
-            words = last_words(_crumbs(resume))
             journal = Journal.reopen(resume, anew=settings.anew)
+            # Under the lock: until then, another process may have been running what is read here.
+            words = last_words(_crumbs(resume))
             aside = to_set_aside(_crumbs(resume), words)
             if resumed is not None:
                 resumed(journal.in_doubt(), _told(words))

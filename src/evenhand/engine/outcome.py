@@ -27,7 +27,7 @@ from evenhand.core.expect import Expectation, Trial
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Reply
 from evenhand.core.plan import PlannedTrial
-from evenhand.core.provider import Provider
+from evenhand.core.provider import Provider, says
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, Score, Verdict, usable
 from evenhand.core.thoughts import MARKS, without_thoughts
@@ -145,13 +145,13 @@ def _shows(trial: Thinker, provider: Provider) -> bool:
     config = getattr(inner, "config", None)
     setting = config.get("showThinking") if is_mapping(config) else None
     if setting is None:
-        setting = getattr(inner, "shows_thoughts", False) or trial.shows_thoughts
+        setting = says(inner, "shows_thoughts") or trial.shows_thoughts
     return bool(setting)
 
 
 def _with_text(provider: Provider, reply: Reply, text: str) -> Reply:
     output: object = text
-    if getattr(provider, "parses", False):
+    if says(provider, "parses"):
         try:
             output = decode(text)
         except ValueError:

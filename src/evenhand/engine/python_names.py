@@ -17,7 +17,7 @@ import contextlib
 import resource
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
@@ -179,9 +179,8 @@ class Watched(Awaitable[T]):
 
     def close(self) -> None:
         """Gives it up before it has begun."""
-        close = getattr(self._work, "close", None)
-        if close is not None:
-            close()
+        if isinstance(self._work, Coroutine):
+            self._work.close()
 
 
 def _is_intact() -> bool:

@@ -181,13 +181,13 @@ def create(
     return import_module(f"evenhand.providers.{module}").make(description)
 
 
-def _made(added: Plugin, description: Wanted) -> Provider:
+def _made(added: Plugin, wanted: Wanted) -> Provider:
     """What a package's provider is for this id."""
     make = added.load()
     if not callable(make):
         raise added.broken(f"is {make!r}, not a function of what is wanted")
     try:
-        provider: object = make(description)
+        provider: object = make(wanted)
     except (Exception, SystemExit) as error:
         raise added.broken("cannot be made", error) from error
     if not isinstance(provider, Provider):

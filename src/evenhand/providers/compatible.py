@@ -74,23 +74,23 @@ def split_kind(rest: str) -> tuple[str, str]:
     return (kind, model) if kind in _ENDPOINTS else ("", rest)
 
 
-def _kind(description: Wanted, server: CompatibleServer) -> tuple[str, str]:
-    kind, model = split_kind(description.rest)
+def _kind(wanted: Wanted, server: CompatibleServer) -> tuple[str, str]:
+    kind, model = split_kind(wanted.rest)
     if not kind:
-        routed = "responses" in server.kinds and description.kind == "openai"
+        routed = "responses" in server.kinds and wanted.kind == "openai"
         kind = "responses" if routed and _RESPONSES.match(model) else next(iter(server.kinds))
         first = model.partition(":")[0]
-        if description.kind == "openai" and first in _NOT_HERE:
-            raise description.refused(
+        if wanted.kind == "openai" and first in _NOT_HERE:
+            raise wanted.refused(
                 f"asks for OpenAI's {first}, which is not supported",
                 "Write agent:codex, which runs Codex."
                 if first.startswith("codex")
                 else "Text can be asked for: openai:chat:<model>, openai:responses:<model>.",
             )
     if kind not in server.kinds:
-        raise description.refused(
+        raise wanted.refused(
             f"asks {server.name} for {kind}, which is not known here",
-            f"Write {description.kind}:{next(iter(server.kinds))}:<model>, or name the address: "
+            f"Write {wanted.kind}:{next(iter(server.kinds))}:<model>, or name the address: "
             f"openai:{kind}:<model> with config: {{apiBaseUrl: {server.address}}}.",
         )
     return kind, model
@@ -102,23 +102,23 @@ _NOT_HERE = frozenset(
 )
 
 
-def _base(model: Wanted, server: CompatibleServer) -> str:
-    if model.config.get("apiBaseUrl"):
-        return str(model.config["apiBaseUrl"])
-    host = model.setting("apiHost", f"{model.kind.upper()}_API_HOST")
+def _base(wanted: Wanted, server: CompatibleServer) -> str:
+    if wanted.config.get("apiBaseUrl"):
+        return str(wanted.config["apiBaseUrl"])
+    host = wanted.setting("apiHost", f"{wanted.kind.upper()}_API_HOST")
     if host:
         return f"https://{host}/v1"
-    named = f"{model.kind.upper()}_API_BASE_URL"
-    return model.setting("apiBaseUrl", named, *server.bases) or server.address
+    named = f"{wanted.kind.upper()}_API_BASE_URL"
+    return wanted.setting("apiBaseUrl", named, *server.bases) or server.address
 
 
-def _environment(model: Wanted) -> dict[str, Any]:
+def _environment(wanted: Wanted) -> dict[str, Any]:
     """The settings that the environment has for OpenAI's models."""
     settings: dict[str, Any] = {}
-    if model.kind != "openai":
+    if wanted.kind != "openai":
         return settings
     for variable, (name, kind) in _FROM_ENVIRONMENT.items():
-        text = model.env.get(variable)
+        text = wanted.env.get(variable)
         if not text:
             continue
         try:
@@ -126,7 +126,7 @@ def _environment(model: Wanted) -> dict[str, Any]:
             if kind is not str and settings[name] not in NUMBER:
                 raise ValueError(text)  # noqa: TRY301 (told like what is no number at all)
         except ValueError:
-            raise model.refused(
+            raise wanted.refused(
                 f"cannot use {variable}={text!r}", "It is a number; or unset it."
             ) from None
     return settings

@@ -87,6 +87,11 @@ class FunctionProvider:
         self.account = self.id
         self._code = code_digest(self.path)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file of the function, whose code decides what it answers."""
+        return (self.path,)
+
     def request(self, prompt: Prompt) -> Request:
         config: dict[str, Any] = {**self.config, **prompt.config}
         options = {"id": self.id, "label": self.label, "config": config}
@@ -173,7 +178,7 @@ def make(wanted: Wanted) -> FunctionProvider:
     return _made(wanted, path, function, ask)
 
 
-def _look_for(model: Wanted, path: Path, function: str) -> None:
+def _look_for(wanted: Wanted, path: Path, function: str) -> None:
     """Looks whether the file has the function, as far as that can be seen without running it.
 
     Raises:
@@ -182,11 +187,11 @@ def _look_for(model: Wanted, path: Path, function: str) -> None:
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError) as error:
-        if another_python(model):  # which may know more
+        if another_python(wanted):  # which may know more
             return
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         why = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise model.refused(f"cannot be used: {path.name}{line} is not Python: {why}") from None
+        raise wanted.refused(f"cannot be used: {path.name}{line} is not Python: {why}") from None
     names, open_ = _names_in(tree)
     candidates = (
         [function.partition(".")[0]] if function else [name for name, _, _ in _CALLED.values()]
@@ -205,7 +210,7 @@ def _look_for(model: Wanted, path: Path, function: str) -> None:
         if function
         else f"Write def call_api(prompt, options, context), or name a function: python:{path.name}:NAME."
     )
-    raise model.refused(f"cannot be used: {path.name} has no {candidates[0]}", f"{hint}{there}")
+    raise wanted.refused(f"cannot be used: {path.name} has no {candidates[0]}", f"{hint}{there}")
 
 
 def _names_in(tree: ast.Module) -> tuple[set[str], bool]:
@@ -222,30 +227,30 @@ def _names_in(tree: ast.Module) -> tuple[set[str], bool]:
 
 
 def _made(
-    model: Wanted, path: Path, function: str, ask: Ask, tasks: frozenset[Task] = frozenset(_CALLED)
+    wanted: Wanted, path: Path, function: str, ask: Ask, tasks: frozenset[Task] = frozenset(_CALLED)
 ) -> FunctionProvider:
-    label = model.label or model.id
+    label = wanted.label or wanted.id
     return FunctionProvider(
-        id=model.id,
+        id=wanted.id,
         label=label,
         path=path,
         function=function,
-        config=model.config,
+        config=wanted.config,
         ask=ask,
         tasks=tasks,
     )
 
 
-def _in_python(model: Wanted, path: Path) -> Ask:
+def _in_python(wanted: Wanted, path: Path) -> Ask:
     """Calls it in this process, or in processes of another interpreter where one is named."""
-    limit_s = seconds(model.config, model.id, "timeout") if model.config.get("timeout") else None
-    named = model.setting("workers", "PROMPTFOO_PYTHON_WORKERS")
+    limit_s = seconds(wanted.config, wanted.id, "timeout") if wanted.config.get("timeout") else None
+    named = wanted.setting("workers", "PROMPTFOO_PYTHON_WORKERS")
     if named and not (named.isascii() and named.isdecimal() and float(named) in WORKERS):
-        raise model.refused(f"wants {named:.60} workers", f"It is {WORKERS}.")
-    python = another_python(model)
+        raise wanted.refused(f"wants {named:.60} workers", f"It is {WORKERS}.")
+    python = another_python(wanted)
     if python:
         count = int(named or COUNT)
-        own = {k: v for k, v in model.env.items() if os.environ.get(k) != v}
+        own = {k: v for k, v in wanted.env.items() if os.environ.get(k) != v}
 
         def workers(run_limit_s: float) -> Workers:
             return Workers(python, path, count, limit_s or run_limit_s, own)
@@ -280,14 +285,14 @@ class _Turns:
         """Holds nothing."""
 
 
-def _in_javascript(model: Wanted, text: str) -> FunctionProvider:
+def _in_javascript(wanted: Wanted, text: str) -> FunctionProvider:
     """What a JavaScript file exports: a class with `callApi`, an object with it, or a function."""
     file, export = split_reference(f"file://{text}")
-    path = model.base / file
-    options = {"id": model.id, "label": model.label, "config": dict(model.config)}
+    path = wanted.base / file
+    options = {"id": wanted.id, "label": wanted.label, "config": dict(wanted.config)}
     script = javascript.provider(path, export, options)
     for what, hint in javascript.problems(script):
-        raise model.refused(f": {what}", hint)
+        raise wanted.refused(f": {what}", hint)
 
     async def ask(call: _Call, host: Host) -> object:
         prompt, _, *context = call.arguments
@@ -297,6 +302,6 @@ def _in_javascript(model: Wanted, text: str) -> FunctionProvider:
     methods: dict[Task, str] = {
         task: name for task, name in _METHODS.items() if task not in CHATS and name in code
     }
-    provider = _made(model, path, export or "callApi", ask, CHATS | methods.keys())
+    provider = _made(wanted, path, export or "callApi", ask, CHATS | methods.keys())
     provider.methods = methods
     return provider

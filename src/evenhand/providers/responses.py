@@ -152,7 +152,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         raise BadReply(f"the reply holds no output: {answer!r:.300}", billed=None)
     reason = ended(answer)
     items = said_in(answer, reason)
-    answer_text = "\n".join(text for text in items.shown if text)
+    answer_text = "\n".join(text for text in items.lines if text)
     usage = counted(answer, "input_tokens", "output_tokens", "input_tokens_details.cached_tokens")
     output: object = answer_text
     if parsed and answer_text:
@@ -179,14 +179,14 @@ class Items(Record, frozen=True):
 
     Attributes:
         texts: What was said, message by message.
-        shown: The same with what was thought and the calls that were asked for, in their order.
+        lines: The same with what was thought and the calls that were asked for, in their order.
         tools: The tools asked for.
         calls: The items that ask for them.
         refusal: The words of a refusal; empty for none.
     """
 
     texts: Sequence[str]
-    shown: Sequence[str]
+    lines: Sequence[str]
     tools: tuple[ToolCall, ...]
     calls: Sequence[Mapping[str, Any]]
     refusal: str

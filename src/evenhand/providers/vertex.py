@@ -70,28 +70,28 @@ def make(wanted: Wanted) -> ChatProvider:
     )
 
 
-def _place(model: Wanted) -> str:
+def _place(wanted: Wanted) -> str:
     """The part of the address that says whose project is asked, and where."""
-    project = model.setting("projectId", *_PROJECTS)
+    project = wanted.setting("projectId", *_PROJECTS)
     if not project:
-        raise model.refused(
+        raise wanted.refused(
             "names no project",
             "Set VERTEX_PROJECT_ID in the environment, or projectId in its config.",
         )
-    return f"projects/{quote(project, safe='')}/locations/{quote(_region(model), safe='')}/"
+    return f"projects/{quote(project, safe='')}/locations/{quote(_region(wanted), safe='')}/"
 
 
-def _region(model: Wanted) -> str:
-    return model.setting("region", "VERTEX_REGION", "GOOGLE_CLOUD_LOCATION") or REGION
+def _region(wanted: Wanted) -> str:
+    return wanted.setting("region", "VERTEX_REGION", "GOOGLE_CLOUD_LOCATION") or REGION
 
 
-def _base(model: Wanted, *, express: bool) -> tuple[str, bool]:
+def _base(wanted: Wanted, *, express: bool) -> tuple[str, bool]:
     """Where the API begins, and whether that is Google's own address."""
-    base = model.setting("apiBaseUrl", "VERTEX_API_BASE_URL")
-    host = model.setting("apiHost", "VERTEX_API_HOST")
+    base = wanted.setting("apiBaseUrl", "VERTEX_API_BASE_URL")
+    host = wanted.setting("apiHost", "VERTEX_API_HOST")
     if base or host:
         return (base or f"https://{host}").rstrip("/"), False
-    region = _region(model)
+    region = _region(wanted)
     return f"https://{HOST if express or region == 'global' else f'{region}-{HOST}'}", True
 
 

@@ -109,21 +109,21 @@ _FIELDS = {
 }
 
 
-def credentials(model: Wanted) -> Credentials:
+def credentials(wanted: Wanted) -> Credentials:
     """What the config's `auth` says.
 
     Raises:
         UsageError: It is of a kind that is not known here.
     """
-    auth = mapping(model.config.get("auth"))
+    auth = mapping(wanted.config.get("auth"))
     if auth and auth.get("type") not in KINDS:
-        raise model.refused(
+        raise wanted.refused(
             f"wants auth of type {auth.get('type')!r}", f"Known are: {', '.join(KINDS)}."
         )
     for name in ("signatureAuth", "tls", "session", "multipart"):
-        if model.config.get(name):
-            raise model.refused(
+        if wanted.config.get(name):
+            raise wanted.refused(
                 f"has '{name}', which is not supported",
                 "Put a Python function in its place: python:provider.py:call_api.",
             )
-    return Credentials(auth, model.fill)
+    return Credentials(auth, wanted.fill)

@@ -6,7 +6,7 @@ from asyncio import sleep
 from dataclasses import dataclass
 
 from evenhand.core.message import Prompt, Reply, Task
-from evenhand.core.provider import Answer, Host, Provider, Request
+from evenhand.core.provider import Answer, Host, Provider, Request, says
 
 
 @dataclass(slots=True)
@@ -34,6 +34,26 @@ class Wrapped:
     @property
     def tasks(self) -> frozenset[Task]:
         return self.provider.tasks
+
+    @property
+    def remote(self) -> bool:
+        return says(self.provider, "remote")
+
+    @property
+    def lasts(self) -> bool:
+        return says(self.provider, "lasts")
+
+    @property
+    def answers_by_request_alone(self) -> bool:
+        return says(self.provider, "answers_by_request_alone")
+
+    @property
+    def parses(self) -> bool:
+        return says(self.provider, "parses")
+
+    @property
+    def shows_thoughts(self) -> bool:
+        return says(self.provider, "shows_thoughts")
 
     def request(self, prompt: Prompt) -> Request:
         return self.provider.request(prompt)

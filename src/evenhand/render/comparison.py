@@ -17,6 +17,7 @@ from evenhand.analysis.comparison.comparison_results import (
     ends,
     unlike_words,
 )
+from evenhand.analysis.comparison.judged_differences import JudgedDifference
 from evenhand.analysis.comparison.variants import (
     corrected_for,
     could_show,
@@ -26,6 +27,7 @@ from evenhand.analysis.comparison.variants import (
     too_few,
 )
 from evenhand.analysis.summaries.column_names import SHORT
+from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED
 from evenhand.core.document import as_object
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.wording.ink import UNBOUND
@@ -114,11 +116,56 @@ def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]
     if comparison.judged:
         yield "judged metrics"
     for each in comparison.judged:
-        yield f"  {each.line(pairs.get(each.columns, ''))}"
+        yield f"  {judged_line(each, pairs.get(each.columns, ''))}"
         verdicts = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
         one = each.corrected
         if one is not None and one.low <= 0 <= one.high and verdicts & {"better", "worse"}:
             yield "  ! the judge's verdicts show a difference, and people's labels don't yet"
+
+
+def judged_line(each: JudgedDifference, pair: str = "") -> str:
+    """A judged difference in words, on one line; after what its two variants are called, where there are several."""
+    columns = f"{pair or ' → '.join(each.columns)} · " if each.several else ""
+    raw = points(each.second.raw.value - each.first.raw.value)
+    judge = f"{raw} points by the judge"
+    name = f"{safe(columns)}{safe(each.metric)}"
+    stopped = each.first.stopped or each.second.stopped
+    looked = f" · {LOOKED}" if stopped and (each.corrected or each.mean) else ""
+    if each.corrected is None:
+        return f"{name}: {judge} · {_doubt(each)}{_means(each)}{looked}"
+    one = each.corrected
+    interval = f"[{points(one.low)}, {points(one.high)}]"
+    labels = f"{each.first.labels:,} and {count(each.second.labels, 'label')}"
+    both = f", {count(each.paired, 'case')} labelled in both" if each.paired else ""
+    text = f"{name}: {points(one.value)} points {interval} corrected, {labels}{both} · {judge}"
+    return f"{text}{_means(each)}{looked}"
+
+
+def _means(each: JudgedDifference) -> str:
+    """The difference of the mean scores in words; empty where there is none."""
+    one, first, second = each.mean, each.first.mean, each.second.mean
+    if one is None or first is None or second is None:
+        return ""
+    raw = second.raw.value - first.raw.value
+    scores = f"{first.labels:,} and {count(second.labels, 'score')}"
+    interval = f"[{one.low:+.2f}, {one.high:+.2f}]"
+    return f" · mean {one.value:+.2f} {interval} corrected, {scores} · {raw:+.2f} by the judge"
+
+
+def _doubt(each: JudgedDifference) -> str:
+    """Why a difference isn't corrected, in words."""
+    if each.first.why and each.first.why == each.second.why:
+        return f"labelled, and not corrected: {each.first.why}"
+    sides: list[str] = []
+    for which, rate in (("first", each.first), ("second", each.second)):
+        if rate.why:
+            return f"the {which} is labelled, and not corrected: {rate.why}"
+        if rate.corrected is None:
+            stale = f"stale in the {which} ({', '.join(rate.changed)} changed)"
+            sides.append(stale if rate.status == "stale" else f"none for the {which}")
+    if each.first.status == each.second.status == "missing":
+        return NOT_CHECKED
+    return f"{NOT_CHECKED}: the calibration is {' and '.join(sides)}"
 
 
 def _pair_labels(comparison: ComparedRuns) -> dict[tuple[str, str], str]:

@@ -17,6 +17,7 @@ from evenhand.core.document import Key, as_object
 from evenhand.core.plan import CallEstimate, Plan
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, money, safe, seconds, short_id
+from evenhand.providers.wrapped import Paused
 from evenhand.render.heading import heading
 
 
@@ -167,7 +168,7 @@ def _waits(plan: Plan, estimates: Sequence[CallEstimate]) -> list[str]:
         return [_wait("", delay, calls, 1)] if calls else []
     if not at_once:
         return []  # the number at a time is not fixed, so nobody knows how long it takes
-    delays = {one.id: getattr(one, "delay_s", 0.0) for one in plan.providers}
+    delays = {one.id: one.delay_s for one in plan.providers if isinstance(one, Paused)}
     return [
         _wait(f" of {safe(each.provider)}", delays[each.provider], each.calls, at_once)
         for each in estimates

@@ -25,9 +25,17 @@ class Trials(Sequence[TrialResult]):
         return len(self._places)
 
     def __iter__(self) -> Iterator[TrialResult]:
-        if self._places:
-            # One query for all of them, where `at` would make one for each.
-            yield from self._file.trials(self._places[0], len(self))
+        places = iter(self._places)
+        place = next(places, None)
+        if place is None:
+            return
+        # One query for all of them, where `at` would make one for each. A run that goes on settles others between them.
+        for trial in self._file.trials(place):
+            if trial.index == place:
+                yield trial
+                place = next(places, None)
+                if place is None:
+                    return
 
     @overload
     def __getitem__(self, key: int) -> TrialResult: ...

@@ -45,6 +45,7 @@ class AsksJudge(Question):
     """A scorer that asks a judge: a dataclass with a field `judge`."""
 
     __slots__ = ()
+    judge: Judge | None
 
     def judged_by(self, judge: Judge) -> Self:
         """The question, asked of this judge."""

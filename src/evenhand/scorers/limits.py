@@ -20,9 +20,8 @@ def _need_all_calls(trial: Trial) -> None:
     Raises:
         ScoreError: It did.
     """
-    calls: list[str] = getattr(trial, "unrecorded", [])
-    if calls:
-        raise unseen(calls)
+    if trial.unrecorded:
+        raise unseen(trial.unrecorded)
 
 
 @dataclass(frozen=True, slots=True)

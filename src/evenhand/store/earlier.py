@@ -13,7 +13,7 @@ from pathlib import Path
 
 from evenhand.core.errors import StoreError
 from evenhand.core.numbered import HashedNumbers
-from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, ToolRecord
+from evenhand.core.run import CallEnd, CallRecord, CallStart, ToolRecord
 from evenhand.store.calls import BatchRecord
 from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile
@@ -131,7 +131,7 @@ class EarlierSessions:
         self._answers: HashedNumbers | None = None
 
     @classmethod
-    def read(cls, path: Path, meta: RunMeta, *, anew: bool) -> EarlierSessions:
+    def read(cls, path: Path, *, anew: bool) -> EarlierSessions:
         """Reads what is there.
 
         Args:
@@ -143,8 +143,8 @@ class EarlierSessions:
         run = RunFile.open(path)
         try:
             with readable(path):
-                earlier = cls(meta.plan_size)
-                earlier._fill(run, meta)
+                earlier = cls(run.meta.plan_size)
+                earlier._fill(run)
         except StoreError:
             run.close()
             raise
@@ -152,12 +152,11 @@ class EarlierSessions:
         earlier._remembered_since = earlier.next_call if anew else 0
         return earlier
 
-    def _fill(self, run: RunFile, meta: RunMeta) -> None:
+    def _fill(self, run: RunFile) -> None:
+        size = run.meta.plan_size
         for index, take, outcome in run.takes():
-            if not 0 <= index < meta.plan_size or take < 0:
-                raise ValueError(
-                    f"it has a result for trial {index} of {meta.plan_size}, take {take}"
-                )
+            if not 0 <= index < size or take < 0:
+                raise ValueError(f"it has a result for trial {index} of {size}, take {take}")
             self.takes.found(index, take, error=outcome == "error")
             if outcome != "error":
                 self.settled.add(index)

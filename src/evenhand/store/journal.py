@@ -41,6 +41,7 @@ from evenhand.store.detail import Parts, numbers_of, put_together
 from evenhand.store.earlier import EarlierSessions, Settled
 from evenhand.store.encoding import keep, write_text, written_case
 from evenhand.store.locks import Lock, lock_of
+from evenhand.store.opened import own_meta
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 from evenhand.store.trouble import remedy
@@ -151,15 +152,17 @@ class Journal:
             StoreError: It cannot be read or written, or another process is writing it.
         """
         with RunFile.open(path) as run:
-            meta = replace(run.meta, status="running", finished_at=None, message="")
+            id_ = run.meta.id
         lock: Lock | None = None
         earlier: EarlierSessions | None = None
         db: sqlite3.Connection | None = None
         try:
-            lock = Lock(lock_of(path), f"run {meta.id}")
-            earlier = EarlierSessions.read(path, meta, anew=anew)
+            lock = Lock(lock_of(path), f"run {id_}")
+            earlier = EarlierSessions.read(path, anew=anew)
             db = _connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
+            # Read under the lock: whoever held it before may have noted more until the end.
+            meta = replace(own_meta(db, path), status="running", finished_at=None, message="")
             db.execute("update run set meta = ? where id = ?", (encode(meta), meta.id))
         except (OSError, sqlite3.Error, StoreError) as error:
             for opened in (earlier, db):

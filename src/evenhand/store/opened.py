@@ -90,13 +90,7 @@ def open_run(path: Path) -> OpenRun:
     db = _checked(path)
     try:
         with readable(path):
-            row = db.execute("select meta from run").fetchone()
-            if row is None:
-                raise StoreError(  # noqa: TRY301 (closed below, like the others)
-                    f"{path} holds no run: it was cut off while being made",
-                    hint="Nothing was sent. Delete the file, and run it again.",
-                )
-            meta = msgspec.convert(decode(cast(bytes, row[0])), RunMeta)
+            meta = own_meta(db, path)
             remarks = remarks_in(db)
     except StoreError:
         db.close()
@@ -107,6 +101,21 @@ def open_run(path: Path) -> OpenRun:
         meta=structs.replace(meta, title=remarks.title or meta.title),
         remarks=remarks,
     )
+
+
+def own_meta(db: sqlite3.Connection, path: Path) -> RunMeta:
+    """What a run file says of its run, under the title that it had before people gave it another.
+
+    Raises:
+        StoreError: It holds no run.
+    """
+    row = db.execute("select meta from run").fetchone()
+    if row is None:
+        raise StoreError(
+            f"{path} holds no run: it was cut off while being made",
+            hint="Nothing was sent. Delete the file, and run it again.",
+        )
+    return msgspec.convert(decode(cast(bytes, row[0])), RunMeta)
 
 
 def has_table(db: sqlite3.Connection, name: str) -> bool:

@@ -32,8 +32,10 @@ from evenhand.engine.code import CodeHost
 from evenhand.engine.rate_limits import Limits
 from evenhand.engine.runner import Runner
 from evenhand.engine.session import Session
+from evenhand.store import journal
 from evenhand.store.cache import Cache
 from evenhand.store.journal import Journal
+from evenhand.store.locks import Lock
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted, example
 
@@ -428,6 +430,24 @@ async def test_the_dead_sessions_last_words_are_handed_on(tmp_path):
     again = await door.settle(example(2, asking(Scripted())), resume=first.path)
     assert again.last_words == ("grader.py:get_assert  case-1",)
     assert not note.exists()
+
+
+async def test_a_session_that_ends_in_order_meanwhile_leaves_no_last_words(tmp_path, monkeypatch):
+    """What it was running when somebody else wanted to go on with the run is not what it died of."""
+    first = await door.settle(
+        example(2, asking(Scripted([BadRequest("no")]))), door.Settings(home=tmp_path)
+    )
+    note = door._crumbs(first.path)
+    note.write_bytes(b"7:7\t0\t0\tgrader.py:get_assert  case-0".ljust(512, b"\0"))
+
+    def lock_after_the_other(path, what):
+        note.unlink(missing_ok=True)
+        return Lock(path, what)
+
+    monkeypatch.setattr(journal, "Lock", lock_after_the_other)
+    again = await door.settle(example(2, asking(Scripted())), resume=first.path)
+    assert again.last_words == ()
+    assert not note.with_suffix(".deaths").exists()
 
 
 def test_without_uvloop_there_is_asyncios_own_loop(monkeypatch):

@@ -40,6 +40,7 @@ from evenhand.render.calibration_text import (
     judged_or_damaged,
     standing,
 )
+from evenhand.render.comparison import judged_line
 from evenhand.render.junit import write_junit
 from evenhand.render.markdown import write_markdown
 from evenhand.render.run import Run
@@ -707,8 +708,8 @@ async def test_corrected_numbers_of_a_run_that_stopped_say_that_they_do_not_allo
     assert words not in standing(unlabelled)
     (one,) = judged_differences(JudgedRun(finished), JudgedRun(stopped), [(0, 0)], [("a", "b")])
     (same,) = judged_differences(JudgedRun(finished), JudgedRun(finished), [(0, 0)], [("a", "b")])
-    assert words in one.line()
-    assert words not in same.line()
+    assert words in judged_line(one)
+    assert words not in judged_line(same)
 
 
 async def test_where_calibration_is_required_a_pass_without_one_is_undecided(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 from tests.unit.conftest import Make, result
 
 from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.run import RunMeta
+from evenhand.core.variant import Variant
 from evenhand.render.comparing import Comparison
 from evenhand.render.run import Run
+from evenhand.store.journal import Journal
 
 PLACES = [0, 1, 4, 5, 9]
 
@@ -40,6 +44,26 @@ async def test_trials_are_a_sequence(make_run: Make) -> None:
     assert len(run.trials(first=9)) == 1
     assert len(run.trials(limit=3)) == 3
     assert repr(trials) == "<Trials: 5 settled>"
+
+
+async def test_trials_of_a_run_that_goes_on_stay_those_that_were_settled(tmp_path: Path) -> None:
+    """Others are settled between them and behind them, and neither the order nor the number changes."""
+    journal = Journal.create(
+        tmp_path / "runs",
+        RunMeta("01RUN", "", "", "f", 6, 6, 1, (Variant(0, "p", "m"),), 1.0),
+    )
+    for place in (1, 3):
+        await journal.settle(result(place))
+    await journal.turn()
+    with Run.open(journal.path) as run:
+        trials, from_two = run.trials(), run.trials(2)
+        for place in (0, 2, 4):
+            await journal.settle(result(place))
+        await journal.turn()
+        assert [trial.index for trial in trials] == [trials[0].index, trials[1].index] == [1, 3]
+        assert [trial.index for trial in from_two] == [3]
+        assert [trial.index for trial in run.trials()] == [0, 1, 2, 3, 4]
+    await journal.finish("interrupted")
 
 
 async def test_a_trial_and_its_expectations_have_passed_as_their_rows_do(make_run: Make) -> None:

@@ -51,6 +51,7 @@ class FakeTrial:
     case: Case = field(default_factory=lambda: Case("1"))
     variant: Variant = field(default_factory=lambda: Variant(0, "p", "m"))
     repeat: int = 0
+    unrecorded: list[str] = field(default_factory=list)
     roles: list[str] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)
 

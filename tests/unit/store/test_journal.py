@@ -21,6 +21,7 @@ from evenhand.store.decoding import read_result
 from evenhand.store.earlier import Settled
 from evenhand.store.encoding import write_result
 from evenhand.store.journal import Journal
+from evenhand.store.locks import Lock
 from evenhand.store.runfile import RunFile
 
 
@@ -457,3 +458,22 @@ async def test_where_trials_ask_anew_the_replies_of_those_in_error_are_none_of_t
             await again.end(await again.begin(start(0)), end(b"now"))
             assert [one.body for *_, one in again.replies(0)] == [b"now"]
         again.close()
+
+
+async def test_what_another_process_notes_until_it_lets_go_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It ends just before the one that goes on with its run has the lock."""
+    other = Journal.create(tmp_path / "runs", meta())
+
+    def lock_after_the_other(path: Path, what: str) -> Lock:
+        other.note_unrecorded("POST /chat")
+        other.close()
+        return Lock(path, what)
+
+    monkeypatch.setattr(journal_module, "Lock", lock_after_the_other)
+    again = Journal.reopen(other.path)
+    assert again.meta.unrecorded == {"POST /chat": 1}
+    await again.finish("finished")
+    with RunFile.open(other.path) as run:
+        assert run.meta.unrecorded == {"POST /chat": 1}

@@ -111,3 +111,14 @@ async def test_a_run_that_is_being_written_is_not_deleted(make_run: Make) -> Non
     finally:
         lock.release()
     delete(run.path)
+
+
+async def test_a_run_that_is_gone_on_with_keeps_its_own_title(make_run: Make) -> None:
+    """The name that people gave it stays a remark, which can be taken back."""
+    run = await make_run([result(0)], planned=2, status="interrupted")
+    own = run.meta.title
+    remark(run.path, {"title": "better"})
+    await Journal.reopen(run.path).finish("finished")
+    assert _remarks(run.path)[1] == "better"
+    remark(run.path, {"title": ""})
+    assert _remarks(run.path)[1] == own

@@ -10,15 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any
 
-from evenhand.analysis.comparison.variants import points
 from evenhand.analysis.trust.calibrated import JudgedRate, Status, judged_rates
 from evenhand.analysis.trust.calibration import estimate_row, peoples_verdicts
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, judgements
 from evenhand.analysis.trust.scores_calibrated import JudgedMean
-from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED
 from evenhand.core.document import Key
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count, safe
 from evenhand.stats.corrected_differences import (
     JudgedCases,
     LabelledCase,
@@ -98,47 +95,6 @@ class JudgedDifference(Record, frozen=True, kw_only=True):
     def statuses(self) -> tuple[Status, Status]:
         """Whether each side has a calibration, and whether it still holds."""
         return self.first.status, self.second.status
-
-    def line(self, pair: str = "") -> str:
-        """The difference in words, on one line; after what its two variants are called, where there are several."""
-        columns = f"{pair or ' → '.join(self.columns)} · " if self.several else ""
-        raw = points(self.second.raw.value - self.first.raw.value)
-        judge = f"{raw} points by the judge"
-        name = f"{safe(columns)}{safe(self.metric)}"
-        stopped = self.first.stopped or self.second.stopped
-        looked = f" · {LOOKED}" if stopped and (self.corrected or self.mean) else ""
-        if self.corrected is None:
-            return f"{name}: {judge} · {self._doubt()}{self._means()}{looked}"
-        one = self.corrected
-        ends = f"[{points(one.low)}, {points(one.high)}]"
-        labels = f"{self.first.labels:,} and {count(self.second.labels, 'label')}"
-        over = f", {count(self.paired, 'case')} labelled in both" if self.paired else ""
-        text = f"{name}: {points(one.value)} points {ends} corrected, {labels}{over} · {judge}"
-        return f"{text}{self._means()}{looked}"
-
-    def _means(self) -> str:
-        """The difference of the mean scores in words; empty where there is none."""
-        one, first, second = self.mean, self.first.mean, self.second.mean
-        if one is None or first is None or second is None:
-            return ""
-        raw = second.raw.value - first.raw.value
-        scores = f"{first.labels:,} and {count(second.labels, 'score')}"
-        ends = f"[{one.low:+.2f}, {one.high:+.2f}]"
-        return f" · mean {one.value:+.2f} {ends} corrected, {scores} · {raw:+.2f} by the judge"
-
-    def _doubt(self) -> str:
-        if self.first.why and self.first.why == self.second.why:
-            return f"labelled, and not corrected: {self.first.why}"
-        sides: list[str] = []
-        for which, rate in (("first", self.first), ("second", self.second)):
-            if rate.why:
-                return f"the {which} is labelled, and not corrected: {rate.why}"
-            if rate.corrected is None:
-                stale = f"stale in the {which} ({', '.join(rate.changed)} changed)"
-                sides.append(stale if rate.status == "stale" else f"none for the {which}")
-        if self.first.status == self.second.status == "missing":
-            return NOT_CHECKED
-        return f"{NOT_CHECKED}: the calibration is {' and '.join(sides)}"
 
     def row(self) -> CompareJudgedDifference:
         """The difference in the keys of `evenhand.compare/1`."""

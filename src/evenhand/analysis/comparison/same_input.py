@@ -7,11 +7,10 @@ another answer makes it another one. What it asks tells it all the same, where n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from evenhand.core.definition import brief
 from evenhand.core.encoding import digest, encode
-from evenhand.core.wording.words import count
 from evenhand.store.runfile import RunFile
 
 
@@ -35,18 +34,6 @@ def same_input(first: RunFile, second: RunFile) -> Mapping[str, str]:
                 other += "′"
             pairs[case] = other
     return pairs
-
-
-def pairing_notes(by_input: int, common: int) -> Iterator[str]:
-    """How cases were paired, where that was not by their ids alone.
-
-    Args:
-        by_input: How many were paired by their input.
-        common: How many cases both have, those among them.
-    """
-    if by_input:
-        by_id = max(0, common - by_input)
-        yield f"paired: {count(by_id, 'case')} by id, {by_input:,} by the input, as that is unique in both"
 
 
 def _inputs(run: RunFile, *, content: bool) -> dict[str, str]:

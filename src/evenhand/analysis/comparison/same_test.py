@@ -14,7 +14,6 @@ from evenhand.analysis.comparison.case_tests import Change, TestChanges
 from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen
 from evenhand.analysis.comparison.comparison_sides import Side
 from evenhand.core.json_shapes import is_mapping, is_sequence
-from evenhand.core.requirement import Bound
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, count, safe, short_id
@@ -103,19 +102,6 @@ def other_evals(first: Variant, second: Variant) -> str:
     if first.eval == second.eval or not (_OF_SET in first.eval and _OF_SET in second.eval):
         return ""
     return f"{safe(first.eval)!r} and {safe(second.eval)!r} are different evals"
-
-
-def reach_note(first: RunMeta, second: RunMeta) -> str:
-    """That the runs have to reach something else, in words; empty where they don't."""
-    before, now = (_reach_words(meta) for meta in (first, second))
-    if before == now:
-        return ""
-    return f"what a run has to reach: {before} in the first, {now} in the second; that decides nothing here"
-
-
-def _reach_words(meta: RunMeta) -> str:
-    each = [f"{safe(one.metric) or 'trials passed'} {one.bound}" for one in meta.requirements or ()]
-    return ", ".join(dict.fromkeys(each)) or f"trials passed {Bound(meta.pass_rate)}"
 
 
 class Likeness:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean, variance
 from typing import Annotated, Any
 
@@ -14,7 +14,6 @@ from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES
-from evenhand.core.wording.words import count, percent, safe
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.interval import CONFIDENCE, z_of
 from evenhand.stats.power import (
@@ -423,86 +422,16 @@ class Power(Record, frozen=True):
             math.ceil((alone or 0.0) - 1e-9),
         )
 
-    def lines(self) -> Iterator[str]:
-        """The answers in words."""
-        pilot = self.pilot
-        size = f"{self.difference * 100:g} points"
-        yield (
-            f"{count(self.cases, 'case')} show a difference of {size} four times in five, "
-            f"if two variants disagree on {percent(self.differing)} of them{self._basis()}"
-        )
-        ends = self.cases_range
-        if ends is not None and ends[0] != ends[1]:
-            yield f"  between {ends[0]:,} and {ends[1]:,}, as far as the run can tell how alike they are"
-        changes = self.changes()
-        if len({change.cases for change in changes}) > 1:
-            words = ("a drop", "a rise")
-            each = zip(words, changes, strict=True)
-            yield "  " + ", ".join(f"{w} to {percent(c.to)}: {c.cases:,}" for w, c in each)
-        if self._by_correlation:
-            each = self.by_correlation()
-            yield "  if their verdicts correlate at " + ", ".join(f"{r:g}: {n:,}" for r, n in each)
-        if pilot.effect > 1:
-            yield f"  cases belong together as in the run: {pilot.effect:.1f} times as many as of independent ones"
-        if pilot.cases:
-            smallest = self.could_show
-            times = f" × {pilot.repeats:.2g} repeats" if pilot.repeats > 1 else ""
-            yield (
-                f"{count(pilot.cases, 'case')}{times}, as the run has, could show "
-                + (f"{smallest * 100:.0f} points" if smallest is not None else "no difference")
-            )
-        for k, cases in self.repeats():
-            yield f"  with {count(k, 'repeat')}: {count(cases, 'case')}, {cases * k:,} trials"
-        for judge in pilot.judges:
-            yield self._label_line(judge)
-
     @property
-    def _by_correlation(self) -> bool:
+    def rests_on_correlation(self) -> bool:
         """Whether the answers rest on how alike two systems are."""
         return self.pilot.alike is not None or self.pilot.differing is None
 
     def by_correlation(self) -> list[tuple[float, int]]:
         """For correlations of two systems' verdicts, the cases that show the difference."""
-        if not self._by_correlation:
+        if not self.rests_on_correlation:
             return []
         return [(r, max(change.cases for change in self.changes(r))) for r in CORRELATIONS]
-
-    def _basis(self) -> str:
-        """What the share on which they disagree rests on, in words."""
-        if not self._by_correlation:
-            return ""
-        pilot = self.pilot
-        alike = f"correlation {pilot.alike_or_assumed:.2f}"
-        if pilot.measured and pilot.alike is not None:
-            return f" ({alike}, measured)"
-        if pilot.alike is not None and pilot.alike < ALIKE:
-            return f" ({alike}: repeats of one variant are no more alike)"
-        return f" ({alike}, assumed)"
-
-    def _label_line(self, judge: JudgeWorth) -> str:
-        name = f"{safe(judge.metric)}: " if judge.metric else ""
-        size = f"±{self.half_width * 100:g} points"
-        labels, alone = self.labels(judge)
-        if labels is None and judge.repeated:
-            return (
-                f"{name}not even a label for each of {count(judge.cases or 0, 'judged case')} brings {size}: "
-                "judge more cases"
-            )
-        if labels is None:
-            return (
-                f"{name}not even a label for each of {count(judge.judged or 0, 'judged output')} brings {size}: "
-                "judge more outputs"
-            )
-        each = ", each of another case," if judge.repeated else ""
-        if judge.rho2 is None:
-            return (
-                f"{name}{count(labels, 'label')}{each} bring {size}, fewer if the judge is good; "
-                "30 labels tell how good it is"
-            )
-        return (
-            f"{name}{count(labels, 'label')}{each} bring {size} with this judge (ρ² {judge.rho2:.2f}), "
-            f"{alone:,} without it"
-        )
 
     def document(self) -> dict[str, Any]:
         """The answers as `evenhand.power/1`."""
@@ -515,7 +444,7 @@ class Power(Record, frozen=True):
                 difference=self.difference,
                 differing=self.differing,
                 assumed=pilot.differing is None,
-                alike=pilot.alike_or_assumed if self._by_correlation else None,
+                alike=pilot.alike_or_assumed if self.rests_on_correlation else None,
                 cases=self.cases,
                 cases_low=(self.cases_range or (None, None))[0],
                 cases_high=(self.cases_range or (None, None))[1],

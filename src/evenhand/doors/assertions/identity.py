@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evenhand.core.encoding import digest_of, encode
 from evenhand.core.message import Message, Prompt, Task
-from evenhand.core.provider import Provider
+from evenhand.core.provider import Provider, says
 from evenhand.core.scripted import without_address
 from evenhand.doors.assertions.assertion import Assertion
 from evenhand.doors.assertions.closed_code import code_digest, python_digest
@@ -64,7 +64,7 @@ def model_identity(provider: Provider | None, task: Task = "generate") -> bytes:
     """
     if provider is None:
         return b""
-    if not getattr(provider, "answers_by_request_alone", False) or task not in provider.tasks:
+    if not says(provider, "answers_by_request_alone") or task not in provider.tasks:
         raise CannotBeKnownError
     return without_address(provider.request(Prompt((Message("user", ""),), "", task=task)).identity)
 

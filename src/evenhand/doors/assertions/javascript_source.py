@@ -15,7 +15,8 @@ from typing import Any
 from evenhand.languages.templates.in_code import code_filled, is_dumped, named_by
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 
-_BARE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|true|false|null")
+# Numbers that begin with zeros are left out: JavaScript reads `010` as 8.
+_BARE = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|true|false|null")
 # `$` and braces are among them, because a template literal runs what stands in `${…}`.
 _UNSAFE = re.compile("[\\x00-\\x1f\\x7f\\\\'\"`${}\u2028\u2029\ud800-\udfff]")
 _LEAVES_COMMENT = re.compile("[\\x00-\\x1f\u2028\u2029\ud800-\udfff]|\\*/")

@@ -16,7 +16,10 @@ from evenhand.core.errors import TemplateError
 from evenhand.languages.templates.in_code import code_filled, is_dumped, named_by
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+# Whole numbers that begin with zeros (`007`) are left out: in Python they are no numbers.
+_NUMBER = re.compile(
+    r"[+-]?(0+|[1-9][0-9]*|([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)"
+)
 _UNSAFE = re.compile("[\\x00-\\x1f\\x7f\\\\'\"{}\ud800-\udfff]")
 _OPEN = re.compile(r"""\#[^\n]*|(?:(?<!\w)([rRbBfFuU]{1,2}))?('''|\"\"\"|'|")""")
 _PREFIX = re.compile(r"(?<!\w)[rRbBfFuU]{1,2}\Z")

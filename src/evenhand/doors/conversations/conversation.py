@@ -23,7 +23,7 @@ from evenhand.doors.conversations.agents import Answers, answer_text, check_agen
 from evenhand.doors.conversations.checking import TurnChecks
 from evenhand.doors.conversations.fault import Fault
 from evenhand.doors.conversations.talk import Ended, Talk
-from evenhand.doors.conversations.turn_judge import METRIC, Ruled, StaysInRole, TurnJudge
+from evenhand.doors.conversations.turn_judge import METRIC, Ruled, StaysInRole
 from evenhand.doors.conversations.users import Said, UserSession, called, named, user_of
 from evenhand.engine.trial import LiveTrial, present
 
@@ -136,7 +136,7 @@ class _UnderWay:
         self._checks = None if contract is None else TurnChecks(contract)
         for message in conversation.start.messages:
             self._add(message.role, str(message.content))
-        self._judge: TurnJudge | None = getattr(self._user, "turn_judge", None)
+        self._judge = self._user.turn_judge
 
     async def run(self) -> Talk:
         ended: Ended = "open"

@@ -8,6 +8,7 @@ import inspect
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
 from evenhand.core.encoding import decode, encode
@@ -21,6 +22,10 @@ from evenhand.engine.call_context import phase
 from evenhand.engine.trial import present
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_failure: ContextVar[list[str] | None] = ContextVar("evenhand_tool_failure", default=None)
+"""Where the tool that is called for a model puts why it failed: it makes the first entry, and those that it calls see
+that there is one. None where no model asked."""
 
 
 class Called(Record, frozen=True):
@@ -112,11 +117,18 @@ class Toolbox:
     def _calling(self, name: str, arguments: Mapping[str, Any]) -> Generator[list[Any]]:
         """Inside, a tool runs; its result is put into the list. The call is noted, and is a step of its trial."""
         results: list[Any] = []
+        failure = _failure.get()
+        if failure:  # it is called by the tool that a model asked for
+            failure = None
+        elif failure is not None:
+            failure.append("")
         with _step_of(name, arguments) as ended:
             try:
                 yield results
             except Exception as error:
                 message = _said(error)
+                if failure is not None:
+                    failure[0] = message
                 self._note(Called(name, arguments, error=message))
                 ended(status="error", error=message)
                 raise
@@ -156,6 +168,8 @@ class Toolbox:
             inspect.signature(tool).bind(**arguments)
         except TypeError as error:
             return self._refused(name, arguments, f"{name}: {error}")
+        failure: list[str] = []
+        _failure.set(failure)
         try:
             trial = present.get()
             if trial is not None and not trial.over:
@@ -165,12 +179,15 @@ class Toolbox:
             result = tool(**arguments)
             return await result if inspect.isawaitable(result) else result
         except EvenhandError as error:
-            # The trial wraps what a tool raised; the tool's own words were noted with the call.
-            if self._calls and self._calls[-1].error:
-                return {"error": self._calls[-1].error}
+            # The trial wraps what a tool raised, and raises by itself where the tool takes too long.
+            if any(failure):
+                return {"error": failure[0]}
             raise error from None
         except Exception as error:  # noqa: BLE001 (a tool may raise anything: the model is told)
             return {"error": _said(error)}
+        finally:
+            # Not reset: what is closed at the end of the run is closed in another context.
+            _failure.set(None)
 
     def redo(self, calls: Iterable[Called | Mapping[str, Any]]) -> None:
         """Makes calls again that changed the world in an earlier conversation, to go on where it was.

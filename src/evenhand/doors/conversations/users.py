@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from evenhand.core.arguments import CheckedRecord, checked_class
 from evenhand.core.errors import CodeError, UsageError
@@ -14,6 +14,9 @@ from evenhand.doors.conversations.contract import UserContract
 from evenhand.doors.conversations.fault import Fault
 from evenhand.doors.conversations.talk import Talk
 from evenhand.engine.trial import LiveTrial
+
+if TYPE_CHECKING:
+    from evenhand.doors.conversations.turn_judge import TurnJudge
 
 
 class Said(Record, frozen=True):
@@ -38,6 +41,11 @@ class UserSession(Protocol):
     @property
     def contract(self) -> UserContract | None:
         """What its turns are held to; None where they are what their author wrote, and count as they are."""
+        ...
+
+    @property
+    def turn_judge(self) -> TurnJudge | None:
+        """Who judges its turns after the rules; None for nobody."""
         ...
 
     async def say(self, talk: Talk, faulty: tuple[str, Sequence[Fault]] | None) -> Said | None:
@@ -85,6 +93,7 @@ class ScriptedUser:
 
 class _Script:
     contract = None
+    turn_judge = None
 
     def __init__(self, lines: tuple[str, ...]) -> None:
         self._lines = lines
@@ -115,6 +124,7 @@ class _Function(Record, frozen=True):
     function: Speaks
     trial: LiveTrial | None
     contract: None = None
+    turn_judge: None = None
 
     async def say(self, talk: Talk, faulty: tuple[str, Sequence[Fault]] | None) -> Said | None:
         del faulty
@@ -164,6 +174,7 @@ class StatefulUser:
 
 class _States:
     contract = None
+    turn_judge = None
 
     def __init__(self, first: State, trial: LiveTrial | None) -> None:
         self._state: State | None = first

@@ -21,7 +21,7 @@ from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Verdict
 from evenhand.doors.eval_sets.answer_material import answered_of, with_reply, without_answer
 from evenhand.doors.eval_sets.body import parameters_of
-from evenhand.doors.eval_sets.caseplan import begun, case_plan, models_for
+from evenhand.doors.eval_sets.caseplan import begun, case_plan, models_for, only_column
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.plan import LIMIT_S, no_cluster
 from evenhand.doors.eval_sets.running import shown
@@ -120,13 +120,12 @@ async def score_batch_async(
     }
     answering = _Answering(metrics=chosen, ask=ask, at_least=low, at_most=high, embedder=embedder)
     plan = case_plan(
-        name or _name(pipeline) or dataset.name or "score_batch",
+        only_column(name or _name(pipeline) or dataset.name or "score_batch", cluster=cluster),
         str(source),
         dataset,
         answering,
         [dataset.fingerprint, encode(config), *([cluster] if cluster else []), *_says(pipeline)],
         models,
-        cluster=cluster,
         rule=partial(_verdict, metrics=chosen, weights=weights),
         config={
             **config,

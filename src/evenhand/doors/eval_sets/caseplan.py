@@ -21,16 +21,19 @@ from evenhand.store.catalogue import paths
 from evenhand.store.runfile import RunFile
 
 
+def only_column(title: str, *, model: str = "", cluster: str = "") -> Variant:
+    """The one variant of a plan that is called so, and may measure a model."""
+    return Variant(0, title, model, eval=title, cluster=cluster)
+
+
 def case_plan(
-    title: str,
+    column: Variant,
     source: str,
     data: Sequence[Case],
     body: Body,
     identity: Sequence[bytes | str],
     models: EvalSetRoster,
     *,
-    model: str = "",
-    cluster: str = "",
     rule: VerdictRule = all_pass,
     config: Mapping[str, Any] | None = None,
     apart: Callable[[Case], tuple[Case, Body]] | None = None,
@@ -38,25 +41,22 @@ def case_plan(
     """What happens to each case, as a plan.
 
     Args:
-        title: For reports.
+        column: The one variant; it is called like the plan.
         source: The file or folder beside which the run is kept; empty for the current folder.
         data: The cases; they are read as they are asked for.
         body: What happens.
         identity: What the cases say, and all else that decides what happens: a run is gone on with only where it is the
             same.
         models: Who is asked.
-        model: The label of the model that is measured; empty for none.
-        cluster: See `Variant.cluster`.
         rule: How outcomes become a verdict.
         config: For the record.
         apart: Takes from a case what is none of it, and says what happens to that; without it, `body` happens to all.
     """
-    slots = [Slot(variant=Variant(0, title, model, eval=title, cluster=cluster), body=body)]
 
     def rows() -> Iterator[Row]:
         for case in data:
             question, own = (case, body) if apart is None else apart(case)
-            at = [Slot(variant=slots[0].variant, body=own)]
+            at = [Slot(variant=column, body=own)]
             # `at` is bound now: the loop has gone on by the time that slots are asked for.
             yield Row(
                 cases=(question,),
@@ -70,16 +70,16 @@ def case_plan(
         return [one for one in models.made if hasattr(one, "request")]  # not what a run has lent
 
     sheet = Sheet(
-        variants=[slots[0].variant],
+        variants=[column],
         rows=rows,
         case_count=len(data),
         size=len(data),
         providers=named,
     )
     return Plan(
-        title=title,
+        title=column.eval,
         sheets=[sheet],
-        identify=lambda: digest(title, *identity),
+        identify=lambda: digest(column.eval, *identity),
         record=lambda: config or {},
         source=source,
         options=RunOptions(retries=models.project.retries),

@@ -19,7 +19,7 @@ from evenhand.core.message import Model
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import PER_DOCUMENT
 from evenhand.core.record import Record
-from evenhand.doors.eval_sets.caseplan import case_plan, look_for_key, models_for
+from evenhand.doors.eval_sets.caseplan import case_plan, look_for_key, models_for, only_column
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.preparing import Prepared, settled
 from evenhand.engine.door import Settings
@@ -112,13 +112,12 @@ def generate(
     look_for_key(models, writer)
     data = Dataset(pieces, "documents")
     plan = case_plan(
-        "dataset generate",
+        only_column("dataset generate", model=writer.label),
         str(place),
         data,
         _Writing(writer, per_document),
         [data.fingerprint, str(per_document), writer.id, template("dataset/pairs")[0]],
         models,
-        model=writer.label,
         config={"model": writer.id, "per_document": per_document, "documents": list(texts)},
     )
     settings = Settings(

@@ -212,7 +212,7 @@ def _who_compares(evals: EvalSet, models: EvalSetRoster) -> Iterator[Problem]:
     for referee in evals.referees(Case("")) if evals.compares else ():
         if not isinstance(referee, AsksJudge):
             continue
-        judge: object = getattr(referee, "judge", None)
+        judge = referee.judge
         wrong = models.wrong(judge) if isinstance(judge, str) else None
         if judge is None and not models.judged:
             what = f"{referee} wants a judge, and no judge is named"

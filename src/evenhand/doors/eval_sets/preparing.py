@@ -19,7 +19,13 @@ from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.doors.eval_sets.answer_material import answered_of
-from evenhand.doors.eval_sets.caseplan import begun, case_plan, look_for_key, models_for
+from evenhand.doors.eval_sets.caseplan import (
+    begun,
+    case_plan,
+    look_for_key,
+    models_for,
+    only_column,
+)
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.running import shown
 from evenhand.engine.door import Finished, Settings, settle, waited_for
@@ -102,7 +108,7 @@ def enrich(
         raise UsageError("no judge is named", hint=_NAME_ONE)
     look_for_key(models, models.judge)
     plan = case_plan(
-        "dataset enrich",
+        only_column("dataset enrich"),
         str(place),
         data,
         _Enriching(models.judge, tuple(parts)),

@@ -20,7 +20,7 @@ from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, Usage
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.record import Record
 from evenhand.core.traits import label_of
-from evenhand.doors.eval_sets.caseplan import case_plan, models_for
+from evenhand.doors.eval_sets.caseplan import case_plan, models_for, only_column
 from evenhand.engine.door import Finished, Settings, settle, waiting
 from evenhand.render.scored import Measured, Scored
 from evenhand.scorers.function import ScorerFunction, as_scorer
@@ -116,7 +116,7 @@ async def score_async(
     )
     case = _case(material)
     plan = case_plan(
-        "score",
+        only_column("score"),
         "",
         [case],
         _Measuring(chosen, material, embedder),

@@ -69,7 +69,17 @@ class CasesInFile(Sequence[Case]):
 
     def __iter__(self) -> Iterator[Case]:
         self._unchanged()
-        return (case_of(row) for _, _, row in self._source.rows([]))
+        return self._cases()
+
+    def _cases(self) -> Iterator[Case]:
+        problems: list[Problem] = []
+        number = 0
+        for _, _, row in self._source.rows(problems):
+            number += 1
+            yield case_of(row)
+        # Rows in which something is wrong by now are left out above.
+        if problems or number != len(self):
+            raise self._changed()
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
@@ -78,12 +88,15 @@ class CasesInFile(Sequence[Case]):
         problems: list[Problem] = []
         row = self._source.row(self._places[place], problems)
         if row is None:
-            raise ConfigError(problems)
+            raise ConfigError(problems) if problems else self._changed()
         return case_of(row)
 
     def _unchanged(self) -> None:
         if _state(self._source.file) != self._state:
-            raise UsageError(f"{self._source.file} has changed since it was looked at")
+            raise self._changed()
+
+    def _changed(self) -> UsageError:
+        return UsageError(f"{self._source.file} has changed since it was looked at")
 
     def _doubles(self, ids: Sequence[int], lines: Sequence[int]) -> Iterator[Problem]:
         """Ids that are there twice, found part by part, so that little is in memory at once."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from evenhand.core.errors import UsageError
@@ -48,15 +49,32 @@ def written(texts: Mapping[Path, str], folder: Path, tool: str) -> list[Path]:
             " nothing was written",
             hint=f"Name another folder, at the end: evenhand init --from {tool} FILE my-evals",
         )
-    for path, text in texts.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # A file may have appeared since the check above, and must not be overwritten.
-            with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(text)
-        except OSError as error:
-            raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+    write_all({path: text.encode("utf-8", "backslashreplace") for path, text in texts.items()})
     return list(texts)
+
+
+def write_all(contents: Mapping[Path, bytes], hint: str = "") -> None:
+    """Writes new files, all or none.
+
+    Args:
+        contents: What each holds.
+        hint: What to do where one cannot be written.
+
+    Raises:
+        UsageError: One of them cannot be written, or is there.
+    """
+    with ExitStack() as begun:
+        for path, content in contents.items():
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                # A file may have appeared since somebody looked, and must not be overwritten.
+                with path.open("xb") as file:
+                    begun.callback(path.unlink, missing_ok=True)
+                    file.write(content)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise UsageError(f"{path} cannot be written: {reason}", hint=hint) from error
+        begun.pop_all()
 
 
 def lines(rows: Sequence[Mapping[str, object]]) -> str:

@@ -99,13 +99,13 @@ class Asserts:
         self._base = at.parent
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        variables: Mapping[str, Any] = getattr(trial, "vars", trial.case.vars)
+        variables = trial.vars
         test = {**self._shown, "vars": dict(variables)}
         if trial.case.description:
             test["description"] = trial.case.description
         cell = Cell(
             output=output,
-            prompt=str(getattr(trial, "prompt_text", "")),
+            prompt=trial.prompt_text,
             variables=variables,
             test=test,
             provider_id=trial.variant.provider_id or trial.variant.model,

@@ -17,7 +17,7 @@ from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Selection
-from evenhand.core.provider import Provider
+from evenhand.core.provider import Provider, ReadsFiles
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
@@ -397,11 +397,8 @@ class FolderModels:
         if settings and _is_vendors(provider):
             for what, hint in setting_hints(settings, f"provider {id_}"):
                 findings.hint(place, what, hint)
-        # The code of such a provider decides what it answers: a run is not resumed after its file has changed.
-        path = getattr(provider, "path", None)
-        if isinstance(path, Path):
-            self.files.add(path)
-        self.files.update(getattr(provider, "files", ()))
+        if isinstance(provider, ReadsFiles):
+            self.files.update(provider.files)
         return Paused(provider, delay / 1000) if delay else provider
 
     def _transform(self, written: object, place: Place, base: Path, findings: Findings) -> str:

@@ -255,6 +255,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     except (pytest.skip.Exception, pytest.exit.Exception, KeyboardInterrupt):
         raise
     except BaseException as error:
+        from evenhand.core.errors import JudgeError
+
         trial = item.stash.get(TRIAL, None)
         refusal = _refusal(error, trial, item.config.rootpath) if trial is not None else ""
         if trial is not None:
@@ -263,9 +265,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             settled = item.stash[REPORTED]
             item.stash[REPORTED] = {**settled, "undecided": "fail" not in settled["states"]}
             raise pytest.fail.Exception(refusal, pytrace=False) from None
-        if (
-            trial is not None and trial.places and (getattr(error, "slug", "") == "judge")
-        ):  # `expect.now` had no answer to give: no verdict
+        # `expect.now` had no answer to give: no verdict
+        if trial is not None and trial.places and isinstance(error, JudgeError):
             item.stash[REPORTED]["undecided"] = "fail" not in item.stash[REPORTED]["states"]
         raise
     trial = item.stash.get(TRIAL, None)

@@ -36,7 +36,7 @@ from evenhand.core.errors import (
 from evenhand.core.expect import Expectation, Trial, share_passed
 from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import CassetteUse, PlannedTrial
-from evenhand.core.provider import Answer, Host, Provider, Request
+from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -187,6 +187,10 @@ LIVE_HINT = "To ask the model, and store its answer for later sessions: pytest -
 class Unplugged(Wrapped):
     """A model over the network that is not asked: what it has said before is all there is."""
 
+    @property
+    def remote(self) -> bool:
+        return False
+
     async def send(self, request: Request, host: Host) -> Answer:
         del request, host
         raise BadRequest(
@@ -314,7 +318,7 @@ class SessionRun:
         self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole
     ) -> Reply:
         """Asks through the run; a model over the network only where that is allowed."""
-        if self._live or not (isinstance(provider, AppCall) or getattr(provider, "remote", False)):
+        if self._live or not (isinstance(provider, AppCall) or says(provider, "remote")):
             self._asked[id(provider)] = provider
         else:
             provider = Unplugged(provider)

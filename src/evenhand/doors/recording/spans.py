@@ -69,12 +69,9 @@ class SpanProcessor(_SpanProcessor):
         if trial is None or trial.over:
             return
         log = trial.step_log
-        places = [
-            place for place in (log.within(), around.place if around else None) if place is not None
-        ]
-        # The parent span is a step of another log, in which its place means another step.
-        if around is not None and around.log is not log:
-            places = []
+        # The parent span may be a step of another log, in which its place means another step.
+        beside = around.place if around is not None and around.log is log else None
+        places = [place for place in (log.within(), beside) if place is not None]
         # Steps are added when they begin, so the later of two places is the inner one.
         place = log.add(Step("agent", span.name, parent=max(places, default=None)))
         with self._lock:

@@ -101,6 +101,14 @@ def messages_of(value: object, role: str = "user") -> list[Said]:
     return [] if value in (None, "") else [message(role, value)]
 
 
+def answer_of(said: Sequence[Said]) -> Said | None:
+    """The message that a model answered, of several choices the first; None where there is none.
+
+    The results of tools that a vendor called by itself stand before the answer that they are a part of.
+    """
+    return next((one for one in said if one["role"] != "tool"), next(iter(said), None))
+
+
 def is_message(value: object) -> bool:
     """Whether a value is a message in one of these forms, and not something of an application's."""
     if is_array(value):

@@ -188,8 +188,9 @@ class Node:
         worker = call.worker = self._worker
         self._count += 1
         call.number = self._count
-        worker.waiting[call.number] = call
+        # Before it is noted: one that cannot be written would be sent again when the process ends.
         worker.send({**call.message, "id": call.number})
+        worker.waiting[call.number] = call
 
     async def _started(self) -> _NodeProcess:
         program = found_node()
@@ -250,7 +251,15 @@ class Node:
                 call.answer.set_exception(too_old(found_node(), code) or died)
             else:
                 call.again = True
-                await self._send(call)
+                await self._send_again(call)
+
+    async def _send_again(self, call: _NodeCall) -> None:
+        """Asks a new process. Where none can be started, whoever waits for the answer is told."""
+        try:
+            await self._send(call)
+        except (CodeError, OSError) as error:
+            if not call.answer.done():
+                call.answer.set_exception(error)
 
     def _take(self, worker: _NodeProcess, message: dict[str, Any]) -> None:
         if "pong" in message:

@@ -13,6 +13,7 @@ from evenhand.analysis.trust.calibration import calibrate
 from evenhand.core.score import Scale
 from evenhand.core.variant import Variant
 from evenhand.render.comparing import compare
+from evenhand.render.comparison import judged_line
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_draw, add_metric_labels
 from evenhand.store.labels.stored_labels import append_labels
@@ -97,7 +98,7 @@ async def test_cases_labelled_in_both_columns_are_paired(make_run: Make):
     assert subtracted.corrected is not None
     width, wider = (e.high - e.low for e in (paired.corrected, subtracted.corrected))
     assert width < wider
-    assert "60 and 60 labels, 60 cases labelled in both" in paired.line()
+    assert "60 and 60 labels, 60 cases labelled in both" in judged_line(paired)
 
 
 @pytest.mark.parametrize(("cases", "paired"), [(50, 50), (49, 0)])

@@ -29,6 +29,7 @@ from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.render.calibration_text import calibration_lines, half_width, standing
+from evenhand.render.comparison import judged_line
 from evenhand.stats.bounded_correction import mean_by_judge
 from evenhand.stats.correction import Estimate, corrected_rate
 from evenhand.stats.design_effect import CaseLabel
@@ -141,10 +142,10 @@ async def test_labels_of_too_few_cases_correct_nothing_and_say_why(make_run: Mak
     assert own.why == of_file.why == judge.why
     assert f"labelled, and not corrected: {why}" in standing(of_file)
     (one,) = judged_differences(JudgedRun(run), JudgedRun(later), [(0, 0)], [("a", "b")])
-    assert f"· labelled, and not corrected: {why}" in one.line()
+    assert f"· labelled, and not corrected: {why}" in judged_line(one)
     enough = label(await a_run(make_run, 40, REPEATS, tmp_path / "x.yaml"), people(REPEATS))
     (one,) = judged_differences(JudgedRun(enough), JudgedRun(run), [(0, 0)], [("a", "b")])
-    assert f"the second is labelled, and not corrected: {why}" in one.line()
+    assert f"the second is labelled, and not corrected: {why}" in judged_line(one)
     text = "\n".join(calibration_lines(calibrate(run)))
     assert "no verdict: the 40 labels are of 8 cases" in text
     assert "  corrected  " not in text
@@ -163,7 +164,7 @@ async def test_a_calibration_without_cases_is_read_and_corrects_only_what_was_no
         standing(rate)
     )
     (one,) = judged_differences(JudgedRun(later), JudgedRun(later), [(0, 0)], [("a", "b")])
-    assert "not corrected: the calibration doesn't say which labels" in one.line()
+    assert "not corrected: the calibration doesn't say which labels" in judged_line(one)
     write_calibration(calibrate(run), place_of(run.meta))
     (rate,) = judged_rates(later)
     assert rate.corrected is not None

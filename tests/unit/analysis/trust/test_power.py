@@ -15,6 +15,7 @@ from tests.unit.render.test_judge_trust import a_run, label
 
 from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power, pilot_of
 from evenhand.core.variant import Variant
+from evenhand.render.power_text import lines
 from evenhand.stats.power import cases_needed, cases_needed_exact, labels_needed
 
 __all__ = ["make_run"]
@@ -76,7 +77,7 @@ async def test_a_pilot_says_how_columns_differ_and_how_repeats_vary(make_run: Ma
     cases = [cases for _, cases in repeats]
     assert cases == sorted(cases, reverse=True)
     assert cases[-1] < cases[0]
-    assert "with 10 repeats" in "\n".join(Power(pilot, 0.03, 0.05).lines())
+    assert "with 10 repeats" in "\n".join(lines(Power(pilot, 0.03, 0.05)))
 
 
 async def test_a_judges_labels_are_counted_with_what_it_replaces(make_run: Make):
@@ -84,18 +85,18 @@ async def test_a_judges_labels_are_counted_with_what_it_replaces(make_run: Make)
     run = await a_run(make_run)
     (judge,) = pilot_of(run).judges
     assert (judge.metric, judge.rho2, judge.judged) == ("prose", None, 200)
-    assert "30 labels tell how good it is" in "\n".join(Power(pilot_of(run), 0.05, 0.1).lines())
+    assert "30 labels tell how good it is" in "\n".join(lines(Power(pilot_of(run), 0.05, 0.1)))
     labelled = Power(pilot_of(label(run, lambda i: i % 10 < 6)), 0.05, 0.1)
     (judge,) = labelled.pilot.judges
     assert judge.rho2 is not None
     with_judge, alone = labelled.labels(judge)
     assert with_judge is not None
     assert with_judge < alone
-    assert "without it" in "\n".join(labelled.lines())
+    assert "without it" in "\n".join(lines(labelled))
     small = Power(labelled.pilot, 0.05, 0.001)
-    assert "judge more outputs" in "\n".join(small.lines())
+    assert "judge more outputs" in "\n".join(lines(small))
     empty = Power(pilot_of(await make_run([result(0, ok=None)], TWO[:1])), 0.05, 0.05)
-    assert list(empty.lines())
+    assert list(lines(empty))
     json.dumps(empty.document())
     numbers = Power(Pilot(rate=0.5, judges=[JudgeWorth("", 0.5, None, None)]), 0.1, 0.1)
     assert numbers.document()["labels"][0]["labels"] == 97
@@ -112,19 +113,19 @@ async def test_labels_are_counted_by_cases_where_these_are_repeated(make_run: Ma
     assert (second.judged, second.cases, second.repeated) == (200, 40, True)
     assert Power(once, 0.05, 0.1).labels(first)[0] == 81
     assert Power(repeated, 0.05, 0.1).labels(second)[0] is None
-    text = "\n".join(Power(repeated, 0.05, 0.1).lines())
+    text = "\n".join(lines(Power(repeated, 0.05, 0.1)))
     assert "a label for each of 40 judged cases brings ±10 points: judge more cases" in text
-    text = "\n".join(Power(repeated, 0.05, 0.2).lines())
+    text = "\n".join(lines(Power(repeated, 0.05, 0.2)))
     assert "21 labels, each of another case, bring ±20 points" in text
     assert Power(repeated, 0.05, 0.2).document()["labels"][0]["judged_cases"] == 40
-    assert "each of another case" not in "\n".join(Power(once, 0.05, 0.2).lines())
+    assert "each of another case" not in "\n".join(lines(Power(once, 0.05, 0.2)))
 
 
 def test_a_judge_that_passed_everything_may_not_pass_all_others():
     """A rate of 1 has no variance, and no labels would be needed: 6 of 6 are no such rate."""
     few = Power(Pilot(rate=1.0, judges=[JudgeWorth("policy", 1.0, None, 6)]), 0.05, 0.05)
     assert few.labels(few.pilot.judges[0])[0] is None
-    assert "not even a label for each of 6 judged outputs" in "\n".join(few.lines())
+    assert "not even a label for each of 6 judged outputs" in "\n".join(lines(few))
     many = Power(Pilot(rate=1.0, judges=[JudgeWorth("policy", 1.0, None, 100)]), 0.05, 0.05)
     labels, alone = many.labels(many.pilot.judges[0])
     assert labels
@@ -148,7 +149,7 @@ def test_a_drop_and_a_rise_take_different_numbers_and_the_larger_is_named():
     assert [alike for alike, _ in power.by_correlation()] == [0.3, 0.5, 0.7]
     cases = [n for _, n in power.by_correlation()]
     assert cases == sorted(cases, reverse=True)
-    text = "\n".join(power.lines())
+    text = "\n".join(lines(power))
     assert "correlation 0.50, assumed" in text
     assert "a drop to 80 %: 114, a rise to 100 %: 78" in text
     told = power.document()
@@ -176,7 +177,7 @@ async def test_a_run_with_repeats_agrees_with_itself(make_run: Make):
     could = power.could_show
     assert could is not None
     assert 0.07 < could < 0.14  # 60 cases once could show 24 points
-    assert "60 cases × 5 repeats, as the run has" in "\n".join(power.lines())
+    assert "60 cases × 5 repeats, as the run has" in "\n".join(lines(power))
 
 
 async def test_disagreement_is_that_of_all_pairs_of_repeats(make_run: Make):
@@ -207,4 +208,4 @@ async def test_cases_that_belong_together_count_for_fewer(make_run: Make):
     assert apart.pilot.effect == 1
     assert together.pilot.effect > 4
     assert together.cases > 4 * apart.cases
-    assert "times as many as of independent ones" in "\n".join(together.lines())
+    assert "times as many as of independent ones" in "\n".join(lines(together))

@@ -11,7 +11,8 @@ from evenhand.doors.assertions.python_source import filled_in
 
 NASTY = 'it\'s "x"\n{y} \\d {{z}} #'
 VARS = {"s": NASTY, "n": 3, "f": 1.5, "b": True, "l": [1, "a"], "d": {"k": None}, "none": None, "p": r"\d+",
-        "inject": '" + __import__("os").getcwd() + "', "call": "print(1)"}  # fmt: skip
+        "inject": '" + __import__("os").getcwd() + "', "call": "print(1)", "zeros": "007", "digits": "٣",
+        "half": "00.5", "nought": "00"}  # fmt: skip
 
 
 def value_of(code: str) -> object:
@@ -47,6 +48,10 @@ def value_of(code: str) -> object:
         ('f"{1.5:{{n}}}|{{n}}"', "1.5|3"),
         ('"{{inject}}"', '" + __import__("os").getcwd() + "'),
         ("{{call}}", "print(1)"),
+        ("{{zeros}}", "007"),
+        ("{{digits}}", "٣"),
+        ("{{half}} + 1", 1.5),
+        ("{{nought}}", 0),
         ("1 + 1", 2),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,13 @@ import pytest
 
 from evenhand import Case, Conversation, EvalSet, Expect, World, run
 from evenhand.core.errors import CodeError, UsageError
+from evenhand.core.expect import Trial
 from evenhand.doors import recording
 from evenhand.doors.conversations import ToolTable
+from evenhand.engine.door import Settings, settle
 from evenhand.scorers import NeverFails
 from evenhand.store.runfile import RunFile
+from evenhand.testing import example
 
 
 @pytest.fixture
@@ -120,6 +125,52 @@ async def test_tools_are_called_as_models_ask_and_errors_are_told_to_the_model()
         again.redo(world.calls)
     with pytest.raises(UsageError, match="there is a tool refund already"):
         again.tool(refund)
+
+
+@pytest.mark.parametrize("calls_another", [False, True])
+async def test_a_tool_that_takes_too_long_is_not_blamed_for_the_failure_of_another(
+    tmp_path: Path, calls_another: bool
+):
+    """Not for one before it, nor for one that it called itself: it is told by its own name."""
+    told: list[object] = []
+
+    async def body(_: Trial) -> str:
+        world = World.copy(of={})
+
+        @world.tool
+        async def refund() -> str:
+            raise LookupError("no such order")
+
+        @world.tool
+        async def wait() -> str:
+            if calls_another:
+                with contextlib.suppress(LookupError):
+                    await refund()
+            await asyncio.sleep(30)
+            return "waited"
+
+        told.append(await world.call("refund", {}))
+        told.append(await world.call("wait", {}))
+        return "done"
+
+    done = await settle(example(1, body), Settings(home=tmp_path, time_limit_s=0.3))
+    with RunFile.open(done.path) as file:
+        (trial,) = file.trials()
+    assert told == [{"error": "LookupError: no such order"}]
+    assert "the tool wait took longer than 0.3 s" in trial.reason
+
+
+async def test_tools_that_are_called_at_once_are_told_their_own_failures():
+    """Whichever fails last."""
+    world = World.copy(of={})
+
+    @world.tool
+    async def fail(after: float) -> None:
+        await asyncio.sleep(after)
+        raise LookupError(str(after))
+
+    told = await asyncio.gather(*(world.call("fail", {"after": s}) for s in (0.02, 0.01)))
+    assert told == [{"error": "LookupError: 0.02"}, {"error": "LookupError: 0.01"}]
 
 
 def test_a_table_answers_in_turn_and_says_what_it_lacks():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tracemalloc
 import zipfile
 from collections.abc import Iterator
@@ -338,6 +339,25 @@ def test_a_file_that_changes_under_a_stream_is_told(tmp_path: Path):
         list(streamed)
     with pytest.raises(UsageError, match="has changed"):
         streamed[0]
+
+
+@pytest.mark.parametrize(
+    ("ending", "character"), [("csv", "\n"), ("csv", ","), ("jsonl", " "), ("jsonl", "{")]
+)
+def test_a_row_that_is_gone_is_told_though_the_file_looks_the_same(
+    tmp_path: Path, ending: str, character: str
+):
+    """Its size and its time are what they were: no case is left out silently, and no error is empty."""
+    file = Dataset.read(lines(tmp_path, 3)).write(tmp_path / f"copy.{ending}")
+    streamed = Dataset.read(file, stream=True)
+    before, (*rows, last) = file.stat(), file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([*rows, character.encode() * len(last)]))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    with pytest.raises(UsageError, match="copy"):
+        streamed[2]
+    with pytest.raises(UsageError, match="has changed"):
+        list(streamed)
 
 
 def test_a_split_keeps_every_case_once_in_order():

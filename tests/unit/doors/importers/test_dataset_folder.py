@@ -11,6 +11,7 @@ import evenhand
 from evenhand.core.errors import UsageError
 from evenhand.doors.eval_sets.discovery import find
 from evenhand.doors.importers.dataset_folder import move_in
+from evenhand.doors.importers.moved_in import write_all, written
 
 
 def test_a_dataset_becomes_an_eval_set_that_runs_once_the_application_is_called(tmp_path: Path):
@@ -44,3 +45,23 @@ def test_files_without_a_dataset_are_refused(tool: str, tmp_path: Path):
     with pytest.raises(UsageError):
         move_in([tmp_path / "x.json"], tmp_path / "made", tool)
     assert not (tmp_path / "made").exists()
+
+
+def test_files_are_written_all_or_none(tmp_path: Path):
+    """One in the middle has no room: what was written before it is taken away, and what was there stays."""
+    (tmp_path / "there").write_text("mine")
+    (tmp_path / "folder").write_text("a file, where a folder would have to be")
+    texts = {tmp_path / name: "new" for name in ("a/one.py", "two.py", "folder/three.py", "four")}
+    with pytest.raises(UsageError, match="three"):
+        written(texts, tmp_path, "deepeval")
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == [
+        "folder",
+        "there",
+    ]
+    with pytest.raises(UsageError, match="there"):
+        write_all({tmp_path / "two.py": b"new", tmp_path / "there": b"new"})
+    assert not (tmp_path / "two.py").exists()
+    assert (tmp_path / "there").read_text() == "mine"
+    del texts[tmp_path / "folder/three.py"]
+    assert written(texts, tmp_path, "deepeval") == list(texts)
+    assert (tmp_path / "a/one.py").read_text() == "new"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import queue
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.trace import Status, StatusCode, Tracer
+from opentelemetry.trace import Span, Status, StatusCode, Tracer, use_span
 
 from evenhand import Case, Dataset, EvalSet, Expect, run
 from evenhand.core.run import TrialResult
@@ -135,6 +136,27 @@ def test_spans_of_threads_without_a_context_follow_their_parents(tmp_path: Path,
 
     (mine,) = steps(tmp_path, work)
     assert [(one.kind, one.parent) for one in mine] == [("agent", None), ("model", 0)]
+
+
+def test_a_span_whose_parent_is_another_trials_stays_in_the_step_that_it_is_made_in(
+    tmp_path: Path, tracer: Tracer
+):
+    """A place in the other trial says nothing of this one, and a step that the code is in still does."""
+    left_open: queue.Queue[Span] = queue.Queue()
+
+    def work(said: str, expect: Expect) -> None:
+        if said == "case 0":
+            left_open.put(tracer.start_span("batch"))
+            return
+        span = left_open.get(timeout=60)
+        with expect.step("planner", kind="agent"), use_span(span):
+            chat(tracer, said)
+
+    _, mine = steps(tmp_path, work, cases=2)
+    assert [(one.kind, one.name, one.parent) for one in mine] == [
+        ("agent", "planner", None),
+        ("model", "m", 0),
+    ]
 
 
 def test_outside_of_a_trial_nothing_happens(tracer: Tracer):

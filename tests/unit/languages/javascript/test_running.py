@@ -16,7 +16,7 @@ from evenhand.core.errors import CodeError
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.code import CodeHost
 from evenhand.languages.javascript import running
-from evenhand.languages.javascript.node import found_node
+from evenhand.languages.javascript.node import Node, found_node
 from evenhand.languages.javascript.running import call, expression, function, problems, provider
 
 needs_node = pytest.mark.skipif(not found_node(), reason="there is no Node here")
@@ -169,6 +169,42 @@ async def test_what_takes_node_down_is_blamed_and_the_others_go_on(tmp_path: Pat
         assert await said(host, function(node, "slow"), "again") == "again"
     with CodeHost(1).open() as host:
         assert "longer than 1 s" in await said(host, function(node, "never"), "never")
+
+
+@needs_node
+async def test_no_call_waits_forever_for_a_process_that_cannot_be_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The program goes away while several calls are under way, and then one of them ends its process."""
+    program = tmp_path / "node"
+    program.symlink_to(found_node())
+    monkeypatch.setenv("EVENHAND_NODE", str(program))
+    gone = f"exports.exit = () => {{ require('fs').unlinkSync('{program}'); process.exit(3); }};"
+    (tmp_path / "n.js").write_text(f"{NODE}\n{gone}\n")
+    node = tmp_path / "n.js"
+    with CodeHost(20).open() as host:
+        names = ("never", "never", "exit")
+        found = await asyncio.gather(*(said(host, function(node, name), name) for name in names))
+    assert [f"{program} cannot be started" in message for message in found] == [True, True, False]
+
+
+@needs_node
+async def test_a_call_that_cannot_be_written_is_not_sent_again(tmp_path: Path):
+    """When the process ends, those beside it are asked once more."""
+    (tmp_path / "n.js").write_text(NODE)
+    node = Node(20)
+    try:
+        with pytest.raises(TypeError):
+            await node.call({"file": str(tmp_path / "n.js"), "name": "base", "args": {(1,): Path}})
+        calls = [
+            node.call({"file": str(tmp_path / "n.js"), "name": name, "args": ["a"]})
+            for name in ("slow", "exit", "slow")
+        ]
+        first, died, last = await asyncio.gather(*calls, return_exceptions=True)
+    finally:
+        node.close()
+    assert isinstance(died, CodeError)
+    assert [isinstance(one, dict) and one["value"] for one in (first, last)] == ["a", "a"]
 
 
 async def test_without_node_it_is_said_what_needs_it(

@@ -13,7 +13,7 @@ from typing import Any
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.step import StepKind
 from evenhand.doors.spans.dialects.dialect import Dialect
-from evenhand.doors.spans.messages import Said, messages_of, value_of
+from evenhand.doors.spans.messages import Said, answer_of, messages_of, value_of
 from evenhand.doors.spans.span import RawSpan
 
 _EVENTS = {
@@ -66,20 +66,16 @@ def request(span: RawSpan) -> list[Said] | None:
 def answered(span: RawSpan) -> Said | None:
     """The message that a model answered; the first, where there are several choices."""
     if (written := span.attributes.get(_OUTPUT)) is not None:
-        return _first(messages_of(written, "assistant"))
+        return answer_of(messages_of(written, "assistant"))
     for name, fields in _events(span):
         if name == _CHOICE:
             inner = value_of(fields.get("message"))
             body = _body(inner if is_object(inner) else fields)
-            return _first(messages_of({"role": "assistant", **body}, "assistant"))
+            return answer_of(messages_of({"role": "assistant", **body}, "assistant"))
         written = fields.get(_OUTPUT if name == _DETAILS else "gen_ai.completion")
         if name in (_DETAILS, _COMPLETION) and written is not None:
-            return _first(messages_of(written, "assistant"))
+            return answer_of(messages_of(written, "assistant"))
     return None
-
-
-def _first(said: list[Said]) -> Said | None:
-    return said[0] if said else None
 
 
 def _body(fields: Mapping[str, object]) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.doors.spans.dialects.dialect import Dialect
-from evenhand.doors.spans.messages import Said, messages_of
+from evenhand.doors.spans.messages import Said, answer_of, messages_of
 from evenhand.doors.spans.span import RawSpan
 
 PREFIX = "langfuse.observation."
@@ -16,8 +16,7 @@ def request(span: RawSpan) -> list[Said] | None:
 
 def answered(span: RawSpan) -> Said | None:
     """The message that a model answered."""
-    messages = messages_of(span.attributes.get(f"{PREFIX}output"), "assistant")
-    return messages[0] if messages else None
+    return answer_of(messages_of(span.attributes.get(f"{PREFIX}output"), "assistant"))
 
 
 DIALECT = Dialect(

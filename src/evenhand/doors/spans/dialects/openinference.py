@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.doors.spans.dialects.dialect import Dialect
-from evenhand.doors.spans.messages import Said, call, indexed, message, messages_of
+from evenhand.doors.spans.messages import Said, answer_of, call, indexed, message, messages_of
 from evenhand.doors.spans.span import RawSpan
 
 
@@ -29,8 +29,7 @@ def answered(span: RawSpan) -> Said | None:
     choices = indexed(span.attributes, "llm.choices")
     if choices:
         return message("assistant", choices[0].get("completion.text"))
-    messages = messages_of(span.attributes.get("output.value"), "assistant")
-    return messages[0] if messages else None
+    return answer_of(messages_of(span.attributes.get("output.value"), "assistant"))
 
 
 def _message(row: Mapping[str, Any]) -> Said:

@@ -1,0 +1,309 @@
+"""Compares two runs, or columns of runs: pairs what both have, and decides. `evenhand.compare` says it in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+
+from evenhand.analysis.comparison.case_values import BUILT_IN, CaseIds, Seen, read
+from evenhand.analysis.comparison.comparison_results import Compared, ComparedRuns
+from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource, Side, matched, side_of
+from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences
+from evenhand.analysis.comparison.pairing import paired, with_verdicts
+from evenhand.analysis.comparison.same_input import same_input
+from evenhand.analysis.comparison.same_test import Likeness, other_evals, same_outputs, withheld_of
+from evenhand.analysis.summaries.column_names import column_names, full_names
+from evenhand.core.errors import UsageError
+from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
+from evenhand.core.run import RunMeta
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import safe
+from evenhand.store.catalogue import called
+
+
+class RunState(Record, frozen=True, kw_only=True):
+    """One of the two runs, as far as it has come.
+
+    Attributes:
+        name: What it is called beside the other.
+        side: The same, with the column where one of its columns is compared.
+        path: Its file.
+        meta: What its file says of it.
+        settled: How many of its trials are settled.
+        unrecorded: Whether it doesn't say what was asked in it, as those of earlier versions.
+    """
+
+    name: str
+    side: str
+    path: Path
+    meta: RunMeta
+    settled: int
+    unrecorded: bool
+
+
+class PairState(Record, frozen=True, kw_only=True):
+    """A pair of columns, beside what is decided of it.
+
+    Attributes:
+        columns: The two, as their tables name them.
+        first_alone: The metrics that only the first measures.
+        second_alone: Those that only the second measures.
+        notes: How their tests differ where that decides nothing, in words.
+    """
+
+    columns: tuple[str, str]
+    first_alone: Sequence[str]
+    second_alone: Sequence[str]
+    notes: Sequence[str]
+
+
+class Circumstances(Record, frozen=True, kw_only=True):
+    """What there is to know of a comparison beside what it decides.
+
+    Attributes:
+        runs: The first run and the second.
+        without_counterpart: Variants that only one of them has.
+        by_input: How many cases were paired by their input, as the two runs call them otherwise.
+        common: How many cases both have, those among them; 0 where none could be paired so.
+        copies: How many cases of a column are copies of others.
+        pairs: The pairs of columns.
+    """
+
+    runs: tuple[RunState, RunState]
+    without_counterpart: Sequence[str]
+    by_input: int
+    common: int
+    copies: int
+    pairs: Sequence[PairState]
+
+
+def compared_runs(
+    a: RunSource,
+    b: RunSource,
+    *,
+    metrics: Sequence[str],
+    margin: float | None,
+    cluster: str,
+    lower: Sequence[str],
+) -> tuple[ComparedRuns, Circumstances]:
+    """Whether the second is better than the first, on the cases that both have; see `evenhand.compare`.
+
+    Args:
+        a: What to compare with.
+        b: What is judged.
+        metrics: Which; all that both have where there are none.
+        margin: How much worse is still accepted; None where that is not asked.
+        cluster: The variable or key that says which cases belong together; empty for that of the columns' own sets.
+        lower: The metrics of which less is better.
+
+    Raises:
+        UsageError: Something that is named is not there, or the two have no case in common.
+        StoreError: A run cannot be read.
+    """
+    with ExitStack() as stack:
+        first, second = side_of(a, stack), side_of(b, stack)
+        pairs, alone = matched(first, second)
+        _check_sides(first, second, pairs)
+        everywhere = withheld_of(first, second)
+        variants = first.run.meta.variants, second.run.meta.variants
+        ids = CaseIds()
+        mine = read(first.run, {i for i, _ in pairs}, metrics, cluster, ids)
+        renamed = same_input(first.run, second.run)
+        theirs = read(second.run, {j for _, j in pairs}, metrics, cluster, ids, renamed)
+        names = column_names(variants[0]), column_names(variants[1])
+        columns_of = [(names[0][i], names[1][j]) for i, j in pairs]
+        before = JudgedRun(first.run)
+        # What the judges of one run said is read once for two of its columns.
+        after = before if second.run is first.run else JudgedRun(second.run)
+        judged = [
+            each
+            for each in judged_differences(before, after, pairs, columns_of)
+            if not metrics or each.metric in metrics
+        ]
+        runs = _state(first, second, mine, theirs), _state(second, first, theirs, mine)
+    _check_cases(first, second, [(mine[i], theirs[j]) for i, j in pairs])
+    _check_names([*mine.values(), *theirs.values()], metrics, lower, cluster)
+    common: set[int] = set()
+    if renamed:
+        common = {n for i, j in pairs for n in mine[i].cases if n in theirs[j].cases}
+    shared = {ids[n] for n in common}
+    named = first.column is not None and second.column is not None
+    states: list[PairState] = []
+    comparisons: list[Compared] = []
+    for (i, j), columns in zip(pairs, columns_of, strict=True):
+        other = other_evals(variants[0][i], variants[1][j])
+        likeness = Likeness(
+            mine[i],
+            theirs[j],
+            withheld=everywhere or (other if not named else ""),
+            judging=same_outputs(first.run.meta, second.run.meta),
+            one_run=first.run.meta.id == second.run.meta.id,
+        )
+        measured = mine[i].metrics.keys(), theirs[j].metrics.keys()
+        states.append(
+            PairState(
+                columns=columns,
+                first_alone=[name for name in measured[0] if name not in measured[1]],
+                second_alone=[name for name in measured[1] if name not in measured[0]],
+                notes=[*([f"! {other}"] if other and named else []), *likeness.notes()],
+            )
+        )
+        both = measured[0] & measured[1]
+        for name in [name for name in metrics or measured[0] if name in both]:
+            comparisons.append(
+                paired(
+                    name,
+                    columns,
+                    mine[i],
+                    theirs[j],
+                    name in lower,
+                    several=len(pairs) > 1,
+                    likeness=likeness,
+                )
+            )
+            # In large runs they take much memory.
+            del mine[i].metrics[name], theirs[j].metrics[name]
+    _check_results(first, second, comparisons, metrics, margin)
+    # Where judges saw other cases, or were asked something else, their numbers say nothing about the two runs.
+    apart = {(one.metric, one.columns) for one in comparisons if one.withheld or one.unlike}
+    compared = ComparedRuns(
+        first=first.beside(second),
+        second=second.beside(first),
+        results=tuple(with_verdicts(comparisons, margin)),
+        margin=margin,
+        cluster=cluster or _cluster_of(first, second, pairs),
+        judged=tuple(each for each in judged if each.place not in apart and not everywhere),
+        in_full=_in_full(variants, pairs, columns_of),
+    )
+    return compared, Circumstances(
+        runs=runs,
+        without_counterpart=alone,
+        by_input=sum(name in shared for name in renamed.values()),
+        common=len(common),
+        copies=max((mine[i].copies for i, _ in pairs), default=0),
+        pairs=states,
+    )
+
+
+def _state(
+    side: Side, other: Side, own: Mapping[int, Seen], theirs: Mapping[int, Seen]
+) -> RunState:
+    tests, others = ([column.tests for column in each.values()] for each in (own, theirs))
+    silent = not all(one.recorded or one.imported for one in tests)
+    return RunState(
+        name=Side(side.run).beside(Side(other.run)),
+        side=side.beside(other),
+        path=side.run.path,
+        meta=side.run.meta,
+        settled=side.run.totals().trials,
+        unrecorded=silent and any(one.says_something for one in (*tests, *others)),
+    )
+
+
+def _in_full(
+    variants: tuple[Sequence[Variant], Sequence[Variant]],
+    pairs: Sequence[tuple[int, int]],
+    columns: Sequence[tuple[str, str]],
+) -> dict[tuple[str, str], tuple[str, str]]:
+    """The full names of each pair of columns, by their short ones."""
+    first, second = (full_names(each) for each in variants)
+    return {short: (first[i], second[j]) for short, (i, j) in zip(columns, pairs, strict=True)}
+
+
+def _cluster_of(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> str:
+    """What the columns' own sets say that cases belong to; empty for nothing, and where they differ."""
+    columns = (
+        side.run.meta.variants[place[i]]
+        for i, side in enumerate((first, second))
+        for place in pairs
+    )
+    keys = {variant.cluster for variant in columns}
+    return keys.pop() if len(keys) == 1 else ""
+
+
+def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> None:
+    if first.run.meta.id == second.run.meta.id and all(i == j for i, j in pairs):
+        name = called(Path.cwd(), first.run.path)
+        known = column_names(first.run.meta.variants)
+        hint = "Name two of its variants: " + " ".join(f"'{name}:{each}'" for each in known[:2])
+        raise UsageError(
+            f"{first} would be compared with itself",
+            hint=hint if len(known) > 1 else "Name another run: `evenhand runs list` lists them.",
+        )
+    if not pairs:
+        one, two = first.beside(second), second.beside(first)
+        columns = [
+            ", ".join(repr(safe(name)) for name in column_names(side.run.meta.variants)[:LISTED])
+            for side in (first, second)
+        ]
+        raise UsageError(
+            f"no variant of {one} matches one of {two}",
+            hint=f"Name a variant of each: RUN:VARIANT. {one} has {columns[0]}; {two} has {columns[1]}.",
+        )
+
+
+def _check_cases(first: Side, second: Side, pairs: Iterable[tuple[Seen, Seen]]) -> None:
+    mine: dict[str, None] = {}
+    theirs: dict[str, None] = {}
+    for a, b in pairs:
+        if a.cases.meets(b.cases):
+            return
+        for few, sides in ((mine, a), (theirs, b)):
+            few.update(dict.fromkeys(sides.cases.ids[n] for n in islice(sides.cases, 3)))
+    names = first.beside(second), second.beside(first)
+    examples = [
+        f"{name} has {', '.join(repr(safe(case)) for case in list(cases)[:3]) or 'none'}"
+        for name, cases in zip(names, (mine, theirs), strict=True)
+    ]
+    raise UsageError(
+        f"{names[0]} and {names[1]} have no case in common: {'; '.join(examples)}",
+        hint="Cases are paired by id. Give the rows of the dataset an `id` that stays.",
+    )
+
+
+def _check_names(
+    sides: Sequence[Seen], metrics: Sequence[str], less: Iterable[str], cluster: str
+) -> None:
+    """That what is named is there, all that is not told at once."""
+    known = dict.fromkeys((*BUILT_IN, *(name for one in sides for name in one.labels)))
+    wrong = [
+        f"there is no metric {name!r}{_nearest(name, list(known))}"
+        for name in dict.fromkeys((*metrics, *less))
+        if name not in known
+    ]
+    if cluster and not any(one.clustered for one in sides):
+        keys = sorted({key for one in sides for key in one.keys})
+        none = "\n  They have neither: give each row of the dataset a column that says what it belongs to."
+        near = _nearest(cluster, keys) if keys else none
+        wrong.append(f"no case has a variable or metadata called {cluster!r}{near}")
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    listed = f"There are: {', '.join(map(safe, known[:LISTED]))}."
+    return f"\n  {did_you_mean(name, known, listed)}"
+
+
+def _check_results(
+    first: Side,
+    second: Side,
+    results: Sequence[Compared],
+    metrics: Sequence[str],
+    margin: float | None,
+) -> None:
+    if not results:
+        what = ", ".join(metrics) or "anything"
+        raise UsageError(
+            f"no two variants of {first.beside(second)} and {second.beside(first)} measure {what}",
+            hint="Both have to measure it: a metric of one run alone cannot be compared.",
+        )
+    for result in results:
+        if margin is not None and result.data.rates and margin > 1:
+            raise UsageError(
+                f"the margin is {margin:g}, and {result.metric} is a rate between 0 and 1",
+                hint=f"{margin:g} points are {margin / 100:g}.",
+            )

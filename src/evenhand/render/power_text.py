@@ -1,0 +1,81 @@
+"""How many cases, repeats and labels a question takes, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evenhand.analysis.trust.power import ALIKE, JudgeWorth, Power
+from evenhand.core.wording.words import count, percent, safe
+
+
+def lines(power: Power) -> Iterator[str]:
+    """The answers in words."""
+    pilot = power.pilot
+    size = f"{power.difference * 100:g} points"
+    yield (
+        f"{count(power.cases, 'case')} show a difference of {size} four times in five, "
+        f"if two variants disagree on {percent(power.differing)} of them{_basis(power)}"
+    )
+    ends = power.cases_range
+    if ends is not None and ends[0] != ends[1]:
+        yield f"  between {ends[0]:,} and {ends[1]:,}, as far as the run can tell how alike they are"
+    changes = power.changes()
+    if len({change.cases for change in changes}) > 1:
+        words = ("a drop", "a rise")
+        each = zip(words, changes, strict=True)
+        yield "  " + ", ".join(f"{w} to {percent(c.to)}: {c.cases:,}" for w, c in each)
+    if power.rests_on_correlation:
+        each = power.by_correlation()
+        yield "  if their verdicts correlate at " + ", ".join(f"{r:g}: {n:,}" for r, n in each)
+    if pilot.effect > 1:
+        yield f"  cases belong together as in the run: {pilot.effect:.1f} times as many as of independent ones"
+    if pilot.cases:
+        smallest = power.could_show
+        times = f" × {pilot.repeats:.2g} repeats" if pilot.repeats > 1 else ""
+        yield (
+            f"{count(pilot.cases, 'case')}{times}, as the run has, could show "
+            + (f"{smallest * 100:.0f} points" if smallest is not None else "no difference")
+        )
+    for k, cases in power.repeats():
+        yield f"  with {count(k, 'repeat')}: {count(cases, 'case')}, {cases * k:,} trials"
+    for judge in pilot.judges:
+        yield _label_line(power, judge)
+
+
+def _basis(power: Power) -> str:
+    """What the share on which they disagree rests on, in words."""
+    if not power.rests_on_correlation:
+        return ""
+    pilot = power.pilot
+    alike = f"correlation {pilot.alike_or_assumed:.2f}"
+    if pilot.measured and pilot.alike is not None:
+        return f" ({alike}, measured)"
+    if pilot.alike is not None and pilot.alike < ALIKE:
+        return f" ({alike}: repeats of one variant are no more alike)"
+    return f" ({alike}, assumed)"
+
+
+def _label_line(power: Power, judge: JudgeWorth) -> str:
+    name = f"{safe(judge.metric)}: " if judge.metric else ""
+    size = f"±{power.half_width * 100:g} points"
+    labels, alone = power.labels(judge)
+    if labels is None and judge.repeated:
+        return (
+            f"{name}not even a label for each of {count(judge.cases or 0, 'judged case')} brings {size}: "
+            "judge more cases"
+        )
+    if labels is None:
+        return (
+            f"{name}not even a label for each of {count(judge.judged or 0, 'judged output')} brings {size}: "
+            "judge more outputs"
+        )
+    each = ", each of another case," if judge.repeated else ""
+    if judge.rho2 is None:
+        return (
+            f"{name}{count(labels, 'label')}{each} bring {size}, fewer if the judge is good; "
+            "30 labels tell how good it is"
+        )
+    return (
+        f"{name}{count(labels, 'label')}{each} bring {size} with this judge (ρ² {judge.rho2:.2f}), "
+        f"{alone:,} without it"
+    )
