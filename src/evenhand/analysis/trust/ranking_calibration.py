@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import field
 
 from evenhand.analysis.summaries.rates import share_row
-from evenhand.analysis.trust.agreement import rate_of
+from evenhand.analysis.trust.agreement import AgreementStatistics, rate_of
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
 from evenhand.analysis.trust.labelled_cases import case_of
@@ -32,14 +32,15 @@ from evenhand.analysis.trust.trust_rules import (
     estimate_row,
     evidence_of,
     is_equivalent,
+    too_little,
 )
+from evenhand.core.document import as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import percent
-from evenhand.stats.agreement import ac1, kappa
 from evenhand.stats.bradley_terry import Comparison, NotEstimable, connected
 from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair
-from evenhand.stats.correction import Estimate, drawn_at_random, replaced_share
+from evenhand.stats.correction import Estimate, drawn_at_random
 from evenhand.stats.interval import wilson
 from evenhand.store.runfile import RunFile
 
@@ -65,7 +66,7 @@ class RankingTrust(Record, frozen=True):
     random_p: float | None
 
 
-class RankingCalibration(Record, frozen=True, kw_only=True):
+class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
     """The judge of a ranking beside people.
 
     Attributes:
@@ -75,9 +76,6 @@ class RankingCalibration(Record, frozen=True, kw_only=True):
         labels: What people say.
         trust: What comes of it.
         agreement: The share of labelled pairs of which it says what people say, ties among them; None without labels.
-        kappa: Agreement beyond chance; None where it is not defined.
-        ac1: The same by Gwet.
-        rho2: The share of labels that it replaces; None where it is not defined.
         bound: What it holds for.
         systems: A digest of what each variant is, whatever it is called.
         seen: What later runs need to say what has changed since.
@@ -89,9 +87,6 @@ class RankingCalibration(Record, frozen=True, kw_only=True):
     labels: RankingLabels
     trust: RankingTrust
     agreement: Estimate | None
-    kappa: float | None
-    ac1: float | None
-    rho2: float | None
     bound: Bound
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
     seen: Evidence | None = None
@@ -120,9 +115,7 @@ class RankingCalibration(Record, frozen=True, kw_only=True):
             "verdict": trust.verdict,
             "why": trust.why,
             "agreement": estimate_row(self.agreement),
-            "kappa": self.kappa,
-            "ac1": self.ac1,
-            "rho2": self.rho2,
+            **as_object(filled(AgreementStatistics, self)),
             "first_wins": None if raw is None else share_row(raw.first_wins),
             "people_first_wins": None if corrected is None else share_row(corrected.first_wins),
             "weight": None if corrected is None else corrected.weight,
@@ -177,10 +170,7 @@ def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTru
         raw = judges_chances(pairs, connected(pairs.answers)[0])
     except (NotEstimable, IndexError):
         raw = None
-    if not labels:
-        why = "nobody has labelled a random draw of what it compared"
-        return RankingTrust("no verdict", why, raw, None, None)
-    random_p = _random_p(pairs, labels, raw)
+    random_p = _random_p(pairs, labels, raw) if labels else None
     refusal = _refusal(pairs, labels, random_p)
     if refusal:
         return RankingTrust("no verdict", refusal, raw, None, random_p)
@@ -266,31 +256,26 @@ def _calibrated(
 ) -> RankingCalibration:
     labels, judge = ranking_labels(run, pairs), judge_of_pairs(run, pairs)
     sides = [(_peoples_side(label), _judges_side(label)) for label in labels.pairs]
-    return RankingCalibration(
+    shares = [(_peoples_side(one), _judges_share(one)) for one in labels.pairs]
+    return filled(
+        RankingCalibration,
+        AgreementStatistics.of_pairs(sides, shares),
         name=pairs.name,
         model=pairs.model,
         pairs=len(pairs.judged),
         labels=labels,
         trust=trust_in(pairs, labels.pairs),
         agreement=rate_of(sum(a == b for a, b in sides), len(sides)),
-        kappa=kappa(sides),
-        ac1=ac1(sides),
-        rho2=replaced_share([(_peoples_side(one), _judges_share(one)) for one in labels.pairs]),
         bound=bound_to(judge, judged, rule),
         systems={variant: judged.parts.system_of(variant) for variant in sorted(pairs.variants)},
         seen=evidence_of(judge, judged),
     )
 
 
-def _refusal(pairs: ComparedPairs, labels: Sequence[LabelledPair], random_p: float) -> str:
+def _refusal(pairs: ComparedPairs, labels: Sequence[LabelledPair], random_p: float | None) -> str:
     """Why the labels do not suffice; empty where they do."""
-    if random_p < UNLIKELY:
-        return (
-            "the labels are not a random draw of what was compared: a draw would look like this once in "
-            f"{1 / max(random_p, 1e-9):,.0f} times"
-        )
-    if len(labels) < FEWEST:
-        return f"{len(labels)} labels are too few: there must be {FEWEST} or more"
+    if why := too_little(len(labels), random_p, "compared"):
+        return why
     each = Counter(v for label in labels for v in (label.judge.one, label.judge.two))
     least = min(each[v] for pair in pairs.judged for v in (pair.one, pair.two))
     if least < FEWEST_EACH:
