@@ -31,6 +31,15 @@ def is_array(value: object) -> TypeIs[list[Any]]:
     return isinstance(value, list)
 
 
+def is_texts(value: object) -> TypeIs[list[str]]:
+    """Whether a value is a list of texts, an empty one among them.
+
+    >>> is_texts(["a"]), is_texts([]), is_texts(["a", 1]), is_texts("a")
+    (True, True, False, False)
+    """
+    return is_array(value) and all(isinstance(item, str) for item in value)
+
+
 def is_mapping(value: object) -> TypeIs[Mapping[str, Any]]:
     """Whether a value is a mapping of any class. Its keys aren't looked at.
 

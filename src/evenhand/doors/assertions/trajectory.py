@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping, is_texts
 from evenhand.core.score import Score, check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.grading import Grader, as_variable, grader_of, text_to_judge
@@ -34,15 +34,15 @@ def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         passed = count >= (1 if least is None else least) and (most is None or count <= most)
         return _known(assertion, expected.pattern, passed is not assertion.negated, steps)
     items = value if is_array(value) else [value]
-    if not items or not all(isinstance(item, str) for item in items):
+    if not items or not is_texts(items):
         raise _not_this(
             assertion, value, "Write a name, a list of names, or {name or pattern, min, max}."
         )
-    all_wanted = [WantedSteps(cast("str", item), _TOOL) for item in items]
+    all_wanted = [WantedSteps(item, _TOOL) for item in items]
     met = [any(expected.is_met_by(step) for step in steps) for expected in all_wanted]
     # `not-` forbids each of these tools; the mere opposite of `all` would still allow some of them.
     passed = not any(met) if assertion.negated else all(met)
-    return _known(assertion, ", ".join(cast("list[str]", items)), passed, steps)
+    return _known(assertion, ", ".join(items), passed, steps)
 
 
 def _sequence(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
