@@ -247,13 +247,7 @@ class AssertionReader:
                     f"not- changes nothing about {kind.name}, as in promptfoo",
                     "A Python assertion can say the opposite.",
                 )
-            for key in raw:
-                if key not in KEYS:
-                    findings.hint(
-                        at(key),
-                        f"unknown key '{key}' of an assertion is not used",
-                        did_you_mean(key, KEYS),
-                    )
+            findings.unknown(raw, KEYS, at, " of an assertion is not used")
         inside = Expected()
         if kind.name == "assert-set":
             inside = self.expected(raw.get("assert"), options, at, check=check)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -272,10 +273,7 @@ def _run_options(
     if not is_mapping(table):
         table = {}
     options = dict(table)
-    for key in options:
-        if key not in OPTIONS:
-            place = at("evaluateOptions", key)
-            findings.hint(place, f"unknown option '{key}' is not used", did_you_mean(key, OPTIONS))
+    findings.unknown(options, OPTIONS, partial(at, "evaluateOptions"), noun="option")
     line = value.get("commandLineOptions")
     if is_mapping(line):
         options |= {k: v for k, v in line.items() if k in OPTIONS}
@@ -339,10 +337,8 @@ def _own_settings(table: object, at: At, findings: Findings) -> tuple[tuple[Gate
     if keys is None:
         findings.problem(at("evenhand"), f"evenhand is {_short(table)}, not an object")
         return (), ""
-    for key in keys:
-        if key not in OWN:
-            hint = did_you_mean(key, OWN, f"There are: {', '.join(OWN)}.")
-            findings.hint(at("evenhand", key), f"unknown key '{key}' is not used", hint)
+    there = f"There are: {', '.join(OWN)}."
+    findings.unknown(keys, OWN, partial(at, "evenhand"), otherwise=there)
     cluster = keys.get("cluster") or ""
     if not isinstance(cluster, str):
         what = f"cluster is {_short(cluster)}, not the name of a variable"

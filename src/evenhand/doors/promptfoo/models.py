@@ -15,7 +15,6 @@ from evenhand.core.errors import Problem, UsageError
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, one_or_more
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Task
-from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Selection
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import MILLISECONDS
@@ -345,14 +344,9 @@ class FolderModels:
     def _one(self, id_: str, fields: Mapping[str, Any], place: Place, base: Path) -> Subject:
         """A model, with all that is wrong with it: whoever leaves it out needn't hear of that."""
         findings = Findings()
-        for key in fields:
-            if key not in KEYS:
-                findings.hint(
-                    place,
-                    f"unknown key '{key}' of provider {id_} is not used",
-                    did_you_mean(key, KEYS, "Settings of the model stand under config."),
-                )
         whose = f"provider {id_}"
+        below = "Settings of the model stand under config."
+        findings.unknown(fields, KEYS, place, f" of {whose} is not used", otherwise=below)
         settings = read_settings(fields.get("config"), whose, base, place, findings, self.files)
         provider = self._provider(id_, fields, settings, place, base, findings)
         mcp = None

@@ -10,7 +10,6 @@ from msgspec import field
 
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_array, is_mapping
-from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Selection
 from evenhand.core.ranges import ROWS, SEED, SHOWN, Range
 from evenhand.core.record import Record
@@ -117,9 +116,7 @@ def from_options(
     options: Mapping[str, Any], at: At, findings: Findings
 ) -> tuple[Overrides, Selection]:
     """What `commandLineOptions` says: what goes over the config, and which part of it is run."""
-    for key in options:
-        if key not in KEYS:
-            findings.hint(at(key), f"unknown option '{key}' is not used", did_you_mean(key, KEYS))
+    findings.unknown(options, KEYS, at, noun="option")
 
     def text(key: str) -> str:
         value = options.get(key)

@@ -9,7 +9,6 @@ from typing import Any
 
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.json_shapes import is_array, is_mapping
-from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import Range
 from evenhand.doors.promptfoo.config import Config
@@ -126,10 +125,7 @@ class TestUsers:
 
     def _simulated(self, config: Mapping[str, Any], place: Place) -> TestUser:
         """The simulated user of promptfoo."""
-        for key in config:
-            if key not in _KEYS:
-                what = f"unknown key '{key}' of {SIMULATED_USER} is not used"
-                self._findings.hint(place, what, did_you_mean(key, _KEYS))
+        self._findings.unknown(config, _KEYS, place, f" of {SIMULATED_USER} is not used")
         instructions = config.get("instructions") or INSTRUCTIONS
         if not isinstance(instructions, str):
             what = f"instructions of {SIMULATED_USER} are {instructions!r:.60}, not a text"

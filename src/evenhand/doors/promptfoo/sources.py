@@ -283,10 +283,8 @@ class _Sources:
             document, path = config.document, ("scenarios", i)
             for scenario, where, inside in self._scenario(item, document, path):
                 at = where.at(*inside)
-                for key in scenario:
-                    if key not in ("description", "config", "tests"):
-                        hint = did_you_mean(key, ("description", "config", "tests"))
-                        self._findings.hint(at, f"unknown key '{key}' of a scenario", hint)
+                known = ("description", "config", "tests")
+                self._findings.unknown(scenario, known, at, " of a scenario")
                 settings = self.of(scenario.get("config") or [{}], where, (*inside, "config"))
                 tests = self.of(scenario.get("tests") or [{}], where, (*inside, "tests"))
                 sources.append(Scenario(settings, tests, number))
