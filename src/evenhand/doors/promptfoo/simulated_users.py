@@ -108,15 +108,15 @@ class TestUsers:
     def _own(self, config: Mapping[str, Any], place: Place) -> TestUser:
         """A user of our own."""
         own = read_own_user(config, place, self._findings)
-        turns = number(config.get("max_turns"), place, "max_turns", self._findings, _TURNS)
+        turns = number(own.max_turns, place, "max_turns", self._findings, _TURNS)
         model, problem = None, None
         if own.goal:
-            model, problem = self._model(config.get("model"), place, OWN_USER)
+            model, problem = self._model(own.model, place, OWN_USER)
         return TestUser(
             instructions="",
             max_turns=int(turns or len(own.turns) or MAX_TURNS),
-            initial=self._initial(config.get("start"), place, "start"),
-            stateful=config.get("stateful") is True,
+            initial=self._initial(own.start, place, "start"),
+            stateful=own.stateful,
             model=model,
             place=place,
             problem=problem,
