@@ -49,6 +49,24 @@ def is_mapping(value: object) -> TypeIs[Mapping[str, Any]]:
     return isinstance(value, Mapping)
 
 
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """A value that should be a mapping; an empty one in place of anything else.
+
+    >>> as_mapping({"a": 1}), as_mapping("a"), as_mapping(None)
+    ({'a': 1}, {}, {})
+    """
+    return value if is_mapping(value) else {}
+
+
+def as_array(value: object) -> Sequence[Any]:
+    """A value that should be a list; an empty one in place of anything else.
+
+    >>> as_array([1]), as_array("ab"), as_array(None)
+    ([1], [], [])
+    """
+    return value if is_array(value) else []
+
+
 def is_sequence(value: object) -> TypeIs[Sequence[Any]]:
     """Whether a value is a sequence of any class, texts and bytes among them: ask about those first.
 

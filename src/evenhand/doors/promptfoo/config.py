@@ -12,7 +12,7 @@ from msgspec import field
 
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.json_schema import ANY, NUMBER, SWITCH, TABLE, TEXT, TEXTS, one_or_more
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
 from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
@@ -244,7 +244,7 @@ def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings
         if value.get(key) is not None and not isinstance(value[key], kind):
             findings.hint(document.at(key), f"{key} is {_short(value[key])}, not {words}")
     derived = value.get("derivedMetrics")
-    for i, item in enumerate(derived if is_array(derived) else ()):
+    for i, item in enumerate(as_array(derived)):
         fields = item if isinstance(item, Mapping) else {}
         what = derived_problem(cast("Mapping[str, Any]", fields))
         if what:

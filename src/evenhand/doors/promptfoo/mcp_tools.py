@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from evenhand.core.errors import InfrastructureError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_array, is_mapping, is_texts
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping, is_texts
 from evenhand.core.message import Model, Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -100,7 +100,7 @@ class McpTools:
         """
         mine = await trial.lasting(self._for_run).definitions()
         other = {**config, **prompt.config}.get("tools")
-        tools = [*mine, *(other if is_array(other) else ())]
+        tools = [*mine, *as_array(other)]
         return replace(prompt, config={**prompt.config, "tools": tools})
 
     def _for_run(self, limit_s: float) -> _Listing:
@@ -235,7 +235,7 @@ def read_mcp(
         return None
     items: list[object] = [fields["server"]] if fields.get("server") is not None else []
     more = fields.get("servers")
-    items += more if is_array(more) else []
+    items += as_array(more)
     if not items:
         findings.problem(place, f"{whose} names no server", _WRITE)
         return None
@@ -316,7 +316,7 @@ def _at_address(
         return None
     if auth is None:
         return _Server(url, headers, {})
-    fields = auth if is_mapping(auth) else {}
+    fields = as_mapping(auth)
     kind = fields.get("type")
     if kind == "bearer" and fields.get("token"):
         return _Server(url, {**headers, "Authorization": f"Bearer {fields['token']}"}, {})

@@ -13,7 +13,7 @@ from msgspec import field
 
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, one_or_more
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.message import Task
 from evenhand.core.plan import Selection
 from evenhand.core.provider import Provider
@@ -293,7 +293,7 @@ class FolderModels:
                 ((id_, inner),) = fields.items()
                 fields = {
                     "id": id_,
-                    **(inner if is_mapping(inner) else {}),
+                    **as_mapping(inner),
                 }
             if isinstance(fields.get("id"), str):
                 return [self._one(str(fields["id"]), fields, place, base)]
@@ -378,8 +378,8 @@ class FolderModels:
     ) -> Provider:
         """The provider itself; one that cannot be asked, and a problem, where there is none."""
         variables = fields.get("env")
-        own = variables if is_mapping(variables) else {}
-        env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
+        own = {name: str(value) for name, value in as_mapping(variables).items()}
+        env = {**self._config.env, **own}
         label = str(fields.get("label") or "")
         delay = number(
             fields.get("delay"), place, f"delay of provider {id_}", findings, MILLISECONDS

@@ -9,7 +9,7 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.plan import Selection
 from evenhand.core.ranges import ROWS, SEED, SHOWN, Range
 from evenhand.core.record import Record
@@ -87,7 +87,7 @@ class Overrides(Record, frozen=True, kw_only=True):
         if self.description:
             changes["description"] = self.description
         if self.tags:
-            changes["tags"] = {**_mapping(value.get("tags")), **self.tags}
+            changes["tags"] = {**as_mapping(value.get("tags")), **self.tags}
         if self.extensions:
             changes["extensions"] = [*_texts(value.get("extensions")), *self.extensions]
         return {**value, **changes} if changes else value
@@ -216,7 +216,3 @@ def _texts(value: object) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
     return tuple(map(str, value)) if is_array(value) else (str(value),)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if is_mapping(value) else {}

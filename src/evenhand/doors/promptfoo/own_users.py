@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, TEXTS, Part
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.table import Form, Path_, TableKey, TableReader, own
@@ -99,7 +99,7 @@ def _look_at_items(config: Mapping[str, Any], place: Place, findings: Findings) 
         findings.problem(place, f"turns of {OWN_USER} is an empty list", _EITHER)
     for key in ("turns", "never_says"):
         items = config.get(key)
-        for number, item in enumerate(items if is_array(items) else (), 1):
+        for number, item in enumerate(as_array(items), 1):
             if not isinstance(item, str) or not item.strip():
                 what = f"{key} of {OWN_USER}: item {number} is {item!r:.60}, not a text"
                 findings.problem(place, what, "Write it in quotes.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evenhand.core.errors import ConfigError, Problem
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import Range
 from evenhand.doors.promptfoo.config import Config
@@ -207,7 +207,7 @@ def initial_messages(
     messages: list[Mapping[str, Any]] = []
     items = value if is_array(value) else [value]
     for counted, item in enumerate(items, 1):
-        fields = item if is_mapping(item) else {}
+        fields = as_mapping(item)
         if isinstance(fields.get("role"), str) and isinstance(fields.get("content"), str):
             messages.append(fields)
             continue
