@@ -1,4 +1,4 @@
-"""Whether a value from outside (JSON, YAML, a caller) is a mapping or a list, tested so that type checkers follow.
+"""What a value from outside (JSON, YAML, a caller) is: a mapping, a list, texts, a number. Type checkers follow along.
 
 `isinstance(value, dict)` leaves a type checker with a dict of unknown keys and values, and a cast beside it is believed
 without proof. These functions test and narrow in one step.
@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from typing_extensions import TypeIs
 
 
@@ -47,6 +49,15 @@ def is_mapping(value: object) -> TypeIs[Mapping[str, Any]]:
     (True, False)
     """
     return isinstance(value, Mapping)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number. True and false are none, though Python counts them among the whole numbers.
+
+    >>> is_number(1), is_number(0.5), is_number(True), is_number("1")
+    (True, True, False, False)
+    """
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def as_mapping(value: object) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from evenhand.core.contest import Referee
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import as_mapping
+from evenhand.core.json_shapes import as_mapping, is_number
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
@@ -189,8 +189,8 @@ def referee(assertion: Assertion, types: Sequence[str | Sequence[str]]) -> Refer
     return MaxScore(
         types,
         value.get("method") == "sum",
-        {type_: float(weight) for type_, weight in weights.items() if _is_number(weight)},
-        float(value["threshold"]) if _is_number(value.get("threshold")) else None,
+        {type_: float(weight) for type_, weight in weights.items() if is_number(weight)},
+        float(value["threshold"]) if is_number(value.get("threshold")) else None,
     )
 
 
@@ -211,13 +211,9 @@ def _settings_wrong(assertion: Assertion) -> Wrong:
     problems += [
         (f"{name} of 'max-score' is {number!r}, not a number", "")
         for name, number in numbers.items()
-        if number is not None and not _is_number(number)
+        if number is not None and not is_number(number)
     ]
     return problems
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _never(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:

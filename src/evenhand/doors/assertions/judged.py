@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_number, is_object
 from evenhand.core.message import Message
 from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -191,7 +191,7 @@ def _factuality(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     option = assertion.options.get("factuality")
     scores: dict[str, float] = {}
     for name, score in as_mapping(option).items():
-        if isinstance(score, bool) or not isinstance(score, (int, float)):
+        if not is_number(score):
             raise ScoreError(f"options.factuality.{name} is {score!r}, not a number")
         scores[name] = float(score)
     return Factual(wanted_text(assertion, value), grader_of(assertion, cell), cell.prompt, scores)

@@ -13,7 +13,7 @@ from msgspec import field
 from evenhand.core.contest import Referee
 from evenhand.core.errors import EvenhandError, Problem, ScoreError
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping, is_number
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -329,7 +329,7 @@ class AssertionReader:
         """The name that an assertion's score has in the results."""
         if metric is None or isinstance(metric, str):
             return metric or ""
-        if isinstance(metric, bool) or not isinstance(metric, (int, float)):
+        if not is_number(metric):
             self._findings.problem(
                 at("metric"), f"metric is {metric!r}, not a name", "Write one name."
             )

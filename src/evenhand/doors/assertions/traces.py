@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
-from evenhand.core.json_shapes import as_mapping
+from evenhand.core.json_shapes import as_mapping, is_number
 from evenhand.core.score import Score, check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.matching import matches
@@ -66,7 +66,7 @@ def _within(took: Sequence[float], most: float, percentile: float | None) -> Sco
 def _errors(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     settings = as_mapping(value)
     most, share = (_number(assertion, settings, key) for key in ("max_count", "max_percentage"))
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if is_number(value):
         most = value
     if most is None and share is None:
         most = 0.0
@@ -91,7 +91,7 @@ def _number(assertion: Assertion, settings: Mapping[str, object], key: str) -> f
     number = settings.get(key)
     if number is None:
         return None
-    if isinstance(number, (int, float)) and not isinstance(number, bool):
+    if is_number(number):
         return number
     raise ScoreError(f"'{assertion.written}': {key} is {number!r}, not a number")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_texts
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_texts
 from evenhand.core.score import Score, check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.grading import Grader, as_variable, grader_of, text_to_judge
@@ -248,7 +248,7 @@ def _wanted(assertion: Assertion, value: object, *, must: bool = False) -> Wante
 
 def _number(settings: Mapping[str, object], key: str) -> float | None:
     number = settings.get(key)
-    return number if isinstance(number, (int, float)) and not isinstance(number, bool) else None
+    return number if is_number(number) else None
 
 
 def _known(assertion: Assertion, what: str, passed: bool, steps: Sequence[AgentStep]) -> Answered:

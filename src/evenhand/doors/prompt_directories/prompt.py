@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import field
 
 from evenhand.core.json_schema import ANY, TEXT, TEXTS, Part, either
-from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.table import Form, TableKey, TableReader, flag, own, schema_of
@@ -313,7 +313,7 @@ def _hook_limit_s(hooks: object, document: Document, findings: Findings) -> floa
         return LIMIT_S
     fields = as_mapping(hooks)
     limit = fields.get("timeout_s")
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0:
+    if not is_number(limit) or limit <= 0:
         what, hint = f"hooks is {hooks!r}", "Write hooks: {timeout_s: 60}."
         findings.problem(document.at("hooks"), what, hint)
         return LIMIT_S
