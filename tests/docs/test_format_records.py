@@ -15,6 +15,7 @@ import pytest
 from msgspec import UNSET, UnsetType, defstruct
 
 from evenhand.analysis.gates.gate_document import GateChange
+from evenhand.analysis.trust.agreement import AgreementStatistics
 from evenhand.core.document import Key, as_object
 
 FORMATS = Path(__file__).resolve().parents[2] / "docs" / "formats"
@@ -79,6 +80,50 @@ def test_a_new_key_is_written_read_and_described_by_its_class_alone():
     row = as_object(longer(case="a", name="a", verdict="worse", doubt=0.5))
     assert list(row)[-1] == "doubt"
     assert msgspec.json.decode(json.dumps(row), type=longer).doubt == 0.5
+
+
+def _files_of(key: str, *folders: str) -> list[str]:
+    """The files in which a key stands, but for tests."""
+    root = FORMATS.parents[1]
+    return [
+        str(path.relative_to(root))
+        for folder in ("src/evenhand", "packaging", "page/src", *folders)
+        for path in (root / folder).rglob("*")
+        if path.suffix in (".py", ".md", ".ts", ".tsx")
+        and re.search(rf"\b{key}\b", path.read_text("utf-8"))
+    ]
+
+
+@pytest.mark.parametrize(
+    "key", ["batch_cost_usd", "latency_high_s", "missing_shards", "more_steps", "not_used"]
+)
+def test_a_key_of_a_document_stands_in_at_most_four_files(key: str):
+    """The class, what fills it, and the page; one more where the value comes from elsewhere."""
+    assert 2 <= len(files := _files_of(key, "docs")) <= 4, files
+
+
+@pytest.mark.parametrize("key", ["at_least_once", "behind_first", "by_votes", "saved_usd"])
+def test_a_key_of_a_run_s_document_stands_in_at_most_four_files(key: str):
+    """What computes it, what writes it, and the page."""
+    assert 2 <= len(files := _files_of(key, "docs")) <= 4, files
+
+
+@pytest.mark.parametrize("key", ["inputs_from", "should_match", "should_not_match"])
+def test_a_key_of_an_eval_yml_stands_in_at_most_four_files(key: str):
+    """The table, and the page; more where commands write it. The schema for editors is made of the table."""
+    assert 2 <= len(files := _files_of(key, "docs")) <= 4, files
+
+
+@pytest.mark.parametrize("key", ["ac1", "tau_b"])
+def test_a_statistic_of_calibrate_stands_in_at_most_four_files(key: str):
+    """Its formulas and its declaration: what is printed and written follow, and so does the page's table."""
+    assert 2 <= len(files := _files_of(key)) <= 4, files
+
+
+def test_each_statistic_of_judges_and_rankings_is_on_the_page_of_calibrations():
+    """One that is declared, and not described, shows here."""
+    rows = _KEY.findall((FORMATS / "calibration-1.md").read_text("utf-8"))
+    assert min(map(rows.count, AgreementStatistics.__struct_fields__)) >= 2
 
 
 def test_no_code_writes_by_hand_a_key_that_one_format_has():

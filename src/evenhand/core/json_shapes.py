@@ -1,4 +1,4 @@
-"""Whether a value from outside (JSON, YAML, a caller) is a mapping or a list, tested so that type checkers follow.
+"""What a value from outside (JSON, YAML, a caller) is: a mapping, a list, texts, a number. Type checkers follow along.
 
 `isinstance(value, dict)` leaves a type checker with a dict of unknown keys and values, and a cast beside it is believed
 without proof. These functions test and narrow in one step.
@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from typing_extensions import TypeIs
 
 
@@ -31,6 +33,15 @@ def is_array(value: object) -> TypeIs[list[Any]]:
     return isinstance(value, list)
 
 
+def is_texts(value: object) -> TypeIs[list[str]]:
+    """Whether a value is a list of texts, an empty one among them.
+
+    >>> is_texts(["a"]), is_texts([]), is_texts(["a", 1]), is_texts("a")
+    (True, True, False, False)
+    """
+    return is_array(value) and all(isinstance(item, str) for item in value)
+
+
 def is_mapping(value: object) -> TypeIs[Mapping[str, Any]]:
     """Whether a value is a mapping of any class. Its keys aren't looked at.
 
@@ -38,6 +49,33 @@ def is_mapping(value: object) -> TypeIs[Mapping[str, Any]]:
     (True, False)
     """
     return isinstance(value, Mapping)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number. True and false are none, though Python counts them among the whole numbers.
+
+    >>> is_number(1), is_number(0.5), is_number(True), is_number("1")
+    (True, True, False, False)
+    """
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """A value that should be a mapping; an empty one in place of anything else.
+
+    >>> as_mapping({"a": 1}), as_mapping("a"), as_mapping(None)
+    ({'a': 1}, {}, {})
+    """
+    return value if is_mapping(value) else {}
+
+
+def as_array(value: object) -> Sequence[Any]:
+    """A value that should be a list; an empty one in place of anything else.
+
+    >>> as_array([1]), as_array("ab"), as_array(None)
+    ([1], [], [])
+    """
+    return value if is_array(value) else []
 
 
 def is_sequence(value: object) -> TypeIs[Sequence[Any]]:

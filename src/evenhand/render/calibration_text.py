@@ -8,6 +8,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 from evenhand.analysis.summaries.rates import hundredths
+from evenhand.analysis.trust.agreement import coefficient
 from evenhand.analysis.trust.audit import Audit
 from evenhand.analysis.trust.calibrated import JudgedRate, judged_rates
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
@@ -21,7 +22,7 @@ from evenhand.analysis.trust.unchecked import unchecked_rankings
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count, folded, interval, percent, percents, safe
 from evenhand.render.drift import canary_sentences
-from evenhand.render.ranking_calibration import ranking_lines
+from evenhand.render.ranking_calibration import agreement_words, ranking_lines
 from evenhand.stats.alternative import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
@@ -57,11 +58,7 @@ def calibration_lines(
             yield f"  corrected  {rate(judge.corrected)}"
         yield f"  TPR        {_or_dash(judge.tpr)}   of the outputs that people pass, the judge passes so many"
         yield f"  TNR        {_or_dash(judge.tnr)}   of the outputs that people fail, the judge fails so many"
-        yield f"  agreement  {_number(judge.kappa)} κ, {_number(judge.ac1)} AC1" + (
-            f"; people among each other {_number(judge.people)} α"
-            if judge.people is not None
-            else ""
-        )
+        yield f"  agreement  {agreement_words(judge, judge.people)}"
         if judge.alternative is not None:
             yield f"  people     {_alternative_words(judge.alternative)}"
         if judge.jury is not None:
@@ -151,7 +148,7 @@ def score_lines(judge: JudgeCalibration) -> Iterator[str]:
     yield f"  raw mean   {mean_words(one.raw)}   the mean of the judge's scores"
     if one.corrected is not None:
         yield f"  corrected  {mean_words(one.corrected)}   the mean that people would have given"
-    yield f"  agreement  {_number(one.kappa)} κ with quadratic weights, {_number(one.tau)} τ_b"
+    yield f"  agreement  {coefficient(one.kappa)} κ with quadratic weights, {coefficient(one.tau)} τ_b"
     if one.paired is not None and one.paired.rho2 is not None:
         yield f"  worth      replaces {percent(one.paired.rho2)} of people's scores (ρ²)"
     now, later = one.half_width(one.labels), one.half_width(one.labels + MORE)
@@ -274,10 +271,6 @@ def _alternative_words(one: Alternative) -> str:
 
 def _or_dash(estimate: Estimate | None) -> str:
     return "–" if estimate is None else rate(estimate)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def audit_lines(audits: Sequence[Audit]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from evenhand.analysis.summaries.column_names import column_names
+from evenhand.analysis.trust.agreement import AgreementStatistics, coefficient
 from evenhand.analysis.trust.ranking_calibration import RankingCalibration
 from evenhand.analysis.trust.trust_rules import FEWEST
 from evenhand.core.variant import Variant
@@ -25,12 +26,7 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
         rate = one.agreement
         yield (
             f"  agreement  {percents(rate.value, rate.value)} [{interval(rate.low, rate.high)}] of the labelled pairs,"
-            f" ties included; {_number(one.kappa)} κ, {_number(one.ac1)} AC1"
-            + (
-                f"; people among each other {_number(one.labels.people)} α"
-                if one.labels.people is not None
-                else ""
-            )
+            f" ties included; {agreement_words(one, one.labels.people)}"
         )
     if trust.raw is not None:
         often = _words(trust.raw.first_wins)
@@ -54,6 +50,12 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
         yield f"  note: {warning}"
 
 
+def agreement_words(one: AgreementStatistics, people: float | None) -> str:
+    """Agreement beyond chance, and that of people among each other where several labelled the same."""
+    among = "" if people is None else f"; people among each other {coefficient(people)} α"
+    return f"{one.beyond_chance}{among}"
+
+
 def labels_line(name: str, labels: int) -> str:
     """How many labels of a ranking count, and how many more it takes for a verdict."""
     more = f"; {FEWEST - labels} more are needed" if labels < FEWEST else ""
@@ -68,7 +70,3 @@ def _heads() -> Iterator[str]:
 
 def _words(share: Share) -> str:
     return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"

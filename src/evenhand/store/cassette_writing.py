@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from msgspec import to_builtins
+from msgspec.structs import replace
 
+from evenhand.core.document import as_object
 from evenhand.core.encoding import decode, digest, digest_of, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_array, is_mapping
@@ -25,7 +26,6 @@ from evenhand.store.cassette import (
     CassetteCall,
     CassetteHeader,
     CassettePart,
-    CassetteRow,
     CassetteTool,
     CassetteVariant,
     Place,
@@ -83,7 +83,7 @@ def cassette_of(
     )  # stable: as they were begun
     tools.sort(key=lambda tool: order[_place(tool)])
     parts, calls = _sharing(calls)
-    rows = [_row(row) for row in (*parts, *calls, *tools)]
+    rows = [as_object(row) for row in (*parts, *calls, *tools)]
     ids = dict(zip((v.index for v in meta.variants), variant_ids(meta.variants), strict=True))
     header = CassetteHeader(
         schema=SCHEMA,
@@ -99,7 +99,7 @@ def cassette_of(
         offline=scripted,
         max_age_s=max_age_s,
     )
-    lines = (to_builtins(header), *rows)
+    lines = (as_object(header), *rows)
     return b"".join(encode(line, ordered=False) + b"\n" for line in lines), header
 
 
@@ -243,13 +243,7 @@ def _sharing(calls: Sequence[CassetteCall]) -> tuple[list[CassettePart], list[Ca
     parts.sort(key=lambda part: part.id)
     if not parts:
         return [], list(calls)
-    return parts, [_with_request(call, _referring(call.request, shared)) for call in calls]
-
-
-def _with_request(call: CassetteCall, request: Any) -> CassetteCall:
-    return CassetteCall(
-        **{**{f: getattr(call, f) for f in call.__struct_fields__}, "request": request}
-    )
+    return parts, [replace(call, request=_referring(call.request, shared)) for call in calls]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -273,7 +267,3 @@ def _referring(value: Any, shared: Mapping[str, str]) -> Any:
     if is_array(value):
         return [_referring(item, shared) for item in value]
     return value
-
-
-def _row(row: CassetteRow) -> dict[str, Any]:
-    return cast("dict[str, Any]", to_builtins(row))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import field
-
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.analysis.trust.judgements.strata import Key, strata_of, uneven, weights
 from evenhand.analysis.trust.labelled_cases import case_labels, effects_of
+from evenhand.core.document import filled
 from evenhand.core.record import Record
 from evenhand.stats.agreement import ac1, kappa
 from evenhand.stats.correction import (
@@ -24,38 +23,75 @@ from evenhand.stats.weighted import Weighted, corrected_by_strata
 from evenhand.store.labels.draw import Draw
 
 
-class Agreement(Record, frozen=True, kw_only=True):
+class AgreementStatistics(Record, frozen=True, kw_only=True):
+    """How far a judge and people agree, in one number each: keys of judges and of rankings in documents.
+
+    A statistic is declared here: its field, what computes it, and how texts have it. For labels of an uneven draw,
+    `Weighted` has an attribute of the same name.
+
+    Attributes:
+        kappa: Agreement beyond chance; None where it is not defined.
+        ac1: The same by Gwet.
+        rho2: The share of labels that the judge replaces; None where it is not defined.
+    """
+
+    kappa: float | None
+    ac1: float | None
+    rho2: float | None
+
+    @classmethod
+    def of_pairs(
+        cls,
+        pairs: Sequence[tuple[float, float]],
+        shares: Sequence[tuple[float, float]] | None = None,
+    ) -> AgreementStatistics:
+        """The statistics of items that count alike.
+
+        Args:
+            pairs: What people and what the judge say of each item.
+            shares: The same, where the judge says something in between; `pairs` by default.
+        """
+        return AgreementStatistics(
+            kappa=kappa(pairs),
+            ac1=ac1(pairs),
+            rho2=replaced_share(pairs if shares is None else shares),
+        )
+
+    @property
+    def beyond_chance(self) -> str:
+        """Agreement beyond chance, as texts have it: `0.64 κ, 0.74 AC1`."""
+        return f"{coefficient(self.kappa)} κ, {coefficient(self.ac1)} AC1"
+
+
+def coefficient(value: float | None) -> str:
+    """A coefficient of agreement, as texts have it."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+class Agreement(AgreementStatistics, frozen=True, kw_only=True):
     """How far a judge and people agree. All but `verdicts` and `random_p` hold for all items, drawn or not.
 
     Attributes:
         verdicts: The counts.
         tpr: Of what people pass, the share that the judge passes; None where they pass nothing.
         tnr: Of what people fail, the share that the judge fails; None where they fail nothing.
-        kappa: Agreement beyond chance; None where it is not defined.
-        ac1: The same by Gwet.
-        rho2: The share of labels that the judge replaces; None where it is not defined.
         corrected: The rate that people would have found; None without labels, and with labels of too few cases.
         random_p: How likely a random draw would be to look like the labels; None without labels.
         weighted: What the labels say once each counts by how likely it was to be drawn; None for uniform draws.
-        by_variant: The same of each variant that has labels; empty for uniform draws.
+        weighted_by_variant: The same of each variant that has labels; empty for uniform draws.
         effects: By how much less the labels say because trials of one case go together.
-        labels: The labels of each variant, with their cases.
+        labelled: The labels of each variant, with their cases.
     """
 
     verdicts: Verdicts
     tpr: Estimate | None
     tnr: Estimate | None
-    kappa: float | None
-    ac1: float | None
-    rho2: float | None
     corrected: Estimate | None
     random_p: float | None
-    weighted: Weighted | None = None
-    by_variant: Mapping[int, Weighted] = field(default_factory=dict[int, Weighted])
-    effects: DesignEffects = DesignEffects()
-    labels: Mapping[int, Sequence[CaseLabel]] = field(
-        default_factory=dict[int, Sequence[CaseLabel]]
-    )
+    weighted: Weighted | None
+    weighted_by_variant: Mapping[int, Weighted]
+    effects: DesignEffects
+    labelled: Mapping[int, Sequence[CaseLabel]]
 
 
 def agreement(
@@ -74,17 +110,18 @@ def agreement(
         return _of_strata(metric, people, v, strata_of(draws, metric.metric))
     drawn = v.both_pass + v.excused, v.labels
     effects = effects_of(metric.items, case_labels(people), same_trials=True)
-    return Agreement(
+    return filled(
+        Agreement,
+        AgreementStatistics.of_pairs(v.pairs),
         verdicts=v,
         tpr=rate_of(v.both_pass, v.both_pass + v.missed, effects.tpr),
         tnr=rate_of(v.both_fail, v.both_fail + v.excused, effects.tnr),
-        kappa=kappa(v.pairs),
-        ac1=ac1(v.pairs),
-        rho2=replaced_share(v.pairs),
         corrected=corrected_rate(v, effects=effects),
         random_p=drawn_at_random(drawn, (v.passed, v.items)) if v.labels else None,
+        weighted=None,
+        weighted_by_variant={},
         effects=effects,
-        labels={
+        labelled={
             variant: case_labels(own) for variant, own in _by_variant(metric.items, people).items()
         },
     )
@@ -125,19 +162,16 @@ def _of_strata(
         items = metric.of_variant(variant)
         by_variant[variant], _ = weights(items, own, strata)
         labels[variant] = case_labels(own, items, strata)
-    return Agreement(
+    return filled(
+        Agreement,
+        whole,
         verdicts=v,
-        tpr=whole.tpr,
-        tnr=whole.tnr,
-        kappa=whole.kappa,
-        ac1=whole.ac1,
-        rho2=whole.rho2,
         corrected=corrected_by_strata(whole.uniform, v.passed, v.items, effects=effects),
         random_p=random_p,
         weighted=whole,
-        by_variant=by_variant,
+        weighted_by_variant=by_variant,
         effects=effects,
-        labels=labels,
+        labelled=labels,
     )
 
 

@@ -63,8 +63,9 @@ from evenhand.analysis.trust.trust_rules import (
     estimate_row,
     evidence_of,
     is_equivalent,
+    too_little,
 )
-from evenhand.core.document import as_object
+from evenhand.core.document import as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
@@ -72,8 +73,6 @@ from evenhand.core.wording.words import count, percent
 from evenhand.stats.agreement import alpha
 from evenhand.stats.alternative import Alternative, alternative_annotator
 from evenhand.stats.correction import Estimate, Verdicts
-from evenhand.stats.design_effect import CaseLabel, DesignEffects
-from evenhand.stats.weighted import Weighted
 from evenhand.store.labels.draw import Draw, MetricLabel
 from evenhand.store.labels.stored_draws import standing_labels
 from evenhand.store.runfile import RunFile
@@ -84,23 +83,16 @@ NO_PEOPLE = (
 )
 
 
-class JudgeCalibration(Record, frozen=True, kw_only=True):
-    """One judge under one metric, beside people.
+class JudgeCalibration(Agreement, frozen=True, kw_only=True):
+    """One judge under one metric, beside people: how far they agree, and what comes of it.
 
     Attributes:
         metric: The metric.
         model: The judge, as its answers named it.
-        verdicts: Counts of its verdicts beside people's.
         verdict: Whether it can be used; see the module.
         why: The reason for the verdict, in words.
-        tpr: Of the outputs that people pass, the share that it passes; None where they pass none.
-        tnr: Of the outputs that people fail, the share that it fails; None where they fail none.
-        kappa: Agreement beyond chance; None where it is not defined.
-        ac1: The same by Gwet.
-        rho2: The share of labels that it replaces; None where it is not defined.
         raw: Its own pass rate, with its interval; see `raw_rate`.
         corrected: The rate that people would have found; None where there is none.
-        random_p: How likely a random draw would be to look like the labels; None without labels.
         people: Agreement beyond chance between people who labelled the same outputs; None with fewer than two.
         unused: Labels that count for nothing here: outside a draw, or on which people are split.
         labelled_at: When the last label was given, seconds since 1970; None without labels.
@@ -109,32 +101,21 @@ class JudgeCalibration(Record, frozen=True, kw_only=True):
         alternative: Whether it can stand in for a person; None unless two or more labelled the same outputs.
         orders: How its preferences depend on the order of the texts; see `JudgedMetric`.
         jury: What the votes of a jury are worth; None for one judge, and with fewer than 30 labels.
-        weighted: What the labels say once each counts by how likely it was to be drawn; None for uniform draws.
-        weighted_by_variant: The same of each variant that has labels; empty for uniform draws.
         shared: Whether two or more people labelled the same output.
         scores: Its scores beside people's; None where either gave none.
         systems: A digest of what each variant is, whatever it is called.
         errors: How many outputs the judge gave no verdict on.
         seen: What later runs need to say what has changed since.
         repeated: Labels of repeats of a case of which another repeat has a label.
-        effects: By how much less the labels say because trials of one case go together.
-        labelled: The labels of each variant, with their cases.
         stopped: Whether the run stopped as soon as it was decided. Corrected numbers don't allow for having looked.
     """
 
     metric: str
     model: str
-    verdicts: Verdicts
     verdict: TrustVerdict
     why: str
-    tpr: Estimate | None
-    tnr: Estimate | None
-    kappa: float | None
-    ac1: float | None
-    rho2: float | None
     raw: Estimate
     corrected: Estimate | None
-    random_p: float | None
     people: float | None
     unused: int
     labelled_at: float | None
@@ -143,18 +124,12 @@ class JudgeCalibration(Record, frozen=True, kw_only=True):
     alternative: Alternative | None
     orders: Mapping[str, int]
     jury: JuryWeights | None = None
-    weighted: Weighted | None = None
-    weighted_by_variant: Mapping[int, Weighted] = field(default_factory=dict[int, Weighted])
     shared: bool = False
     scores: ScoreCalibration | None = None
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
     errors: int = 0
     seen: Evidence | None = None
     repeated: int = 0
-    effects: DesignEffects = DesignEffects()
-    labelled: Mapping[int, Sequence[CaseLabel]] = field(
-        default_factory=dict[int, Sequence[CaseLabel]]
-    )
     stopped: bool = False
 
     @property
@@ -209,22 +184,16 @@ class JudgeCalibration(Record, frozen=True, kw_only=True):
             audits: What its verdicts depend on.
             selective: What it may decide; unset for a file.
         """
-        return CalibrationJudge(
-            metric=self.metric,
-            model=self.model,
+        return filled(
+            CalibrationJudge,
+            self,
             labels=self.verdicts.labels,
             weighted=self.weighted is not None,
-            verdict=self.verdict,
-            why=self.why,
             tpr=estimate_row(self.tpr),
             tnr=estimate_row(self.tnr),
-            kappa=self.kappa,
-            ac1=self.ac1,
-            rho2=self.rho2,
             raw=self.raw._asdict(),
             corrected=estimate_row(self.corrected),
             random_draw=None if self.random_p is None else random_draw_row(self.random_p),
-            people=self.people,
             alternative=self.alternative and self.alternative._asdict(),
             orders={
                 "pairs": self.pairs,
@@ -235,13 +204,10 @@ class JudgeCalibration(Record, frozen=True, kw_only=True):
             else None,
             jury=self.jury and self.jury.row(),
             scores=self.scores and self.scores.row(),
-            warnings=self.warnings,
             variants=[
                 self._variant_row(index, variants[index]) for index in sorted(self.by_variant)
             ],
-            labelled_at=self.labelled_at,
             bound=dict(self.bound),
-            seen=self.seen,
             audits=audits,
             selective=selective,
         )
@@ -371,27 +337,22 @@ def _calibrated(
     of_items = _labels_of(metric, labels)
     counted = _counted(metric, draws, of_items)
     agrees = agreement(metric, counted, draws)
-    verdicts, tpr, tnr, random_p = agrees.verdicts, agrees.tpr, agrees.tnr, agrees.random_p
+    tpr, tnr, random_p = agrees.tpr, agrees.tnr, agrees.random_p
     # The correction divides by TPR + TNR − 1: at 0 or below there is none.
     worse = tpr is not None and tnr is not None and tpr.value + tnr.value <= 1
     not_random = random_p is not None and random_p < UNLIKELY
     corrected = None if worse or not_random else agrees.corrected
     raw = raw_rate(meta, metric.items)
     verdict, why = _trust(agrees, raw, corrected)
-    return JudgeCalibration(
+    return filled(
+        JudgeCalibration,
+        agrees,
         metric=metric.metric,
         model=metric.model,
-        verdicts=verdicts,
         verdict=verdict,
         why=why,
-        tpr=tpr,
-        tnr=tnr,
-        kappa=agrees.kappa,
-        ac1=agrees.ac1,
-        rho2=agrees.rho2,
         raw=raw,
         corrected=corrected,
-        random_p=random_p,
         people=None
         if agrees.weighted is not None
         else alpha(
@@ -408,15 +369,13 @@ def _calibrated(
         by_variant=_by_variant(metric, counted),
         alternative=None if agrees.weighted is not None else _alternative(of_items),
         orders=dict(metric.orders),
-        weighted=agrees.weighted,
-        weighted_by_variant=agrees.by_variant,
+        jury=None,
+        scores=None,
         shared=any(len(each) > 1 for each in of_items.values()),
         systems={index: judged.parts.system_of(index) for index in metric.variants},
         errors=metric.errors.total(),
         seen=evidence_of(metric, judged),
         repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
-        effects=agrees.effects,
-        labelled=agrees.labels,
         stopped=meta.status == "decided",
     )
 
@@ -480,16 +439,9 @@ def _by_variant(metric: JudgedMetric, people: Mapping[Item, bool]) -> dict[int, 
 def _trust(
     agrees: Agreement, raw: Estimate, corrected: Estimate | None
 ) -> tuple[TrustVerdict, str]:
-    n, random_p, tpr, tnr = agrees.verdicts.labels, agrees.random_p, agrees.tpr, agrees.tnr
-    if not n:
-        return "no verdict", "nobody has labelled a random draw of what it judged"
-    if random_p is not None and random_p < UNLIKELY:
-        return "no verdict", (
-            "the labels are not a random draw of what was judged: a draw would look like this once in "
-            f"{1 / max(random_p, 1e-9):,.0f} times"
-        )
-    if n < FEWEST:
-        return "no verdict", f"{n} labels are too few: there must be {FEWEST} or more"
+    tpr, tnr = agrees.tpr, agrees.tnr
+    if why := too_little(agrees.verdicts.labels, agrees.random_p, "judged"):
+        return "no verdict", why
     if agrees.effects.too_few:
         return "no verdict", few_cases(agrees.effects)
     if tpr is None or tnr is None:

@@ -17,14 +17,15 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, UnsetType, field
 from msgspec.structs import replace
 
-from evenhand.analysis.trust.calibration import estimate_row
+from evenhand.analysis.trust.agreement import rate_of
+from evenhand.analysis.trust.trust_rules import estimate_row
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.errors import StoreError
 from evenhand.core.judge_checks import WITH_CANARIES, is_canary_check
 from evenhand.core.record import MutableRecord, Record
 from evenhand.stats.corrected_differences import corrected_difference
 from evenhand.stats.correction import Estimate
-from evenhand.stats.interval import clopper_pearson, wilson, z_of
+from evenhand.stats.interval import wilson, z_of
 from evenhand.stats.paired_difference import FEWEST as CASES_NEEDED
 from evenhand.stats.paired_difference import Differences
 from evenhand.stats.rate_difference import mcnemar
@@ -200,11 +201,7 @@ class CanaryAnswers(MutableRecord, kw_only=True):
     @property
     def rate(self) -> Estimate | None:
         """The share of canaries that it is right on, with its exact 95 % interval; None for none."""
-        n = len(self.right)
-        if not n:
-            return None
-        correct = sum(self.right.values())
-        return Estimate(correct / n, *clopper_pearson(correct, n))
+        return rate_of(sum(self.right.values()), len(self.right))
 
     def row(self, since: CanarySince | None = None) -> CanaryJudge:
         """The judge's answers in the keys of `evenhand.canary/1`, without the earlier checks."""
@@ -354,16 +351,13 @@ class Drift(Record, frozen=True, kw_only=True):
 
     def row(self) -> CanarySince:
         """The drift in the keys of `evenhand.canary/1`."""
-        return CanarySince(
+        return filled(
+            CanarySince,
+            self,
             run=self.since.run,
             at=self.since.at,
             model=self.before.model,
             raw=self.before.raw,
-            newly_wrong=self.newly_wrong,
-            newly_right=self.newly_right,
-            pairs=self.pairs,
-            p=self.p,
-            checks=self.checks,
             drifted=self.shown,
             pass_rate=estimate_row(self.pass_rate),
             changed=self.word,

@@ -27,6 +27,7 @@ from evenhand.analysis.trust.labelled_cases import case_labels, rows_of
 from evenhand.analysis.trust.trust_rules import estimate_row
 from evenhand.core.document import filled
 from evenhand.core.encoding import digest
+from evenhand.core.json_shapes import is_number
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome
 from evenhand.stats.correction import Estimate, Verdicts
@@ -211,7 +212,7 @@ def _vote(row: Mapping[str, object], outcome: Outcome) -> bool | None:
     passed, score = row.get("passed"), row.get("score")
     if isinstance(passed, bool):
         return passed
-    if isinstance(score, bool) or not isinstance(score, int | float):
+    if not is_number(score):
         return None
     if outcome.at_least is None and outcome.at_most is None:
         return None

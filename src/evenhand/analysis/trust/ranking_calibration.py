@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import field
 
 from evenhand.analysis.summaries.share_rows import Chance
-from evenhand.analysis.trust.agreement import rate_of
+from evenhand.analysis.trust.agreement import AgreementStatistics, rate_of
 from evenhand.analysis.trust.calibration_document import (
     CalibrationRanked,
     CalibrationRanking,
@@ -28,7 +28,6 @@ from evenhand.analysis.trust.trust_rules import (
     FEW,
     FEWEST,
     TELLS_APART,
-    UNLIKELY,
     Bound,
     Evidence,
     TrustVerdict,
@@ -36,14 +35,15 @@ from evenhand.analysis.trust.trust_rules import (
     estimate_row,
     evidence_of,
     is_equivalent,
+    too_little,
 )
+from evenhand.core.document import filled
 from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import percent
-from evenhand.stats.agreement import ac1, kappa
 from evenhand.stats.bradley_terry import Comparison, NotEstimable, connected
 from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair
-from evenhand.stats.correction import Estimate, drawn_at_random, replaced_share
+from evenhand.stats.correction import Estimate, drawn_at_random
 from evenhand.stats.interval import wilson
 from evenhand.store.runfile import RunFile
 
@@ -69,7 +69,7 @@ class RankingTrust(Record, frozen=True):
     random_p: float | None
 
 
-class RankingCalibration(Record, frozen=True, kw_only=True):
+class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
     """The judge of a ranking beside people.
 
     Attributes:
@@ -79,9 +79,6 @@ class RankingCalibration(Record, frozen=True, kw_only=True):
         labels: What people say.
         trust: What comes of it.
         agreement: The share of labelled pairs of which it says what people say, ties among them; None without labels.
-        kappa: Agreement beyond chance; None where it is not defined.
-        ac1: The same by Gwet.
-        rho2: The share of labels that it replaces; None where it is not defined.
         bound: What it holds for.
         systems: A digest of what each variant is, whatever it is called.
         seen: What later runs need to say what has changed since.
@@ -93,9 +90,6 @@ class RankingCalibration(Record, frozen=True, kw_only=True):
     labels: RankingLabels
     trust: RankingTrust
     agreement: Estimate | None
-    kappa: float | None
-    ac1: float | None
-    rho2: float | None
     bound: Bound
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
     seen: Evidence | None = None
@@ -116,23 +110,18 @@ class RankingCalibration(Record, frozen=True, kw_only=True):
         """The ranking's calibration in the keys of `evenhand.calibration/1`."""
         trust, order = self.trust, sorted(self.systems)
         raw, corrected = trust.raw, trust.corrected
-        return CalibrationRanking(
-            name=self.name,
-            model=self.model,
-            pairs=self.pairs,
+        return filled(
+            CalibrationRanking,
+            self,
             labels=len(self.labels.pairs),
             verdict=trust.verdict,
             why=trust.why,
             agreement=estimate_row(self.agreement),
-            kappa=self.kappa,
-            ac1=self.ac1,
-            rho2=self.rho2,
             first_wins=None if raw is None else Chance.of(raw.first_wins),
             people_first_wins=None if corrected is None else Chance.of(corrected.first_wins),
             weight=None if corrected is None else corrected.weight,
             random_draw=None if trust.random_p is None else random_draw_row(trust.random_p),
             people=self.labels.people,
-            warnings=self.warnings,
             variants=[
                 CalibrationRanked(
                     prompt=variants[index].prompt,
@@ -146,7 +135,6 @@ class RankingCalibration(Record, frozen=True, kw_only=True):
             answers=[_text_of(label, order) for label in self.labels.pairs],
             labelled_at=self.labels.labelled_at,
             bound=dict(self.bound),
-            seen=self.seen,
         )
 
 
@@ -179,10 +167,7 @@ def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTru
         raw = judges_chances(pairs, connected(pairs.answers)[0])
     except (NotEstimable, IndexError):
         raw = None
-    if not labels:
-        why = "nobody has labelled a random draw of what it compared"
-        return RankingTrust("no verdict", why, raw, None, None)
-    random_p = _random_p(pairs, labels, raw)
+    random_p = _random_p(pairs, labels, raw) if labels else None
     refusal = _refusal(pairs, labels, random_p)
     if refusal:
         return RankingTrust("no verdict", refusal, raw, None, random_p)
@@ -268,31 +253,26 @@ def _calibrated(
 ) -> RankingCalibration:
     labels, judge = ranking_labels(run, pairs), judge_of_pairs(run, pairs)
     sides = [(_peoples_side(label), _judges_side(label)) for label in labels.pairs]
-    return RankingCalibration(
+    shares = [(_peoples_side(one), _judges_share(one)) for one in labels.pairs]
+    return filled(
+        RankingCalibration,
+        AgreementStatistics.of_pairs(sides, shares),
         name=pairs.name,
         model=pairs.model,
         pairs=len(pairs.judged),
         labels=labels,
         trust=trust_in(pairs, labels.pairs),
         agreement=rate_of(sum(a == b for a, b in sides), len(sides)),
-        kappa=kappa(sides),
-        ac1=ac1(sides),
-        rho2=replaced_share([(_peoples_side(one), _judges_share(one)) for one in labels.pairs]),
         bound=bound_to(judge, judged, rule),
         systems={variant: judged.parts.system_of(variant) for variant in sorted(pairs.variants)},
         seen=evidence_of(judge, judged),
     )
 
 
-def _refusal(pairs: ComparedPairs, labels: Sequence[LabelledPair], random_p: float) -> str:
+def _refusal(pairs: ComparedPairs, labels: Sequence[LabelledPair], random_p: float | None) -> str:
     """Why the labels do not suffice; empty where they do."""
-    if random_p < UNLIKELY:
-        return (
-            "the labels are not a random draw of what was compared: a draw would look like this once in "
-            f"{1 / max(random_p, 1e-9):,.0f} times"
-        )
-    if len(labels) < FEWEST:
-        return f"{len(labels)} labels are too few: there must be {FEWEST} or more"
+    if why := too_little(len(labels), random_p, "compared"):
+        return why
     each = Counter(v for label in labels for v in (label.judge.one, label.judge.two))
     least = min(each[v] for pair in pairs.judged for v in (pair.one, pair.two))
     if least < FEWEST_EACH:

@@ -46,6 +46,26 @@ def is_equivalent(own: float, low: float, high: float, margin: float = MARGIN) -
     return own - margin <= low and high <= own + margin
 
 
+def too_little(labels: int, random_p: float | None, judged: str) -> str:
+    """Why labels don't suffice for a verdict; empty where they may.
+
+    Args:
+        labels: How many there are.
+        random_p: How likely a random draw would be to look like them; None without labels.
+        judged: What was done with what they are drawn of: `judged`.
+    """
+    if not labels:
+        return f"nobody has labelled a random draw of what it {judged}"
+    if random_p is not None and random_p < UNLIKELY:
+        return (
+            f"the labels are not a random draw of what was {judged}: a draw would look like this once in "
+            f"{1 / max(random_p, 1e-9):,.0f} times"
+        )
+    if labels < FEWEST:
+        return f"{labels} labels are too few: there must be {FEWEST} or more"
+    return ""
+
+
 def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:
     """A number and its interval, in the keys of documents."""
     return None if estimate is None else estimate._asdict()

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.core.errors import EvenhandError, ScoreError, UsageError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.score import Score
@@ -103,7 +103,7 @@ def _calls(assertion: Assertion, value: Any) -> list[CallsTool]:
 
 
 def _called(assertion: Assertion, value: Any) -> Scorer:
-    fields = value if is_mapping(value) else {}
+    fields = as_mapping(value)
     if "tools" in fields:
         settings = _settings(assertion, value, "tools", "order")
         return CallsTools(

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_mapping, is_mapping, is_number
 from evenhand.core.message import Reply
 from evenhand.core.outputs import need_value
 from evenhand.core.record import Record
@@ -66,7 +66,7 @@ def _count(assertion: Assertion, number: object, key: str) -> float | None:
     try:
         if isinstance(number, str):
             return float(number.strip() or 0)  # as JavaScript reads numbers
-        if isinstance(number, (int, float)) and not isinstance(number, bool):
+        if is_number(number):
             return float(number)
     except ValueError:
         pass
@@ -151,7 +151,7 @@ def _mean_logprob(assertion: Assertion, cell: Cell | None) -> float:
 def _guardrails(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del value
     guardrails = cell.reply.metadata.get("guardrails") if cell is not None and cell.reply else None
-    report = guardrails if is_mapping(guardrails) else {}
+    report = as_mapping(guardrails)
     side = "prompt" if report.get("flaggedInput") else "output"
     if report.get("flagged"):
         reason = str(report.get("reason") or f"the provider's guardrails flagged the {side}")

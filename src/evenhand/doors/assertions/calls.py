@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.score import check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -60,8 +60,7 @@ def _declared(cell: Cell | None, key: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _objects(value: object) -> Sequence[Mapping[str, Any]]:
-    items = value if is_array(value) else []
-    return [item for item in items if is_mapping(item)]
+    return [item for item in as_array(value) if is_mapping(item)]
 
 
 class _Wanted(Record, frozen=True):

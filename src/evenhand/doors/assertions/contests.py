@@ -11,7 +11,7 @@ from typing import Any, cast
 from evenhand.core.contest import Referee
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_mapping, is_number
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
@@ -184,13 +184,13 @@ def referee(assertion: Assertion, types: Sequence[str | Sequence[str]]) -> Refer
     if assertion.type == "select-best":
         criterion = assertion.value if isinstance(assertion.value, str) else ""
         return SelectBest(criterion, assertion.judge, assertion.rubric_prompt, assertion.templates)
-    value = _settings(assertion.value)
-    weights = _settings(value.get("weights"))
+    value = as_mapping(assertion.value)
+    weights = as_mapping(value.get("weights"))
     return MaxScore(
         types,
         value.get("method") == "sum",
-        {type_: float(weight) for type_, weight in weights.items() if _is_number(weight)},
-        float(value["threshold"]) if _is_number(value.get("threshold")) else None,
+        {type_: float(weight) for type_, weight in weights.items() if is_number(weight)},
+        float(value["threshold"]) if is_number(value.get("threshold")) else None,
     )
 
 
@@ -204,24 +204,16 @@ def _criterion_wrong(assertion: Assertion) -> Wrong:
 
 def _settings_wrong(assertion: Assertion) -> Wrong:
     problems: list[tuple[str, str]] = []
-    value = _settings(assertion.value)
+    value = as_mapping(assertion.value)
     if value.get("method", "average") not in _METHODS:
         problems.append((f"method is {value['method']!r}", "Write average or sum."))
-    numbers = {"threshold": value.get("threshold"), **_settings(value.get("weights"))}
+    numbers = {"threshold": value.get("threshold"), **as_mapping(value.get("weights"))}
     problems += [
         (f"{name} of 'max-score' is {number!r}, not a number", "")
         for name, number in numbers.items()
-        if number is not None and not _is_number(number)
+        if number is not None and not is_number(number)
     ]
     return problems
-
-
-def _settings(value: object) -> Mapping[str, Any]:
-    return value if is_mapping(value) else {}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _never(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:

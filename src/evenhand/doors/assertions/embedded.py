@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import is_array
+from evenhand.core.json_shapes import is_array, is_texts
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -100,13 +100,13 @@ def _value(score: Score) -> float:
 def _similar(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del cell
     items = value if is_array(value) else [value]
-    if not items or not all(isinstance(item, str) for item in items):
+    if not items or not is_texts(items):
         raise ScoreError(
             f"the value of '{assertion.written}' is {value!r}, not a text or a list of texts"
         )
     return Similar(
         assertion.type,
-        cast("list[str]", items),
+        items,
         _judge(assertion),
         bound(assertion.threshold, 0.75),
         assertion.negated,
@@ -165,12 +165,11 @@ class Harmless:
 
 def _moderation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del cell
-    items = value if is_array(value) else []
-    if value and not (items and all(isinstance(item, str) for item in items)):
+    if value and not is_texts(value):
         raise ScoreError(
             f"the value of '{assertion.written}' is {value!r}, not a list of categories"
         )
-    return Harmless(cast("list[str]", items), _judge(assertion))
+    return Harmless(value or [], _judge(assertion))
 
 
 def _judge(assertion: Assertion) -> Provider:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_number, is_object
 from evenhand.core.message import Message
 from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -189,10 +189,9 @@ def _spoken(text: str) -> tuple[str, str] | None:
 def _factuality(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     assert cell is not None  # noqa: S101 (made for each cell)
     option = assertion.options.get("factuality")
-    settings = option if is_mapping(option) else {}
     scores: dict[str, float] = {}
-    for name, score in settings.items():
-        if isinstance(score, bool) or not isinstance(score, (int, float)):
+    for name, score in as_mapping(option).items():
+        if not is_number(score):
             raise ScoreError(f"options.factuality.{name} is {score!r}, not a number")
         scores[name] = float(score)
     return Factual(wanted_text(assertion, value), grader_of(assertion, cell), cell.prompt, scores)
@@ -384,7 +383,7 @@ def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer
     del value
     assert cell is not None  # noqa: S101 (made for each cell)
     history = cell.variables.get("_conversation")
-    items = history if is_array(history) else []
+    items = as_array(history)
     turns = [
         (value_text(turn.get("input", "")), value_text(turn.get("output", "")))
         for turn in (item for item in items if is_object(item))

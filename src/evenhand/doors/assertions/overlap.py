@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
-from evenhand.core.json_shapes import is_array
+from evenhand.core.json_shapes import is_texts
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.measured import Decided, Reaches
 from evenhand.doors.assertions.values import bound, fraction
@@ -78,11 +78,10 @@ def _units(text: str) -> Sequence[int]:
 def _references(assertion: Assertion, value: Any, *, only_one: bool = False) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
-    items = value if is_array(value) else []
-    if only_one or not items or not all(isinstance(item, str) for item in items):
+    if only_one or not value or not is_texts(value):
         expected = "a text" if only_one else "a text or a list of texts"
         raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not {expected}")
-    return tuple(cast("list[str]", items))
+    return tuple(value)
 
 
 def _label(assertion: Assertion, references: Sequence[str]) -> str:

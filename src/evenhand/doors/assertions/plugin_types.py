@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import EvenhandError, ScoreError, UsageError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.json_shapes import is_number
 from evenhand.core.plugins import Plugin
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Score
@@ -146,5 +147,4 @@ def _check(traits: Traits, assertion: Assertion) -> Wrong:
         if traits.gives != "number":
             return ()
         return [(f"'{assertion.written}' gives a number, and has no threshold", _WRITE_ONE)]
-    number = isinstance(bound, (int, float)) and not isinstance(bound, bool)
-    return () if number else [(f"threshold is {bound!r}, not a number", "")]
+    return () if is_number(bound) else [(f"threshold is {bound!r}, not a number", "")]

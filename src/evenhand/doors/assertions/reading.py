@@ -13,7 +13,7 @@ from msgspec import field
 from evenhand.core.contest import Referee
 from evenhand.core.errors import EvenhandError, Problem, ScoreError
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping, is_number
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -245,13 +245,7 @@ class AssertionReader:
                     f"not- changes nothing about {kind.name}, as in promptfoo",
                     "A Python assertion can say the opposite.",
                 )
-            for key in raw:
-                if key not in KEYS:
-                    findings.hint(
-                        at(key),
-                        f"unknown key '{key}' of an assertion is not used",
-                        did_you_mean(key, KEYS),
-                    )
+            findings.unknown(raw, KEYS, at, " of an assertion is not used")
         inside = Expected()
         if kind.name == "assert-set":
             inside = self.expected(raw.get("assert"), options, at, check=check)
@@ -333,7 +327,7 @@ class AssertionReader:
         """The name that an assertion's score has in the results."""
         if metric is None or isinstance(metric, str):
             return metric or ""
-        if isinstance(metric, bool) or not isinstance(metric, (int, float)):
+        if not is_number(metric):
             self._findings.problem(
                 at("metric"), f"metric is {metric!r}, not a name", "Write one name."
             )

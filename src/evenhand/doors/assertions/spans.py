@@ -15,7 +15,7 @@ from msgspec import field
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.record import Record
 from evenhand.core.step import Step
 from evenhand.doors.assertions.assertion import Assertion, Cell, Wrong
@@ -140,7 +140,7 @@ def _span(item: Mapping[Any, Any]) -> Span:
         name=str(fields.get("name") or ""),
         start=_number(fields.get("startTime")),
         end=_number(fields.get("endTime")),
-        attributes=attributes if is_mapping(attributes) else {},
+        attributes=as_mapping(attributes),
         status=_number(fields.get("statusCode")),
         message=message if isinstance(message, str) else "",
     )

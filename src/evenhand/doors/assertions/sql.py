@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.built_parts import missing
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_mapping, is_texts
 from evenhand.core.names import did_you_mean
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.languages.javascript.sql import DATABASES, PARSERS, has_parsers, known_database
@@ -51,13 +51,12 @@ def _asked(assertion: Assertion, value: object) -> IsSql:
 def _patterns(assertion: Assertion, value: object, key: str) -> tuple[str, ...]:
     if not value:
         return ()
-    items = value if is_array(value) else [value]
-    if not is_array(value) or not all(isinstance(item, str) for item in items):
+    if not is_texts(value):
         raise ScoreError(
             f"'{assertion.written}': {key} is {value!r}, not a list of texts",
             hint="Write what is allowed as [select::null::users], say.",
         )
-    return tuple(cast("list[str]", items))
+    return tuple(value)
 
 
 _SETTINGS = "{databaseType, allowedTables, allowedColumns}, optional"

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_mapping, is_number
 from evenhand.core.score import Score, check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.matching import matches
@@ -19,7 +19,7 @@ GROUP = "what an agent did"
 
 
 def _count(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    settings = _settings(value)
+    settings = as_mapping(value)
     pattern = settings.get("pattern")
     if not isinstance(pattern, str) or not pattern:
         raise ScoreError(
@@ -33,7 +33,7 @@ def _count(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 
 def _duration(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    settings = _settings(value)
+    settings = as_mapping(value)
     most = _number(assertion, settings, "max")
     if most is None:
         raise ScoreError(
@@ -64,9 +64,9 @@ def _within(took: Sequence[float], most: float, percentile: float | None) -> Sco
 
 
 def _errors(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    settings = _settings(value)
+    settings = as_mapping(value)
     most, share = (_number(assertion, settings, key) for key in ("max_count", "max_percentage"))
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if is_number(value):
         most = value
     if most is None and share is None:
         most = 0.0
@@ -87,15 +87,11 @@ def _matching(assertion: Assertion, cell: Cell | None, pattern: str) -> Sequence
     return [span for span in trace_of(assertion, cell).spans if matches(span.name, pattern)]
 
 
-def _settings(value: object) -> Mapping[str, object]:
-    return value if is_mapping(value) else {}
-
-
 def _number(assertion: Assertion, settings: Mapping[str, object], key: str) -> float | None:
     number = settings.get(key)
     if number is None:
         return None
-    if isinstance(number, (int, float)) and not isinstance(number, bool):
+    if is_number(number):
         return number
     raise ScoreError(f"'{assertion.written}': {key} is {number!r}, not a number")
 

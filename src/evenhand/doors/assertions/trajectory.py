@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_texts
 from evenhand.core.score import Score, check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.grading import Grader, as_variable, grader_of, text_to_judge
@@ -34,15 +34,15 @@ def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         passed = count >= (1 if least is None else least) and (most is None or count <= most)
         return _known(assertion, expected.pattern, passed is not assertion.negated, steps)
     items = value if is_array(value) else [value]
-    if not items or not all(isinstance(item, str) for item in items):
+    if not items or not is_texts(items):
         raise _not_this(
             assertion, value, "Write a name, a list of names, or {name or pattern, min, max}."
         )
-    all_wanted = [WantedSteps(cast("str", item), _TOOL) for item in items]
+    all_wanted = [WantedSteps(item, _TOOL) for item in items]
     met = [any(expected.is_met_by(step) for step in steps) for expected in all_wanted]
     # `not-` forbids each of these tools; the mere opposite of `all` would still allow some of them.
     passed = not any(met) if assertion.negated else all(met)
-    return _known(assertion, ", ".join(cast("list[str]", items)), passed, steps)
+    return _known(assertion, ", ".join(items), passed, steps)
 
 
 def _sequence(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
@@ -68,7 +68,7 @@ def _sequence(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 def _arguments(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
-    settings = value if is_mapping(value) else {}
+    settings = as_mapping(value)
     expected = _wanted(assertion, settings, must=True)
     key = "args" if "args" in settings else "arguments"
     if key not in settings:
@@ -100,7 +100,7 @@ def _fit(
         raise ScoreError(
             f"'{assertion.written}': ignore is {ignore!r}, not a name or a list of names"
         )
-    usual = defaults if is_mapping(defaults) else {}
+    usual = as_mapping(defaults)
     subset = _without(expected, ignored, {})
     agrees = same if mode == "exact" else _agrees
     return lambda arguments: agrees(subset, _without(arguments, ignored, usual))
@@ -139,7 +139,7 @@ def _agrees(wanted: object, actual: object) -> bool:
 
 def _steps(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = steps_of(trace_of(assertion, cell))
-    settings = value if is_mapping(value) else {}
+    settings = as_mapping(value)
     least, most = _number(settings, "min"), _number(settings, "max")
     if least is None and most is None:
         raise _not_this(assertion, value, "Write {type: tool, max: 5}, say.")
@@ -231,7 +231,7 @@ def _wanted(assertion: Assertion, value: object, *, must: bool = False) -> Wante
     if isinstance(value, str):
         pattern, types = value, _TOOL
     else:
-        fields = value if is_mapping(value) else {}
+        fields = as_mapping(value)
         named = fields.get("type")
         types = (
             frozenset(map(str, named if is_array(named) else [named]))
@@ -248,7 +248,7 @@ def _wanted(assertion: Assertion, value: object, *, must: bool = False) -> Wante
 
 def _number(settings: Mapping[str, object], key: str) -> float | None:
     number = settings.get(key)
-    return number if isinstance(number, (int, float)) and not isinstance(number, bool) else None
+    return number if is_number(number) else None
 
 
 def _known(assertion: Assertion, what: str, passed: bool, steps: Sequence[AgentStep]) -> Answered:

@@ -8,7 +8,7 @@ from typing import cast
 
 from evenhand.core.encoding import TooDeep
 from evenhand.core.errors import ScoreError
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import is_number, is_object
 from evenhand.languages.documents.tree import refuse_yaml_depth
 from evenhand.languages.templates.printing import printed
 from evenhand.scorers.text import quoted
@@ -144,6 +144,6 @@ def fraction(value: object, default: float) -> float:
     """
     if value is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not is_number(value):
         raise ScoreError(f"{value!r} is not a number")
     return float(value)

@@ -10,7 +10,7 @@ from typing import Any
 
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import is_number, is_object
 from evenhand.core.message import Prompt
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.score import Score
@@ -48,7 +48,7 @@ class WebhookVerdict:
                 "the webhook answered without a verdict",
                 hint='It has to answer {"pass": true} or {"pass": false}, with a score and a reason where it likes.',
             )
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        if value is not None and not is_number(value):
             raise CodeError(f"the webhook's score is {value!r}, not a number")
         passed = verdict is not self.negated
         number = float(passed) if value is None else 1 - value if self.negated else float(value)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_mapping
 from evenhand.doors.conversations.talk import Ended, Talk
 from evenhand.doors.conversations.tool_table import run_path
 from evenhand.store.encoding import written_case
@@ -24,7 +24,7 @@ def recorded_talk(
                 continue
             trial = file.trial(place)
             stored: object = trial.kept if trial is not None else None
-            fields = stored if is_mapping(stored) else {}
+            fields = as_mapping(stored)
             messages = fields.get("conversation")
             if isinstance(messages, list):
                 ended = cast("Ended", str(fields.get("ended", "open")))

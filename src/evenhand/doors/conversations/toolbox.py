@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, UsageError
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.step import Step
@@ -235,7 +235,7 @@ def called_of(fields: Mapping[str, Any]) -> Called:
     arguments = fields.get("arguments")
     return Called(
         str(fields.get("name", "")),
-        arguments if is_mapping(arguments) else {},
+        as_mapping(arguments),
         fields.get("result"),
         str(fields.get("error") or ""),
     )

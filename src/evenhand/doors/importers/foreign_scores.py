@@ -99,8 +99,3 @@ def finite(value: object) -> float | None:
             return None
         return number if usable(number) else None
     return None
-
-
-def is_number(value: object) -> bool:
-    """Whether a value is a number and no truth value."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

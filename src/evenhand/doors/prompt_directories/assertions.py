@@ -15,7 +15,7 @@ from evenhand.core.definition import written_definition
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Expectation, Scorer
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping, is_number
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -180,7 +180,7 @@ class OperatorReader(MutableRecord, kw_only=True):
             return ()
         texts: list[str] = []
         for text in items:
-            if isinstance(text, (int, float)) and not isinstance(text, bool):
+            if is_number(text):
                 text = str(text)  # noqa: PLW2901 (contains: 30 means the text)
             if not isinstance(text, str) or not text:
                 self.findings.problem(place, f"{op}: {text!r} is not a text to look for")

@@ -512,8 +512,7 @@ class _EvalFileReader:
             self._problem(at, what, hint)
 
     def _unknown(self, at: Path_, known: Collection[str]) -> None:
-        what, hint = f"unknown key '{at[-1]}' is not used", did_you_mean(str(at[-1]), known)
-        self._findings.hint(self._document.at(*at), what, hint)
+        self._findings.unknown([str(at[-1])], known, self._document.at(*at))
 
     def _problem(self, at: Path_, what: str, hint: str = "") -> None:
         self._findings.problem(self._document.at(*at), what, hint)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.encoding import encode
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_mapping, is_mapping
 from evenhand.core.table import names_of
 from evenhand.doors.prompt_directories.evidence import today
 from evenhand.doors.prompt_directories.library import (
@@ -67,8 +67,7 @@ def _files(path: Path, status: str, findings: Findings) -> dict[str, str]:
     if value is not None and not is_mapping(value):
         findings.problem(Place(path, 1), "what stands above it is not a mapping of names to values")
     body = text[front.end() :] if front else text
-    known = value if is_mapping(value) else {}
-    return {META: _meta(path.stem, status, known, body), TEMPLATE: body}
+    return {META: _meta(path.stem, status, as_mapping(value), body), TEMPLATE: body}
 
 
 def _meta(id: str, status: str, fields: Mapping[str, Any], body: str) -> str:

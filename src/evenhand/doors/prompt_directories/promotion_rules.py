@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Literal, cast
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.doors.prompt_directories.content import content_of
@@ -262,7 +262,7 @@ def _reruns(before: int, red: int) -> str:
 def _eval_words(row: Row) -> str:
     """Who answered an eval, who judged it, and where."""
     addresses = row.get("addresses")
-    places = addresses if is_mapping(addresses) else {}
+    places = as_mapping(addresses)
 
     def at(model: str) -> str:
         where = places.get(model)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import field
 
 from evenhand.core.json_schema import ANY, TEXT, TEXTS, Part, either
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.table import Form, Path_, TableKey, TableReader, flag, own, schema_of
+from evenhand.core.table import Form, TableKey, TableReader, flag, own, schema_of
 from evenhand.doors.prompt_directories.hooks import LIMIT_S
 from evenhand.doors.prompt_directories.library import (
     ALIASES,
@@ -28,7 +29,7 @@ from evenhand.doors.prompt_directories.library import (
     is_id,
     leads_out,
 )
-from evenhand.languages.documents.findings import Findings, Place
+from evenhand.languages.documents.findings import At, Findings, Place
 from evenhand.languages.documents.tree import Document, read_document, read_text
 
 Status = Literal["draft", "tested", "ready"]
@@ -280,14 +281,7 @@ def _meta(id: str, document: Document, findings: Findings) -> Meta:
                 document.at(name), f"{name} is {fields[name]!r}, not a date", "Write 2025-12-31."
             )
 
-    def problem(at: Path_, what: str, hint: str) -> None:
-        findings.problem(document.at(*at), what, hint)
-
-    def unknown(at: Path_, known: Collection[str]) -> None:
-        what, hint = f"unknown key '{at[0]}' is not used", did_you_mean(str(at[0]), known)
-        findings.hint(document.at(*at), what, hint)
-
-    return TableReader(problem, unknown).read(
+    return _tables(document.at, findings).read(
         Meta,
         fields,
         id=str(fields.get("id") or ""),
@@ -305,13 +299,21 @@ def _meta(id: str, document: Document, findings: Findings) -> Meta:
     )
 
 
+def _tables(at: At, findings: Findings, of: str = " is not used") -> TableReader:
+    """Reads tables of meta.yml. `of`: what is said of a key that is not known."""
+    return TableReader(
+        lambda path, what, hint: findings.problem(at(*path), what, hint),
+        lambda path, known: findings.unknown([str(path[0])], known, at(*path), of),
+    )
+
+
 def _hook_limit_s(hooks: object, document: Document, findings: Findings) -> float:
     """The seconds that a hook may take: `hooks: {timeout_s: 60}`."""
     if hooks is None:
         return LIMIT_S
-    fields = hooks if is_mapping(hooks) else {}
+    fields = as_mapping(hooks)
     limit = fields.get("timeout_s")
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0:
+    if not is_number(limit) or limit <= 0:
         what, hint = f"hooks is {hooks!r}", "Write hooks: {timeout_s: 60}."
         findings.problem(document.at("hooks"), what, hint)
         return LIMIT_S
@@ -379,16 +381,11 @@ def _promotion(table: object, document: Document, findings: Findings) -> Promoti
         )
         return Promotion()
 
-    def problem(at: Path_, what: str, hint: str) -> None:
-        findings.problem(document.at("promotion", *at), what, hint)
-
-    def unknown(at: Path_, known: Collection[str]) -> None:
-        what = f"unknown key '{at[0]}' of promotion is not used"
-        findings.hint(document.at("promotion", *at), what, did_you_mean(str(at[0]), known))
-
     addresses = _texts(table, "addresses", document, findings, "promotion")
-    promotion = TableReader(problem, unknown).read(Promotion, table, addresses=addresses)
+    tables = _tables(partial(document.at, "promotion"), findings, " of promotion is not used")
+    promotion = tables.read(Promotion, table, addresses=addresses)
     if promotion.at_least <= 1:
         return promotion
-    problem(("at_least",), f"at_least is {promotion.at_least!r}, and a rate is at most 1", "")
+    what = f"at_least is {promotion.at_least!r}, and a rate is at most 1"
+    findings.problem(document.at("promotion", "at_least"), what)
     return replace(promotion, at_least=0.0)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.words import count
 from evenhand.doors.prompt_directories.evidence import Row, number
@@ -41,7 +41,7 @@ def last_results(evidence: Evidence, runs: KeptRuns) -> Iterator[str]:
         yield table(("Case", "Outcome", "Why, and what was answered"), rows)
         return
     failed, reasons = row.get("failed_cases"), row.get("reasons")
-    why = reasons if is_mapping(reasons) else {}
+    why = as_mapping(reasons)
     if is_array(failed) and failed:
         rows = [
             [cell(name), cell("not passed", "bad n"), cell(why.get(str(name), ""), "wide")]

@@ -16,7 +16,7 @@ from typing import Any
 
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_mapping
 from evenhand.doors.assertions.code_files import called_in_file
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.variable_files import file_value, is_bytes, sent_whole
@@ -241,7 +241,7 @@ def _read(value: object, base: Path, *, whole: bool) -> object:
 
 
 def _output(result: object, label: str) -> object:
-    fields = result if is_mapping(result) else {}
+    fields = as_mapping(result)
     if fields.get("error"):
         raise CodeError(f"{label} answered with an error: {fields['error']}")
     output = fields.get("output")

@@ -10,7 +10,7 @@ from msgspec import field
 
 from evenhand.core.encoding import encode
 from evenhand.core.json_schema import ANY, NUMBER, SWITCH, TABLE, TEXT, TEXTS, either, one_or_more
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import counted
 from evenhand.core.ranges import REPEATS
@@ -201,8 +201,7 @@ def _home_of(key: str) -> str:
 
 
 def _is_assert(value: object) -> bool:
-    items = value if is_array(value) else []
-    return any(isinstance(item, Mapping) and "type" in item for item in items)
+    return any(isinstance(item, Mapping) and "type" in item for item in as_array(value))
 
 
 def names_of(value: object) -> tuple[str, ...] | None:

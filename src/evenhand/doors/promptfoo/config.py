@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.json_schema import ANY, NUMBER, SWITCH, TABLE, TEXT, TEXTS, one_or_more
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
 from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
@@ -246,7 +247,7 @@ def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings
         if value.get(key) is not None and not isinstance(value[key], kind):
             findings.hint(document.at(key), f"{key} is {_short(value[key])}, not {words}")
     derived = value.get("derivedMetrics")
-    for i, item in enumerate(derived if is_array(derived) else ()):
+    for i, item in enumerate(as_array(derived)):
         fields = item if isinstance(item, Mapping) else {}
         what = derived_problem(cast("Mapping[str, Any]", fields))
         if what:
@@ -275,10 +276,7 @@ def _run_options(
     if not is_mapping(table):
         table = {}
     options = dict(table)
-    for key in options:
-        if key not in OPTIONS:
-            place = at("evaluateOptions", key)
-            findings.hint(place, f"unknown option '{key}' is not used", did_you_mean(key, OPTIONS))
+    findings.unknown(options, OPTIONS, partial(at, "evaluateOptions"), noun="option")
     line = value.get("commandLineOptions")
     if is_mapping(line):
         options |= {k: v for k, v in line.items() if k in OPTIONS}
@@ -341,10 +339,8 @@ def _own_settings(table: object, at: At, findings: Findings) -> tuple[tuple[Gate
     if keys is None:
         findings.problem(at("evenhand"), f"evenhand is {_short(table)}, not an object")
         return (), ""
-    for key in keys:
-        if key not in OWN:
-            hint = did_you_mean(key, OWN, f"There are: {', '.join(OWN)}.")
-            findings.hint(at("evenhand", key), f"unknown key '{key}' is not used", hint)
+    there = f"There are: {', '.join(OWN)}."
+    findings.unknown(keys, OWN, partial(at, "evenhand"), otherwise=there)
     cluster = keys.get("cluster") or ""
     if not isinstance(cluster, str):
         what = f"cluster is {_short(cluster)}, not the name of a variable"

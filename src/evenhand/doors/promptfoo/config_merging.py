@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.languages.documents.findings import Place
 from evenhand.languages.documents.tree import Document, Path_
 
@@ -75,7 +75,7 @@ def combined(
             elif name == "defaultTest" and is_mapping(item):
                 merged[name] = _test(merged.get(name), item)
             elif name in _MAPPINGS and is_mapping(item):
-                merged[name] = {**_mapping(merged.get(name)), **item}
+                merged[name] = {**as_mapping(merged.get(name)), **item}
             elif name == "sharing":
                 merged[name] = item and merged.get(name, True)
             else:
@@ -103,7 +103,7 @@ def _extend(
 
 
 def _test(before: object, item: Mapping[str, Any]) -> dict[str, Any]:
-    earlier = _mapping(before)
+    earlier = as_mapping(before)
     both: dict[str, Any] = {**earlier, **item}
     for key in ("vars", "options", "metadata"):
         if isinstance(earlier.get(key), Mapping) and isinstance(item.get(key), Mapping):
@@ -138,7 +138,3 @@ def _moved(value: object, folder: Path, base: Path, path: Path_) -> object:
 
 def _from(name: str, folder: Path, base: Path) -> str:
     return name if name[:1] == "/" else os.path.relpath(folder / name, base)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if is_mapping(value) else {}

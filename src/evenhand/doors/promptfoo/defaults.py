@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from msgspec import field
 from msgspec.structs import replace
 
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.doors.assertions.reading import AssertionReader, Expected
@@ -123,7 +123,7 @@ def shown(
         threshold: The default one.
     """
     shared = {} if options.get("disableDefaultAsserts") else defaults
-    asserts = [*_list(shared.get("assert")), *_list(raw.get("assert"))]
+    asserts = [*as_array(shared.get("assert")), *as_array(raw.get("assert"))]
     own = {key: value for key, value in raw.items() if key not in BESIDE}
     if threshold is not None:
         own = {"threshold": threshold, **own}
@@ -137,11 +137,6 @@ BESIDE = frozenset({"vars", "metadata"})
 def options_of(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The options of a test, as written."""
     return as_mapping(raw.get("options"))
-
-
-def as_mapping(value: object) -> Mapping[str, Any]:
-    """A value that should be an object; nothing where it is none."""
-    return value if is_mapping(value) else {}
 
 
 def _written(config: Config, files: set[Path], findings: Findings) -> tuple[Mapping[str, Any], At]:
@@ -181,7 +176,3 @@ def _overridden(raw: Mapping[str, Any], overrides: Overrides) -> Mapping[str, An
 def _judged_by(options: Mapping[str, Any]) -> str:
     chosen = [options.get("provider"), options.get("rubricPrompt")]
     return json.dumps(chosen, sort_keys=True, default=str)
-
-
-def _list(value: object) -> Sequence[object]:
-    return value if is_array(value) else ()

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_mapping
 from evenhand.core.record import MutableRecord
 from evenhand.doors.assertions.assertion import split
 from evenhand.doors.assertions.deviations import DEVIATIONS
@@ -120,7 +120,7 @@ def _same_ids(uses: FolderUses) -> bool:
 
 
 def _are_objects(value: object) -> bool:
-    items = value if is_array(value) else []
+    items = as_array(value)
     return bool(items) and isinstance(items[0], Mapping)
 
 
@@ -135,7 +135,7 @@ def _is_table(name: str) -> bool:
 
 
 def _flat(assertions: object) -> Iterator[Mapping[str, Any]]:
-    for item in assertions if is_array(assertions) else ():
+    for item in as_array(assertions):
         if is_mapping(item):
             one = item
             yield one

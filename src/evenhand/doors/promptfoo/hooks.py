@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping, is_number
 from evenhand.core.provider import Host
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Verdict
@@ -317,7 +317,7 @@ def _numbers(scores: object, name: str) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for key, value in cast("Mapping[str, object]", scores or {}).items():
         # Only infinity and NaN, minus themselves, do not come to 0.
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
+        if not is_number(value) or value - value != 0:
             raise CodeError(f"{name} set the score '{key}' to {value!r}, which is not a number")
         numbers[key] = float(value)
     return numbers

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from evenhand.core.errors import InfrastructureError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping, is_texts
 from evenhand.core.message import Model, Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -99,7 +99,7 @@ class McpTools:
         """
         mine = await trial.lasting(self._for_run).definitions()
         other = {**config, **prompt.config}.get("tools")
-        tools = [*mine, *(other if is_array(other) else ())]
+        tools = [*mine, *as_array(other)]
         return replace(prompt, config={**prompt.config, "tools": tools})
 
     def _for_run(self, limit_s: float) -> _Listing:
@@ -225,9 +225,8 @@ def read_mcp(
     fields = written
     if fields.get("enabled") is False:
         return None
-    for key in fields:
-        if key not in _KEYS and key not in _UNUSED:
-            findings.hint(place, f"unknown key '{key}' of {whose}", did_you_mean(key, _KEYS))
+    others = [key for key in fields if key not in _UNUSED]
+    findings.unknown(others, _KEYS, place, f" of {whose}")
     form = tool_form(provider)
     if not form:
         what = f"{provider.id} cannot be given tools, so mcp has no use"
@@ -235,7 +234,7 @@ def read_mcp(
         return None
     items: list[object] = [fields["server"]] if fields.get("server") is not None else []
     more = fields.get("servers")
-    items += more if is_array(more) else []
+    items += as_array(more)
     if not items:
         findings.problem(place, f"{whose} names no server", _WRITE)
         return None
@@ -264,8 +263,8 @@ def read_mcp(
 def _names(value: object, what: str, place: Place, findings: Findings) -> list[str] | None:
     if value is None:
         return None
-    if is_array(value) and all(isinstance(one, str) for one in value):
-        return cast("list[str]", value)
+    if is_texts(value):
+        return value
     findings.problem(place, f"{what} is {value!r:.60}, not a list of names")
     return None
 
@@ -276,10 +275,7 @@ def _server(value: object, whose: str, place: Place, findings: Findings) -> _Ser
         findings.problem(place, f"{whose}: a server is {value!r:.60}, not an object", _WRITE)
         return None
     fields = value
-    for key in fields:
-        if key not in _OF_SERVER:
-            what = f"unknown key '{key}' of a server in {whose}"
-            findings.hint(place, what, did_you_mean(key, _OF_SERVER))
+    findings.unknown(fields, _OF_SERVER, place, f" of a server in {whose}")
     ways = [key for key in ("command", "path", "url") if fields.get(key)]
     args = fields.get("args") or []
     if len(ways) != 1 or not is_array(args):
@@ -319,7 +315,7 @@ def _at_address(
         return None
     if auth is None:
         return _Server(url, headers, {})
-    fields = auth if is_mapping(auth) else {}
+    fields = as_mapping(auth)
     kind = fields.get("type")
     if kind == "bearer" and fields.get("token"):
         return _Server(url, {**headers, "Authorization": f"Bearer {fields['token']}"}, {})

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import Prompt
 from evenhand.core.record import MutableRecord, Record
 from evenhand.doors.promptfoo.prompts import is_chat
@@ -158,7 +158,4 @@ class Links:
 
 
 def _part(stored: object, name: str) -> Mapping[str, Any]:
-    if not is_mapping(stored):
-        return {}
-    part = stored.get(name)
-    return part if is_mapping(part) else {}
+    return as_mapping(as_mapping(stored).get(name))

@@ -13,9 +13,8 @@ from msgspec import field
 
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, one_or_more
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.message import Task
-from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Selection
 from evenhand.core.provider import Provider, ReadsFiles
 from evenhand.core.ranges import MILLISECONDS
@@ -293,7 +292,7 @@ class FolderModels:
                 ((id_, inner),) = fields.items()
                 fields = {
                     "id": id_,
-                    **(inner if is_mapping(inner) else {}),
+                    **as_mapping(inner),
                 }
             if isinstance(fields.get("id"), str):
                 return [self._one(str(fields["id"]), fields, place, base)]
@@ -344,14 +343,9 @@ class FolderModels:
     def _one(self, id_: str, fields: Mapping[str, Any], place: Place, base: Path) -> Subject:
         """A model, with all that is wrong with it: whoever leaves it out needn't hear of that."""
         findings = Findings()
-        for key in fields:
-            if key not in KEYS:
-                findings.hint(
-                    place,
-                    f"unknown key '{key}' of provider {id_} is not used",
-                    did_you_mean(key, KEYS, "Settings of the model stand under config."),
-                )
         whose = f"provider {id_}"
+        below = "Settings of the model stand under config."
+        findings.unknown(fields, KEYS, place, f" of {whose} is not used", otherwise=below)
         settings = read_settings(fields.get("config"), whose, base, place, findings, self.files)
         provider = self._provider(id_, fields, settings, place, base, findings)
         mcp = None
@@ -383,8 +377,8 @@ class FolderModels:
     ) -> Provider:
         """The provider itself; one that cannot be asked, and a problem, where there is none."""
         variables = fields.get("env")
-        own = variables if is_mapping(variables) else {}
-        env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
+        own = {name: str(value) for name, value in as_mapping(variables).items()}
+        env = {**self._config.env, **own}
         label = str(fields.get("label") or "")
         delay = findings.number(
             fields.get("delay"), place, f"delay of provider {id_}", MILLISECONDS

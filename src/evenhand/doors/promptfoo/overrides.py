@@ -9,8 +9,7 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_mapping
-from evenhand.core.names import did_you_mean
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.plan import Selection
 from evenhand.core.ranges import ROWS, SEED, SHOWN, Range
 from evenhand.core.record import Record
@@ -87,7 +86,7 @@ class Overrides(Record, frozen=True, kw_only=True):
         if self.description:
             changes["description"] = self.description
         if self.tags:
-            changes["tags"] = {**_mapping(value.get("tags")), **self.tags}
+            changes["tags"] = {**as_mapping(value.get("tags")), **self.tags}
         if self.extensions:
             changes["extensions"] = [*_texts(value.get("extensions")), *self.extensions]
         return {**value, **changes} if changes else value
@@ -116,9 +115,7 @@ def from_options(
     options: Mapping[str, Any], at: At, findings: Findings
 ) -> tuple[Overrides, Selection]:
     """What `commandLineOptions` says: what goes over the config, and which part of it is run."""
-    for key in options:
-        if key not in KEYS:
-            findings.hint(at(key), f"unknown option '{key}' is not used", did_you_mean(key, KEYS))
+    findings.unknown(options, KEYS, at, noun="option")
 
     def text(key: str) -> str:
         value = options.get(key)
@@ -218,7 +215,3 @@ def _texts(value: object) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
     return tuple(map(str, value)) if is_array(value) else (str(value),)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if is_mapping(value) else {}

@@ -9,6 +9,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,13 +133,7 @@ def _entry(item: object, config: Config, i: int, findings: Findings, files: set[
     if not is_mapping(item):
         return _Entry(item, "", {}, place)
     fields = item
-    for key in fields:
-        if key not in KEYS:
-            findings.hint(
-                config.at("prompts", i, key),
-                f"unknown key '{key}' is not used",
-                did_you_mean(key, KEYS),
-            )
+    findings.unknown(fields, KEYS, partial(config.at, "prompts", i))
     raw = fields.get("raw", fields.get("id"))
     if raw is None:
         findings.problem(

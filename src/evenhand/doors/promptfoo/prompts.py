@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from evenhand.core.encoding import encode
 from evenhand.core.errors import CodeError, Problem, ProviderError, TemplateError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_mapping
 from evenhand.core.message import Message, Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -176,7 +176,7 @@ def _printing_chats(raw: str, templates: Templates) -> Render | None:
 
 
 def _is_messages(value: object) -> bool:
-    items = value if is_array(value) else []
+    items = as_array(value)
     return bool(items) and all(isinstance(item, Mapping) and "role" in item for item in items)
 
 

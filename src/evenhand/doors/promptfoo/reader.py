@@ -9,13 +9,13 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from evenhand.core.errors import Problem
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.ranges import REPEATS
 from evenhand.core.record import Record
 from evenhand.doors.assertions.reading import AssertionReader, Expected
 from evenhand.doors.promptfoo.checking import OPTIONS, TestChecks, names_of
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.defaults import BESIDE, Defaults, as_mapping, read_defaults, shown
+from evenhand.doors.promptfoo.defaults import BESIDE, Defaults, read_defaults, shown
 from evenhand.doors.promptfoo.models import FolderModels, Subject, read_settings
 from evenhand.doors.promptfoo.simulated_users import TestUser, TestUsers, is_simulated_user
 from evenhand.doors.promptfoo.sources import Scenario

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from evenhand.core.json_shapes import is_number
 from evenhand.core.names import did_you_mean
 
 _NUMBERS = frozenset(
@@ -47,4 +48,4 @@ def _is_number(value: object) -> bool:
         except ValueError:
             return "{{" in value or value.startswith("file://")
         return True
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number(value)

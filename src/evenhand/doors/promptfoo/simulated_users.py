@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from evenhand.core.errors import ConfigError, Problem
-from evenhand.core.json_shapes import is_array, is_mapping
-from evenhand.core.names import did_you_mean
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import Range
 from evenhand.core.record import Record
@@ -110,15 +109,15 @@ class TestUsers(Record, frozen=True):
     def _own(self, config: Mapping[str, Any], place: Place) -> TestUser:
         """A user of our own."""
         own = read_own_user(config, place, self._findings)
-        turns = self._findings.number(config.get("max_turns"), place, "max_turns", _TURNS)
+        turns = self._findings.number(own.max_turns, place, "max_turns", _TURNS)
         model, problem = None, None
         if own.goal:
-            model, problem = self._model(config.get("model"), place, OWN_USER)
+            model, problem = self._model(own.model, place, OWN_USER)
         return TestUser(
             instructions="",
             max_turns=int(turns or len(own.turns) or MAX_TURNS),
-            initial=self._initial(config.get("start"), place, "start"),
-            stateful=config.get("stateful") is True,
+            initial=self._initial(own.start, place, "start"),
+            stateful=own.stateful,
             model=model,
             place=place,
             problem=problem,
@@ -127,10 +126,7 @@ class TestUsers(Record, frozen=True):
 
     def _simulated(self, config: Mapping[str, Any], place: Place) -> TestUser:
         """The simulated user of promptfoo."""
-        for key in config:
-            if key not in _KEYS:
-                what = f"unknown key '{key}' of {SIMULATED_USER} is not used"
-                self._findings.hint(place, what, did_you_mean(key, _KEYS))
+        self._findings.unknown(config, _KEYS, place, f" of {SIMULATED_USER} is not used")
         instructions = config.get("instructions") or INSTRUCTIONS
         if not isinstance(instructions, str):
             what = f"instructions of {SIMULATED_USER} are {instructions!r:.60}, not a text"
@@ -212,7 +208,7 @@ def initial_messages(
     messages: list[Mapping[str, Any]] = []
     items = value if is_array(value) else [value]
     for counted, item in enumerate(items, 1):
-        fields = item if is_mapping(item) else {}
+        fields = as_mapping(item)
         if isinstance(fields.get("role"), str) and isinstance(fields.get("content"), str):
             messages.append(fields)
             continue

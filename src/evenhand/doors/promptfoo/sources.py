@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.encoding import TooDeep, decode_once
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import MutableRecord, Record
 from evenhand.doors.promptfoo.config import Config
@@ -251,7 +251,7 @@ class _Sources:
         inline = 0
         for i, item in enumerate(items):
             here = document.at(*path, i)
-            fields = item if is_mapping(item) else {}
+            fields = as_mapping(item)
             if isinstance(item, str):
                 sources += self._named(item, here, None)
             # An object with `vars` is a test, whatever else is in it.
@@ -282,10 +282,8 @@ class _Sources:
             document, path = config.document, ("scenarios", i)
             for scenario, where, inside in self._scenario(item, document, path):
                 at = where.at(*inside)
-                for key in scenario:
-                    if key not in ("description", "config", "tests"):
-                        hint = did_you_mean(key, ("description", "config", "tests"))
-                        self._findings.hint(at, f"unknown key '{key}' of a scenario", hint)
+                known = ("description", "config", "tests")
+                self._findings.unknown(scenario, known, at, " of a scenario")
                 settings = self.of(scenario.get("config") or [{}], where, (*inside, "config"))
                 tests = self.of(scenario.get("tests") or [{}], where, (*inside, "tests"))
                 sources.append(Scenario(settings, tests, number))

@@ -18,8 +18,7 @@ from evenhand.doors.promptfoo.checking import OPTIONS as TEST_OPTIONS
 from evenhand.doors.promptfoo.config import KEYS, OPTIONS
 from evenhand.doors.promptfoo.models import KEYS as PROVIDER_KEYS
 from evenhand.doors.promptfoo.overrides import KEYS as LINE_KEYS
-from evenhand.doors.promptfoo.own_users import KEYS as USER_KEYS
-from evenhand.doors.promptfoo.own_users import OWN_USER
+from evenhand.doors.promptfoo.own_users import OWN_USER, OwnUser
 from evenhand.doors.promptfoo.prompt_files import KEYS as PROMPT_KEYS
 from evenhand.doors.schemas.assertion import assertion, assertions
 
@@ -63,7 +62,7 @@ def _test() -> Part:
 
 def _user() -> Part:
     """Anything; an `evenhand:user` with the keys that it takes."""
-    config = schema_of(USER_KEYS)
+    config = schema_of(OwnUser)
     own = {"type": "object", "required": ["id"], "properties": {"id": {"const": OWN_USER}}}
     return {"if": own, "then": {"properties": {"config": either(config, REFERENCE)}}}
 

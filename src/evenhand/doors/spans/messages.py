@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from evenhand.core.encoding import decode, encode
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, is_array, is_object
 from evenhand.doors.spans.span import kept_value
 
 Said = dict[str, Any]
@@ -212,8 +212,7 @@ def _call(fields: Mapping[str, object]) -> Said:
 
 def _objects(value: object) -> Sequence[Mapping[str, object]]:
     value = value_of(value)
-    rows = value if is_array(value) else []
-    return [row for row in rows if is_object(row)]
+    return [row for row in as_array(value) if is_object(row)]
 
 
 def indexed(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:

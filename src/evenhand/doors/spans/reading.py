@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, is_object
 from evenhand.doors.spans.dialects import atif, genai, langfuse, openinference, openllmetry
 from evenhand.doors.spans.dialects.dialect import Dialect, cost_of, count_of, payload, word_of
 from evenhand.doors.spans.messages import json_of, messages_of, value_of
@@ -182,7 +182,7 @@ _ENVELOPE = frozenset(
 def _plain(value: object, mime: str, *, last: bool) -> Any:
     """The text of a conversation's first or last message, where the value is messages; else the value."""
     value = _call_value(value, mime)
-    rows = value if is_array(value) else []
+    rows = as_array(value)
     messages = conversation_in(value)
     if not messages and rows and all(isinstance(row, dict) and "parts" in row for row in rows):
         messages = messages_of(rows)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, is_array, is_object
 from evenhand.doors.spans.messages import Said, is_message, messages_of, value_of
 
 _MOST_LITERAL = 100_000
@@ -44,7 +44,7 @@ def conversation_in(value: object) -> list[Said]:
                 own = fields.get("input") if key == "chat_history" else None
                 return [*messages, *messages_of(own)] if isinstance(own, str) else messages
         return []
-    rows = value if is_array(value) else []
+    rows = as_array(value)
     return messages_of(rows) if _are_messages(rows) else []
 
 
@@ -73,7 +73,7 @@ def tool_result(value: object) -> ToolResult:
     own, status = fields.get("tool_call_id"), fields.get("status")
     failed = status == "error" if status in ("success", "error") else None
     content = fields.get("content")
-    rows = content if is_array(content) else []
+    rows = as_array(content)
     if rows and all(is_object(row) and "text" in row for row in rows):
         content = "\n".join(str(row["text"]) for row in rows)
     return ToolResult(value_of(content), own if isinstance(own, str) else "", failed)

@@ -8,12 +8,13 @@ import glob
 import math
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import NUMBER, Range
 
 SHOWN = 50
@@ -106,6 +107,32 @@ class Findings:
     def hint(self, place: Place, what: str, hint: str = "") -> None:
         """Notes something that is tolerated, and worth a look; once for each file and wording."""
         self.also(hints=[problem_at(place, what, hint)])
+
+    def unknown(
+        self,
+        keys: Iterable[str],
+        known: Collection[str],
+        at: At | Place,
+        of: str = " is not used",
+        *,
+        noun: str = "key",
+        otherwise: str = "",
+    ) -> None:
+        """Hints at each key that is not known, with the one that was probably meant.
+
+        Args:
+            keys: As they are written.
+            known: Those that there are.
+            at: The place of a key, or of the table where its keys have no places.
+            of: What is said after the key.
+            noun: What it is.
+            otherwise: The hint where no known key is near.
+        """
+        for key in keys:
+            if key not in known:
+                place = at if isinstance(at, Place) else at(key)
+                near = did_you_mean(key, known, otherwise)
+                self.hint(place, f"unknown {noun} '{key}'{of}", near)
 
     def also(self, problems: Iterable[Problem] = (), hints: Iterable[Problem] = ()) -> None:
         """Notes what was found apart; each hint once."""

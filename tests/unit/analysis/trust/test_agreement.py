@@ -111,7 +111,7 @@ def test_the_labels_of_a_variant_speak_of_the_outputs_of_that_variant():
     found = drawn(judged(200, good, variants=2), two_strata(200), good)
     rates: Mapping[int, float] = {
         variant: one.shares.both_pass + one.shares.missed
-        for variant, one in found.by_variant.items()
+        for variant, one in found.weighted_by_variant.items()
     }
     assert abs(rates[0] - 0.8) < 0.05
     assert abs(rates[1] - 0.2) < 0.05
@@ -123,5 +123,5 @@ def test_a_stratum_of_which_more_is_labelled_has_no_more_say():
     found = drawn(metric, two_strata(200), lambda i: i < 100)
     assert found.corrected is not None
     assert abs(found.corrected.value - 0.5) < 0.02
-    assert len(found.labels[0]) == 150
-    assert sum(one.weight for one in found.labels[0]) == 200
+    assert len(found.labelled[0]) == 150
+    assert sum(one.weight for one in found.labelled[0]) == 200

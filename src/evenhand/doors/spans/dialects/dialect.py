@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import field
 
+from evenhand.core.json_shapes import is_number
 from evenhand.core.record import Record
 from evenhand.core.step import StepKind
 from evenhand.doors.spans.messages import Said, json_of, value_of
@@ -114,7 +115,7 @@ def cost_of(value: object) -> float | None:
             value = float(value)
         except ValueError:
             return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if is_number(value):
         try:
             cost = float(value)
         except OverflowError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, is_object
 from evenhand.core.step import StepKind
 from evenhand.doors.spans.dialects.dialect import Dialect
 from evenhand.doors.spans.messages import Said, answer_of, messages_of, value_of
@@ -92,8 +92,7 @@ def _events(span: RawSpan) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for event in span.events:
         yield event.name, event.attributes
     written = value_of(span.attributes.get("events"))
-    rows = written if is_array(written) else []
-    for row in rows:
+    for row in as_array(written):
         if is_object(row):
             fields = row
             yield str(fields.get("event.name") or ""), fields

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import is_array, is_number, is_object
 from evenhand.core.score import Outcome, State
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_files import moment_of
-from evenhand.doors.importers.foreign_scores import finite, is_number
+from evenhand.doors.importers.foreign_scores import finite
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import Recordings, recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown

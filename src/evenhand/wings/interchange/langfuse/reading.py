@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import field
 
 from evenhand.core.case import Case, case_id
+from evenhand.core.json_shapes import is_number
 from evenhand.core.record import MutableRecord
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count
@@ -20,7 +21,6 @@ from evenhand.doors.importers.foreign_cases import fields_of, line_of
 from evenhand.doors.importers.foreign_files import Found, find, moment_of
 from evenhand.doors.importers.foreign_scores import (
     ForeignScore,
-    is_number,
     outcome_of,
 )
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial

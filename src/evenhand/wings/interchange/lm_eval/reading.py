@@ -13,11 +13,11 @@ from typing import cast
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import is_array, is_number, is_object
 from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_files import Found, dated, find, moment_of
-from evenhand.doors.importers.foreign_scores import ForeignScore, is_number, outcome_of
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import Recordings, recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown
