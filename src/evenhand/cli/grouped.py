@@ -7,6 +7,8 @@ from typing import Protocol, TypeVar
 
 import click
 
+from evenhand.cli.verbs import EVERY_OPTION
+
 F = TypeVar("F", bound=Callable[..., object] | click.Command)
 
 GROUPS: Mapping[str, str] = {
@@ -62,30 +64,13 @@ PROMPTFOO_NAMES = frozenset(
     "--no-progress-bar".split()
 )
 """Names that promptfoo has for options of ours."""
-EVERY_OPTION = "evenhand.every_option"
-"""The key of a context that says whether its help shows all options."""
 
 
 class GroupedCommand(click.Command):
     """A command whose help lists its options under headings; of many, only those that people use daily.
 
-    `--help-all` lists all of them, and what promptfoo calls some of them at the end.
+    `--help-all`, a word that all commands know, lists all of them, and what promptfoo calls some of them at the end.
     """
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Its parameters, with `--help-all` where the help leaves some out."""
-        parameters = super().get_params(ctx)
-        if len(parameters) <= MOST:
-            return parameters
-        every = click.Option(
-            ["--help-all"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_print_every_option,
-            help=f"Show all {len(parameters) - 1} options and exit.",
-        )
-        return [*parameters, every]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options, each under its heading; those that have none come last."""
@@ -116,14 +101,8 @@ class GroupedCommand(click.Command):
         if shows_all and theirs:
             with formatter.section("Names that promptfoo has for some of these"):
                 formatter.write_dl(sorted(theirs))
-        if rows:
-            with formatter.section("Options"):
-                formatter.write_dl(list(rows.values()))
-
-
-def _print_every_option(ctx: click.Context, option: click.Parameter, given: bool) -> None:
-    del option
-    if given and not ctx.resilient_parsing:
-        ctx.meta[EVERY_OPTION] = True
-        click.echo(ctx.get_help(), color=ctx.color)
-        ctx.exit()
+        rest = list(rows.values())
+        if not shows_all:
+            rest.append(("--help-all", f"Show all {len(options)} options and exit."))
+        with formatter.section("Options"):
+            formatter.write_dl(rest)

@@ -98,7 +98,9 @@ Examples:
   evenhand view"""
 
 
-_HELP = ("-h", "--help", "--help-all")
+_HELP = ("-h", "--help")
+EVERY_OPTION = "evenhand.every_option"
+"""The key of a context that says whether a help shows all options."""
 
 
 class _Commands(click.Group):
@@ -121,6 +123,9 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
+        if "--help-all" in rest:
+            ctx.meta[EVERY_OPTION] = True
+            rest = ["--help" if word == "--help-all" else word for word in rest]
         # A group without a command shows its help, too.
         helps = isinstance(command, click.Group) or any(word in _HELP for word in rest)
         if name is not None and command is not None and helps:
@@ -274,7 +279,7 @@ def _moved(verbs: click.Group, ctx: click.Context, words: list[str], option: str
 @click.group(
     cls=_Verbs,
     epilog=_EPILOG,
-    context_settings={"help_option_names": _HELP[:2], "max_content_width": 100},
+    context_settings={"help_option_names": _HELP, "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="evenhand %(version)s")
 def evenhand() -> None:
