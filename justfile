@@ -14,12 +14,16 @@ setup:
     {{ bin }}/pip install -q --no-deps --require-hashes -r requirements/dev.txt
     {{ bin }}/pip install -q --no-deps --no-build-isolation -e .
 
-# Format, lint, prose, types, floors and unit tests, side by side: no network
+# Format, lint, prose, types, floors and the unit tests of what was changed, side by side: no network
 [parallel]
-check: format lint prose types floors unit
+check: format lint prose types floors changed
 
 # Everything that .ci/run runs
-all: installed check lanes
+all: installed whole lanes
+
+[parallel]
+[private]
+whole: format lint prose types floors unit
 
 # Does every installed package have what it requires? The pins are installed without looking
 installed:
@@ -50,6 +54,10 @@ types:
 # Does every room import only from the floors below?
 floors:
     lint-imports --no-logo
+
+# The unit tests of what was changed since the last commit
+changed:
+    python tests/changed.py
 
 # The tests that mirror src/
 unit:
