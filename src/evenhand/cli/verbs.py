@@ -200,6 +200,8 @@ class _Verbs(_Commands):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As always, but an option before the command is told where it belongs."""
         words = list(args)
+        if words[:1] == ["--help-all"]:  # all of them are shown
+            args = ["--help"]
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

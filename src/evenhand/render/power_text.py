@@ -13,7 +13,7 @@ def lines(power: Power) -> Iterator[str]:
     pilot = power.pilot
     size = f"{power.difference * 100:g} points"
     yield (
-        f"{count(power.cases, 'case')} show a difference of {size} four times in five, "
+        f"{count(power.cases, 'case')} show a difference of {size} (--difference) four times in five, "
         f"if two variants disagree on {percent(power.differing)} of them{_basis(power)}"
     )
     ends = power.cases_range
@@ -32,10 +32,11 @@ def lines(power: Power) -> Iterator[str]:
     if pilot.cases:
         smallest = power.could_show
         times = f" × {pilot.repeats:.2g} repeats" if pilot.repeats > 1 else ""
-        yield (
-            f"{count(pilot.cases, 'case')}{times}, as the run has, could show "
-            + (f"{smallest * 100:.0f} points" if smallest is not None else "no difference")
-        )
+        cases = f"{count(pilot.cases, 'case')}{times}, as the run has,"
+        if smallest is not None:
+            yield f"{cases} could show {smallest * 100:.0f} points"
+        else:
+            yield f"{cases} are too few to show any change of its pass rate, {percent(pilot.rate)}, four times in five"
     for k, cases in power.repeats():
         yield f"  with {count(k, 'repeat')}: {count(cases, 'case')}, {cases * k:,} trials"
     for judge in pilot.judges:
