@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import socket
 import subprocess
@@ -23,6 +24,12 @@ HEAVY = {"aiohttp", "click", "jsonschema_rs", "quickjs", "uvloop", "yaml"}
 MOST_PACKAGES = 30
 OF_THEIR_OWN = ("promptfoo", "assertions", "templates")
 """Rooms whose public classes have names that no other room has."""
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    """A module, parsed once for all rules."""
+    return ast.parse(path.read_text("utf-8"))
 
 
 def tracked() -> Iterator[Path]:
@@ -108,7 +115,7 @@ def test_one_module_knows_what_a_terminal_takes():
 
 def test_every_module_says_what_it_is_for():
     """The docstring of a module is the first thing that a reader meets."""
-    silent = [p for p in MODULES if not ast.get_docstring(ast.parse(p.read_text("utf-8")))]
+    silent = [p for p in MODULES if not ast.get_docstring(tree_of(p))]
     assert [str(p.relative_to(PACKAGE)) for p in silent] == []
 
 
@@ -207,7 +214,7 @@ def test_no_variable_is_named_by_a_participle():
     places = {
         f"{path.relative_to(PACKAGE)}:{name.lineno} {name.id}"
         for path in MODULES
-        for function in _functions(ast.parse(path.read_text("utf-8")))
+        for function in _functions(tree_of(path))
         for name in ast.walk(function)
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id in participles
     }
@@ -223,7 +230,7 @@ def test_no_docstring_begins_with_a_pronoun():
     places = [
         f"{path.relative_to(PACKAGE)}: {docstring.partition(chr(10))[0]}"
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, kinds) and pronoun.match(docstring := ast.get_docstring(node) or "")
     ]
     assert places == []
@@ -235,7 +242,7 @@ def test_no_call_has_seven_positional_arguments():
     places = [
         f"{path.relative_to(PACKAGE)}:{call.lineno} {name}"
         for path in MODULES
-        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        for call in ast.walk(tree_of(path))
         if isinstance(call, ast.Call)
         and len(call.args) >= 7
         and not any(isinstance(each, ast.Starred) for each in call.args)
