@@ -5,7 +5,7 @@ from evenhand.scorers import CustomJudge, Graded, Judgement
 
 
 class SummaryJudgement(Judgement):
-    """What it must answer."""
+    """The judge's answer."""
 
     coverage: Graded[1, 5]
     accuracy: Graded[1, 5]

@@ -141,6 +141,22 @@ def test_the_index_lists_every_page():
     assert [one for one in pages if f"({one})" not in index] == []
 
 
+def test_the_path_from_the_installation_to_ci_is_short():
+    """The sections that the index names first have 4,000 words, up to their next heading, or fewer."""
+    index = (DOCS / "index.md").read_text("utf-8")
+    steps = re.findall(r"^\d\. .+$", index, re.MULTILINE)
+    words = 0
+    for name, anchor in re.findall(r"\(([\w-]+\.md)#([\w-]+)\)", "\n".join(steps)):
+        parts = re.split(r"^#+ (?=.+\n\n)", (DOCS / name).read_text("utf-8"), flags=re.MULTILINE)
+        found = {
+            re.sub(r"[^\w\- ]", "", part.partition("\n")[0].lower()).replace(" ", "-"): part
+            for part in parts
+        }
+        words += len(found[anchor].split())
+    assert len(steps) == 5
+    assert 2000 < words <= 4000
+
+
 def reference() -> Any:
     """What makes the site's page on commands."""
     path = ROOT / "packaging" / "docs_site" / "commands.py"

@@ -1,4 +1,4 @@
-"""Each example of the gallery is whole: with its files alone, its commands print what the page shows."""
+"""Each example of the gallery, and of the guide on judges, is whole: its commands print what the page shows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from tests.docs.test_tutorial import COMMAND, ROOT, steps
 
 PAGE = ROOT / "docs" / "gallery.md"
 SECTIONS = re.split(r"^## ", PAGE.read_text("utf-8"), flags=re.MULTILINE)[1:]
+JUDGES = (ROOT / "docs" / "judges.md").read_text("utf-8")
+"""A guide with an example like these."""
 CUT = "…"
 """A line of the page that stands for those that it leaves out."""
 GUIDE = re.compile(r"Guide: \[[^\]]+\]\(([\w-]+)\.md")
@@ -59,7 +61,7 @@ def missing(shown: list[str], printed: str) -> list[str]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("section", SECTIONS, ids=lambda text: text.splitlines()[0])
+@pytest.mark.parametrize("section", [*SECTIONS, JUDGES], ids=lambda text: text.splitlines()[0])
 def test_an_example_of_the_gallery_prints_what_it_shows(section: str, tmp_path: Path):
     """Its files as written, its commands as typed: the lines of each output are printed, in this order."""
     shutil.copytree(
@@ -69,7 +71,9 @@ def test_an_example_of_the_gallery_prints_what_it_shows(section: str, tmp_path: 
     shows = 0
     for match, is_file in steps(section):
         if is_file:
-            (tmp_path / match[1]).write_text(match[2], "utf-8")
+            path = tmp_path / match[1]
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(match[2], "utf-8")
             continue
         for part in re.split(r"^\$ ", match[1], flags=re.MULTILINE)[1:]:
             line, *shown = part.splitlines()

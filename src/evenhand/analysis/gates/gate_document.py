@@ -22,7 +22,7 @@ LARGEST = 20_000_000
 
 
 class GateChange(Record, frozen=True, kw_only=True):
-    """A case that came out otherwise."""
+    """A case that changed."""
 
     case: Annotated[str, Key("its id")]
     name: Annotated[str, Key("its description, or its id")]
@@ -82,7 +82,7 @@ class GateRow(Record, frozen=True, kw_only=True):
     same: Annotated[int, Key("that came out the same", "cases")] = 0
     changed: Annotated[
         Sequence[GateChange],
-        Key("the first 100 cases that came out otherwise, the worst first"),
+        Key("the first 100 cases that changed, the worst first"),
     ] = ()
 
 
