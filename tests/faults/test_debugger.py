@@ -111,7 +111,7 @@ def test_on_a_terminal_a_debugger_has_it_to_itself_and_time_stands_still(evals: 
     assert len(sessions) >= 5, seen
     for session in sessions:
         assert re.match(
-            r"\w+ · c goes on, q gives it up\n> \S+stopped_evals\.py\(\d+\)", session
+            r"\w+ · c continues, q ends the trial\n> \S+stopped_evals\.py\(\d+\)", session
         ), seen
     drawn = seen.partition("evenhand: case")[2].rpartition(PROMPT.decode())[0]
     assert not re.search(r"(?m)^\(Pdb\) [^\n]*\d/6", drawn), seen

@@ -116,7 +116,7 @@ def show(
     if listing:
         from evenhand.cli.runs import print_runs
 
-        tell("evenhand runs list is now called: evenhand runs list")
+        tell("evenhand show --list is now called: evenhand runs list")
         print_runs(as_json=as_json)
         return 0
     with RunFile.open(find(Path.cwd(), run)) as whole:

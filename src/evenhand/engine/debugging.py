@@ -195,7 +195,7 @@ def _at_prompt(debugger: Any) -> Iterator[None]:
                 _state.make_way()
             sink = current.get()
             if begins and sink is not None:
-                debugger.message(f"evenhand: case {sink.label} · c goes on, q gives it up")
+                debugger.message(f"evenhand: case {sink.label} · c continues, q ends the trial")
             yield
     finally:
         # bdb has these when it goes on to the next breakpoint, or to no other.
