@@ -48,7 +48,7 @@ def test_a_file_of_an_unknown_ending_is_refused_before_anything_is_asked(
 
 
 @pytest.mark.parametrize(
-    ("name", "ours"), [("eval", "run"), ("validate", "check"), ("list", "show --list")]
+    ("name", "ours"), [("eval", "run"), ("validate", "check"), ("list", "runs list")]
 )
 def test_a_command_of_promptfoos_is_told_what_it_is_called_here(name: str, ours: str) -> None:
     """It is no near miss of any of ours."""
