@@ -16,9 +16,9 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, RunMeta
 from evenhand.core.shard import Shard
+from evenhand.store.home import HOME
 from evenhand.store.runfile import RunFile
 
-HOME = ".evenhand"
 SUFFIX = ".db"
 DEPTH = 4
 _NOT_HERE = frozenset({"node_modules", "venv", "site-packages", "__pycache__"})
