@@ -265,15 +265,15 @@ def scorers(as_json: bool) -> int:
 
 
 def _list(entries: Sequence[Entry]) -> None:
-    kind = ""
     width = max(len(entry.name) for entry in entries)
-    for entry in entries:
-        if entry.kind != kind:
-            kind = entry.kind
-            say_wrapped(kind)
-        more = [f"needs {entry.needs}"] if entry.needs else []
-        tail = f" ({'; '.join(more)})" if more else ""
-        say_wrapped(f"  {entry.name:<{width}}  {entry.description}{tail}", " " * (width + 4))
+    for kind in dict.fromkeys(entry.kind for entry in entries):
+        say_wrapped(kind)
+        for entry in entries:
+            if entry.kind == kind:
+                tail = f" (needs {entry.needs})" if entry.needs else ""
+                say_wrapped(
+                    f"  {entry.name:<{width}}  {entry.description}{tail}", " " * (width + 4)
+                )
 
 
 @click.command(short_help="List the providers and how to write their ids.")

@@ -240,7 +240,7 @@ def find(start: Path, ref: str | None) -> Path:
     if not known:
         raise UsageError(
             f"there are no runs in or below {os.environ.get('EVENHAND_HOME') or start.absolute()}",
-            hint="`evenhand run` makes one; EVENHAND_HOME says where to look for those kept elsewhere.",
+            hint="`evenhand run` makes one; set EVENHAND_HOME if your runs are elsewhere.",
         )
     if ref is None or ref == "latest":
         return _latest(known)
