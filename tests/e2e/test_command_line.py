@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -435,6 +436,11 @@ def test_scorers_and_doctor_say_what_there_is(evenhand: Run):
     listed = evenhand("info", "scorers")
     assert "contains-json" in listed.out
     assert "llm-rubric" in listed.out
+    python, _, types = listed.out.partition("\nIn a config")
+    for part in (python, types):
+        headings = re.findall(r"^[A-Za-z].*[^:]$", part, re.MULTILINE)
+        assert len(headings) == len(set(headings))
+    assert "\nChecks (pass or fail)\n" in python
     looked = evenhand("doctor")
     assert "Python" in looked.out
     assert "scripted" not in looked.out

@@ -62,6 +62,7 @@ def test_offline_each_prompt_comes_out_as_scripted(folder: Path):
     """Basic 0 of 8, better 7 of 8, best 8 of 8; article 3 is what better fails at; failures exit with 1."""
     done = run("run", str(folder), "--offline", cwd=folder.parent)
     assert done.returncode == 1, done.stderr
+    assert "replies scripted, no key needed" in done.stderr
     rows = [line.split()[:2] for line in done.stdout.splitlines() if "/8" in line]
     assert rows == [["basic", "0/8"], ["better", "7/8"], ["best", "8/8"]]
     assert "backpropagati" in done.stdout

@@ -369,8 +369,16 @@ def test_a_script_is_not_asked_in_ci_by_accident(folder: Folder, monkeypatch: py
     monkeypatch.setenv("CI", "true")
     refused = folder.gate()
     assert refused.code == 2
-    assert "a gate in CI would ask no model" in refused.err
-    assert folder.gate("--offline-in-ci").code == 0
+    assert "models and judges would answer from a script" in refused.err
+    assert "--offline-in-ci: the gate then tests your own code and prompts" in refused.err
+    assert folder.gate("--offline-in-ci", "--to", "gate.json").code == 0
+    said = "models and judges answered from a script (--offline)"
+    for words in (
+        ("show",),
+        ("comment", "gate.json", "--print"),
+        ("export", "--to", "-", "--format", "markdown"),
+    ):
+        assert said in folder.run(*words).out
 
 
 def test_scripted_replies_are_not_compared_with_those_of_models(folder: Folder):

@@ -76,7 +76,7 @@ def test_a_prompt_earns_its_status_and_loses_it(evenhand, online):
     path = Path("prompts/surgical-diff/prompt.xml")
     path.write_text(path.read_text().replace("as few", "only as few"))
     ended = evenhand("prompt", "list", "--check")
-    assert (ended.code, "not on the evidence that there is: surgical-diff" in ended.out) == (
+    assert (ended.code, "marked ready without current evidence: surgical-diff" in ended.out) == (
         1,
         True,
     )

@@ -46,6 +46,6 @@ def baseline(run: str | None, to: Path, outputs: bool) -> int:
     if errors:
         tell(f"{count(errors, 'trial')} in error: these may have come out either way in each gate")
     if header.offline:
-        tell("its replies are scripted (--offline): it is a baseline of the script only")
+        tell("its replies are scripted (--offline): it is no baseline for what models answer")
     tell(f"next: evenhand gate --baseline {safe(str(to))} --margin 0.05")
     return 0

@@ -162,8 +162,8 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
 def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     """Split FILE into parts at random and write each beside it: FILE-dev.csv, FILE-test.csv.
 
-    The part of a case depends only on its id and the seed, so rows that are added later move no others. Give cases ids;
-    without one, the id is a hash of the row.
+    The part of a case depends only on its id and the seed, so rows that you add later don't move the others. Give cases
+    ids; without one, the id is a hash of the row.
     """
     from evenhand.core.wording.words import count, safe
 
@@ -274,7 +274,7 @@ def generate(
         tell(f"no pair could be used; {to} was not written")
         return NO_VERDICT
     prepared.data.write(to)
-    return _report(prepared, to, f"{prepared.dropped:,} left out as doubles or without their words")
+    return _report(prepared, to, f"{prepared.dropped:,} dropped (duplicates, or quotes not found)")
 
 
 def _read(file: Path, *, stream: bool = False) -> Dataset:

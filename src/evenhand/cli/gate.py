@@ -88,7 +88,7 @@ if TYPE_CHECKING:
 @click.option(
     "--offline-in-ci",
     is_flag=True,
-    help="Allow --offline if CI is set. Such a gate asks no model.",
+    help="Allow --offline if CI is set. Models and judges then answer from a script.",
 )
 @replaying_options
 @spending_options
@@ -464,7 +464,9 @@ class _Gating(MutableRecord):
         )
         if self.taking is None:
             return outcome
-        return replace(outcome, notes=(*self.taking.notes(outcome.asked), *outcome.notes))
+        of_evals = all(variant.eval for variant in run.meta.variants)
+        why = self.taking.notes(outcome.asked, of_evals=of_evals)
+        return replace(outcome, notes=(*why, *outcome.notes))
 
 
 def _look_at_script(
@@ -479,8 +481,9 @@ def _look_at_script(
     in_ci = env.get("CI", "").lower() not in ("", "0", "false", "no")
     if run_request.offline and in_ci and not request.offline_in_ci:
         raise UsageError(
-            "--offline: a gate in CI would ask no model, and only test its own script",
-            hint="Leave --offline out. If it is meant (an example, say), add --offline-in-ci.",
+            "--offline in CI: models and judges would answer from a script, and not for themselves",
+            hint="Leave --offline out. Or add --offline-in-ci: the gate then tests your own code and prompts with"
+            " scripted replies, and says so.",
         )
     if run_request.offline != baseline.header.offline:
         which = ("a model", "scripted") if run_request.offline else ("scripted", "a model")

@@ -14,7 +14,6 @@ from typing import Literal
 
 import click
 
-from evenhand.cli.ignoring import ignore_runs
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 
@@ -44,7 +43,7 @@ def new_eval(name: str) -> int:
     """Write an eval set, evals/NAME_evals.py: two cases, an eval, the ways to expect."""
     path = write("eval", name, _project())
     file = relpath(path)
-    click.echo(f"  {file}{_ignored()}\n\nnext: evenhand run {quote(file)}")
+    click.echo(f"  {file}\n\nnext: evenhand run {quote(file)}")
     return 0
 
 
@@ -55,7 +54,7 @@ def new_judge(name: str) -> int:
     path = write("judge", name, _project())
     module = ".".join(path.with_suffix("").relative_to(_project()).parts)
     click.echo(
-        f"  {relpath(path)}{_ignored()}\n\nnext, in an eval: from {module} import {class_name(path.stem)}"
+        f"  {relpath(path)}\n\nnext, in an eval: from {module} import {class_name(path.stem)}"
     )
     return 0
 
@@ -81,14 +80,8 @@ def new_prompt(name: str) -> int:
 def _prompt_function(name: str) -> int:
     path = write("prompt-function", name, _project())
     file = relpath(path)
-    click.echo(f"  {file}{_ignored()}\n\nnext: python {quote(file)}")
+    click.echo(f"  {file}\n\nnext: python {quote(file)}")
     return 0
-
-
-def _ignored() -> str:
-    """Keeps the project's runs out of version control, and says so, a line of its own."""
-    path = ignore_runs(_project())
-    return f"\n  {relpath(path)}" if path is not None else ""
 
 
 def _project() -> Path:

@@ -43,7 +43,6 @@ def prompt(context: click.Context, root: Path | None) -> None:
 )
 def new(id_: str, source: str) -> int:
     """Create prompts/ID with metadata, a template, an example and an eval. Never overwrites a prompt."""
-    from evenhand.cli.ignoring import ignore_runs
     from evenhand.core.errors import UsageError
     from evenhand.doors.prompt_directories.library import Library, library_of
     from evenhand.doors.prompt_directories.new_prompts import new as make
@@ -53,9 +52,7 @@ def new(id_: str, source: str) -> int:
     except UsageError:  # the first one
         library = Library(start().absolute())
     folder = make(library, id_, source)
-    ignored = ignore_runs(library.root)
-    more = f"\n  {os.path.relpath(ignored)}" if ignored is not None else ""
-    say(f"  {os.path.relpath(folder)}{more}\n\nnext: evenhand prompt edit {shlex.quote(id_)}")
+    say(f"  {os.path.relpath(folder)}\n\nnext: evenhand prompt edit {shlex.quote(id_)}")
     return PASSED
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenhand.store.runfile import RunFile
 
 
-SCRIPTED = " · replies replayed, no key needed"
+SCRIPTED = " · replies scripted, no key needed"
 
 
 class Request(Protocol):

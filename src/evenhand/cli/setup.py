@@ -69,7 +69,6 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
         raise click.UsageError(f"'{folder}' is a file, not a folder")
     if origin is not None:
         return _print_as_python(Path(origin))
-    from evenhand.cli.ignoring import ignore_runs
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import safe
     from evenhand.render.own_files import look_for_folder
@@ -87,9 +86,6 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
         return PASSED
     for path in scaffold(folder, "python" if python else "config"):
         click.echo(f"  {safe(str(path))}")
-    ignored = ignore_runs(folder)
-    if ignored is not None:
-        click.echo(f"  {safe(str(folder / ignored.name))}")
     where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
     click.echo(f"\nnext: evenhand run{safe(where, multiline=True)} --offline")
     return PASSED
@@ -157,7 +153,6 @@ def _is_tool(origin: str) -> bool:
 
 def _move_in(tool: str, words: Sequence[Path]) -> int:
     """Eval sets from the files of another tool. The last word is the folder where it is not a file."""
-    from evenhand.cli.ignoring import ignore_runs
     from evenhand.cli.streams import printing
     from evenhand.core.errors import UsageError
     from evenhand.core.wing import part
@@ -180,10 +175,8 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
         moved = move_in(files, folder, tool)
     else:
         moved = cast("Callable[[Sequence[Path], Path], MovedIn]", brought.load())(files, folder)
-    ignored = ignore_runs(folder)
-    paths = [*moved.files, *([folder / ignored.name] if ignored is not None else [])]
     ink = Ink(takes_colors(sys.stdout))
-    lines = [*(f"  {path}" for path in paths), "", *note_lines(moved.notes, ink, _MOVED)]
+    lines = [*(f"  {path}" for path in moved.files), "", *note_lines(moved.notes, ink, _MOVED)]
     target = shlex.quote(str(moved.sets[0] if len(moved.sets) == 1 else folder))
     first = f"{moved.todo}, then " if moved.todo else ""
     lines += ["", f"next: {first}evenhand check {target}"]
@@ -272,15 +265,15 @@ def scorers(as_json: bool) -> int:
 
 
 def _list(entries: Sequence[Entry]) -> None:
-    kind = ""
     width = max(len(entry.name) for entry in entries)
-    for entry in entries:
-        if entry.kind != kind:
-            kind = entry.kind
-            say_wrapped(kind)
-        more = [f"needs {entry.needs}"] if entry.needs else []
-        tail = f" ({'; '.join(more)})" if more else ""
-        say_wrapped(f"  {entry.name:<{width}}  {entry.description}{tail}", " " * (width + 4))
+    for kind in dict.fromkeys(entry.kind for entry in entries):
+        say_wrapped(kind)
+        for entry in entries:
+            if entry.kind == kind:
+                tail = f" (needs {entry.needs})" if entry.needs else ""
+                say_wrapped(
+                    f"  {entry.name:<{width}}  {entry.description}{tail}", " " * (width + 4)
+                )
 
 
 @click.command(short_help="List the providers and how to write their ids.")

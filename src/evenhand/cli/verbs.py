@@ -47,7 +47,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "new": ("new", "Create a starter eval set, judge or prompt function."),
     "import": ("importing", "Import another tool's results, datasets and traces."),
     "cache": ("cache", "Inspect or clear the reply cache."),
-    "info": ("", "List scorers and providers, write schemas, plan sample sizes."),
+    "info": ("", "Scorers, providers, schemas, sample sizes, shell completion, MCP server."),
     "info scorers": ("setup", "List the scorers and assertion types."),
     "info providers": ("setup", "List the providers and how to write their ids."),
     "info power": ("power", "Say how many cases, repeats or labels you need."),

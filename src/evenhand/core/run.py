@@ -93,6 +93,12 @@ class RunMeta(Record, frozen=True):
         return not JUDGE_CHECKS.isdisjoint(self.settings)
 
     @property
+    def is_scripted(self) -> bool:
+        """Whether models and judges answered from a script: `--offline`."""
+        request = self.settings.get("asked")
+        return isinstance(request, Mapping) and bool(request.get("offline"))
+
+    @property
     def can_resume(self) -> bool:
         """Whether its file says what it was made from; of a gate's, what that goes by, too."""
         settings = self.settings

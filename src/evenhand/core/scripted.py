@@ -15,6 +15,8 @@ from evenhand.core.provider import Request
 
 _address: ContextVar[str] = ContextVar("scripted", default="")
 _ANY_PORT = re.compile(rb"http://127\.0\.0\.1:\d+")
+SCRIPTED = "models and judges answered from a script (--offline)"
+"""What is said of a gate whose replies were scripted."""
 _SCRIPTED = b"scripted:"
 
 

@@ -24,6 +24,7 @@ from evenhand.core.wording.words import (
     interval,
     money,
     near,
+    padded,
     passed_of,
     percents,
     put,
@@ -164,31 +165,51 @@ def show_trial(
 
 def list_lines(runs: Iterable[ListedRun], width: int = UNBOUND) -> list[str]:
     """A line for each run, or as many as it takes; the newest first."""
-    lines: list[str] = []
     order = sorted(runs, key=lambda item: item.path.stem, reverse=True)
     known = names(listed.path for listed in order)
-    for listed in order:
-        meta, name = listed.meta, safe(known[listed.path] or near(listed.path))
-        if meta is None:
-            lines += folded(f"{name}  {safe(listed.problem)}", width, "", "  ")
-            continue
-        try:
-            with RunFile.open(listed.path) as run:
-                totals, tags = run.totals(), run.remarks.tags
-        except StoreError as error:
-            lines += folded(f"{name}  {safe(error.message)}", width, "", "  ")
-            continue
-        status = (
-            "running" if listed.alive else "killed" if meta.status == "running" else meta.status
-        )
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at))
-        text = (
-            f"{name}  {when}  {totals.passed}/{counting(totals)} passed"
-            f"  {status:<12}  {clip(safe(meta.title), TITLE)}"
-            f"{''.join(f'  #{safe(tag)}' for tag in tags)}"
-        )
-        lines += folded(text, width, "", "  ")
+    # A path, which stands for an id that several have, may be longer than all ids.
+    name_width = max(map(len, known.values()), default=0)
+    rows = [_listed_cells(listed) for listed in order]
+    passed, errors, status = (
+        max((len(row[place]) for row in rows if not isinstance(row, str)), default=0)
+        for place in (1, 2, 3)
+    )
+    lines: list[str] = []
+    for listed, row in zip(order, rows, strict=True):
+        if isinstance(row, str):
+            cells = [row]
+        else:
+            cells = [
+                row[0],
+                row[1].rjust(passed),
+                row[2].rjust(errors),
+                row[3].ljust(status),
+                row[4],
+            ]
+        name = padded(safe(known[listed.path] or near(listed.path)), name_width)
+        lines += folded("  ".join(filter(None, (name, *cells))), width, "", "  ")
     return lines or ["there are no runs yet: `evenhand run` makes one"]
+
+
+def _listed_cells(listed: ListedRun) -> tuple[str, str, str, str, str] | str:
+    """When a run began, what passed, its errors, its status, and what it is called; or why it cannot be read."""
+    meta = listed.meta
+    if meta is None:
+        return safe(listed.problem)
+    try:
+        with RunFile.open(listed.path) as run:
+            totals, tags = run.totals(), run.remarks.tags
+    except StoreError as error:
+        return safe(error.message)
+    status = "running" if listed.alive else "killed" if meta.status == "running" else meta.status
+    kind = "gate · " if "gate" in meta.settings else ""
+    return (
+        time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at)),
+        f"{totals.passed:,}/{counting(totals):,} passed",
+        count(totals.errors, "error").ljust(len("1 errors")) if totals.errors else "",
+        status,
+        f"{kind}{clip(safe(meta.title), TITLE)}{''.join(f'  #{safe(tag)}' for tag in tags)}",
+    )
 
 
 def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:

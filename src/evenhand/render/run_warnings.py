@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.score import OFF_SCALE
+from evenhand.core.scripted import SCRIPTED
 from evenhand.core.sight import REFUSED
 from evenhand.core.wording.words import count, money, near, safe, tokens
 from evenhand.store.counted import ModelUsage, added
@@ -17,8 +18,9 @@ NO_SANDBOX = "no sandbox: bwrap "
 
 
 def warnings(run: RunFile) -> list[str]:
-    """What readers of a run should know: calls without a record, chosen trials, refusals, evals that expect nothing."""
+    """What readers of a run should know: a scripted gate, unrecorded calls, refusals, evals that expect nothing."""
     return [
+        *([SCRIPTED] if run.meta.is_scripted and "gate" in run.meta.settings else []),
         *_unrecorded(run),
         *_chosen(run),
         *_empty(run),

@@ -30,16 +30,16 @@ class Entry(Record, frozen=True, kw_only=True):
 
 
 _CHECK, _MEASURE, _TOOL = (
-    "verbs: they check, and want no bound",
-    "nouns: they measure, and want at_least or at_most",
-    "tools",
+    "Checks (pass or fail)",
+    "Measures (a number; set at_least or at_most)",
+    "Tools",
 )
-_STEPS = "the steps of an agent: those of the output, where it has some, or else the trial's"
-_EVALUATORS = "evaluators of other libraries"
-_RAG = "nouns about an answer and its passages: a judge gives itemised verdicts, and we count"
-_RETRIEVED = "nouns about retrieved passages: a list of texts, the best first; a judge reads them"
-_RANKING = "nouns about a ranking: a list of ids, the best first; no model is asked"
-_WORDING = "nouns about wording; no model is asked"
+_STEPS = "Steps of an agent: the output's, if it has any, or else the trial's"
+_EVALUATORS = "Evaluators of other libraries"
+_RAG = "Measures of an answer and its passages: a judge labels items, Evenhand computes the scores"
+_RETRIEVED = "Measures of retrieved passages: a list of texts, the best first; a judge reads them"
+_RANKING = "Measures of a ranking: a list of ids, the best first; no model is called"
+_WORDING = "Measures of wording; no model is called"
 _LIST = "list of texts"
 _IDS = "relevant ids, or grades by id"
 _REFERENCES = "text, or list of texts"
@@ -75,7 +75,7 @@ _PYTHON = (
             ("ContainsAny", "text", _LIST, "the output has one of these texts in it"),
             ("ContainsAll", "text", _LIST, "the output has each of these texts in it"),
             ("StartsWith", "text", "text", "the output begins with this text"),
-            ("Label", "label", "text", "the output is this one of some labels"),
+            ("Label", "label", "text", "the output is this label, of several possible ones"),
             ("Matches", "text", "pattern", "a JavaScript regular expression matches in the output"),
             (
                 "IsJson",
@@ -251,7 +251,7 @@ _PYTHON = (
                 "EntityRecall",
                 "rag.entities",
                 "reference, entities=",
-                "which share of the reference's entities stands in them",
+                "which share of the reference's entities they name",
             ),
         ],
     ),

@@ -22,6 +22,7 @@ from pathlib import Path
 from evenhand.core.errors import StoreError
 from evenhand.core.record import Record
 from evenhand.core.secrets import known
+from evenhand.store.home import make_folder
 from evenhand.store.locks import turn
 from evenhand.store.schema import CACHE_ID, CACHE_MIGRATIONS, prepare
 
@@ -172,7 +173,7 @@ class Cache:
 
     def _open(self) -> sqlite3.Connection | None:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(self.path.parent)
             fd = os.open(
                 self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
             )

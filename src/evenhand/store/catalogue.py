@@ -16,9 +16,9 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, RunMeta
 from evenhand.core.shard import Shard
+from evenhand.store.home import HOME
 from evenhand.store.runfile import RunFile
 
-HOME = ".evenhand"
 SUFFIX = ".db"
 DEPTH = 4
 _NOT_HERE = frozenset({"node_modules", "venv", "site-packages", "__pycache__"})
@@ -240,7 +240,7 @@ def find(start: Path, ref: str | None) -> Path:
     if not known:
         raise UsageError(
             f"there are no runs in or below {os.environ.get('EVENHAND_HOME') or start.absolute()}",
-            hint="`evenhand run` makes one; EVENHAND_HOME says where to look for those kept elsewhere.",
+            hint="`evenhand run` makes one; set EVENHAND_HOME if your runs are elsewhere.",
         )
     if ref is None or ref == "latest":
         return _latest(known)

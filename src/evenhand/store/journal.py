@@ -40,6 +40,7 @@ from evenhand.store.decoding import read_result
 from evenhand.store.detail import Parts, numbers_of, put_together
 from evenhand.store.earlier import EarlierSessions, Settled
 from evenhand.store.encoding import keep, write_text, written_case
+from evenhand.store.home import make_folder
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.opened import own_meta
 from evenhand.store.runfile import RunFile
@@ -115,7 +116,7 @@ class Journal:
         db: sqlite3.Connection | None = None
         complete = False
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(folder)
             lock = Lock(lock_of(path), f"run {meta.id}")
             # SQLite would make the file with the rights of the umask, and open one that is there.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
+from evenhand.store.home import make_folder
 
 
 def lock_of(run: Path) -> Path:
@@ -23,7 +24,7 @@ class Lock:
 
     def __init__(self, path: Path, what: str) -> None:
         self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(path.parent)
         self._fd = _locked(path, what)
         # Its holder let go, and took the file away, while it was being opened.
         while not is_at(self._fd, path):

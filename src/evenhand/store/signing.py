@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from evenhand.core.encoding import encode
 from evenhand.core.run import RunMeta
 from evenhand.core.secrets import known
+from evenhand.store.home import make_folder
 from evenhand.store.replacing import beside
 
 KEY = "key"
@@ -58,7 +59,7 @@ def _key(home: Path) -> bytes | None:
 def _made(home: Path) -> bytes | None:
     """A new key, or that of a process that has just made one."""
     try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(home)
         with beside(home / KEY, 0o600) as file:
             file.write_bytes(secrets.token_bytes(_BYTES))
             os.link(file, home / KEY)  # fails where there is one, and never leaves half of one

@@ -23,6 +23,7 @@ from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.json_shapes import is_object
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
+from evenhand.core.wording.words import clip
 from evenhand.testing.function_calls import ToolCalls, problems_of
 
 FAULTS: Mapping[str, str] = {
@@ -40,6 +41,10 @@ FAULTS: Mapping[str, str] = {
 """Faults by name; a three-digit name is the HTTP status of an error."""
 
 _STATUS = re.compile(r"[45]\d\d")
+_MARKED = re.compile(r"<(\w+) (\w+)>\n(.*?)\n</\1 \2>", re.DOTALL)
+"""A text between the marks of a judge's prompt."""
+_LONGEST = 40
+"""So many characters are quoted of a text."""
 
 
 class ScriptedRequest(Record, frozen=True):
@@ -138,12 +143,14 @@ class Script:
             a hash of the conversation, so that different questions have different answers.
         faults: Shares of requests, from 0 to 1, that end in a fault instead, by its name.
         seed: Which requests those are. The same request, asked again, draws again.
+        file: The name of the file that it was read from; empty for none.
     """
 
     rules: Sequence[Rule] = ()
     default: str | None = "This is a scripted reply, ref:{ref}."
     faults: Mapping[str, float] = field(default_factory=dict[str, float])
     seed: int = 0
+    file: str = ""
     _used: dict[int, int] = field(default_factory=dict[int, int], repr=False)
 
     def __post_init__(self) -> None:
@@ -182,7 +189,7 @@ class Script:
                 rules.append(rule)
         if problems:
             raise ConfigError(problems)
-        return Script(rules, None)
+        return Script(rules, None, file=path.name)
 
     def rule_for(self, asked: ScriptedRequest, *, by_path: bool = False) -> Rule | None:
         """The rule for a request; counts its use. None where no rule fits and there is no default.
@@ -202,6 +209,10 @@ class Script:
         if by_path or self.default is None:
             return None
         return Rule(reply=self.default.replace("{ref}", digest(asked.model, asked.text)[:16]))
+
+    def lacks(self, asked: ScriptedRequest) -> str:
+        """That no rule fits a request, with the words that tell it from others."""
+        return f"{self.file or 'the script'} has no rule for: {_excerpt(asked.text)}"
 
     def fault_for(self, key: str, attempt: int) -> str:
         """The fault that this attempt at a request draws; empty for none."""
@@ -331,3 +342,19 @@ def _unknown(key: str, known: Sequence[str] | Mapping[str, object]) -> _Finding:
 def _short(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _excerpt(conversation: str) -> str:
+    """What tells a request from others, in a line: what a judge's prompt has between marks, or else the last words."""
+    marked = [(name, text) for name, _, text in _MARKED.findall(conversation)]
+    if marked:
+        # The criterion comes first, and the output last.
+        parts = dict([marked[0], marked[-1]])
+        return " · ".join(f"{name} {_cut(text)}" for name, text in parts.items())
+    line = " ".join(conversation.split())
+    return line if len(line) <= 2 * _LONGEST else f"…{line[-2 * _LONGEST :]}"
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return f'"{clip(line, _LONGEST)}"'

@@ -247,8 +247,7 @@ class FakeProvider:
             rule = Rule()
         if rule is None:
             self._log(prompt, key, api_key, 400)
-            excerpt = " ".join(prompt.text.split())[:200]
-            connection.answer(self._refusal(kind, 400, f"the script has no rule for: {excerpt}"))
+            connection.answer(self._refusal(kind, 400, self.script.lacks(prompt)))
             return
         fault = rule.fault or self.script.fault_for(key, attempt)
         status = int(fault) if fault.isdigit() else 0 if fault in _UNHEARD else 200
@@ -302,9 +301,7 @@ class FakeProvider:
         measured = kind in shapes.MEASURED
         rule = self.script.rule_for(prompt, by_path=measured)
         if rule is None and not measured:
-            excerpt = " ".join(prompt.text.split())[:200]
-            why = f"the script has no rule for: {excerpt}"
-            return 400, shapes.error(kind, 400, why)
+            return 400, shapes.error(kind, 400, self.script.lacks(prompt))
         rule = rule or Rule()
         fault = rule.fault or self.script.fault_for(key, attempt)
         if fault:

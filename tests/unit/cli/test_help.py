@@ -19,7 +19,7 @@ import pytest
 from evenhand.cli import examples, main
 from evenhand.cli.examples import WIDEST
 from evenhand.cli.grouped import GROUPS, PROMPTFOO_NAMES
-from evenhand.cli.verbs import MOVED, SECTIONS, evenhand
+from evenhand.cli.verbs import COMMANDS, MOVED, SECTIONS, evenhand
 from evenhand.core.wing import our_wings
 
 NARROW = 60
@@ -219,6 +219,13 @@ def test_bash_completes_what_is_typed(folder: Path):
         env={**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"},
     )  # fmt: skip
     assert done.stdout.split() == [run[:10]]
+
+
+def test_what_info_has_can_be_found_by_who_looks_for_completion_or_for_mcp():
+    """They stand in the list of commands."""
+    _, summary = COMMANDS["info"]
+    assert "shell completion" in summary
+    assert "MCP server" in summary
 
 
 @pytest.mark.parametrize(

@@ -423,7 +423,7 @@ async def test_runs_are_listed_with_those_that_cannot_be_read(
         ]
     )
     assert lines[0].endswith("not a run file")
-    assert "15/24 passed  finished" in lines[2]
+    assert "15/24 passed" in lines[2]
     assert "cannot be read" in lines[1] or "nonsense" in lines[1]
     assert list_lines([]) == ["there are no runs yet: `evenhand run` makes one"]
 
@@ -585,6 +585,19 @@ async def test_an_imported_run_is_called_by_more_than_its_moment(make_run: Make)
     run = await make_run([result(0)], settings={"imported": {"id": "eval-x"}})
     assert f"saved as {ID[:14]} in" in shown(run)
     assert f"evenhand export {ID[:14]} --to" in shown(run)
+
+
+async def test_the_list_aligns_what_passed_and_shows_errors_and_gates(make_run: Make) -> None:
+    """A run that came to nothing but errors doesn't look like one that finished well."""
+    many = await make_run([result(i) for i in range(12)])
+    gate = await make_run([result(0)], settings={"gate": {}})
+    broken = await make_run([result(i, ok=None) for i in range(2)])
+    lines = list_lines([ListedRun(run.path, run.meta) for run in (many, gate, broken)])
+    assert [line.index(" passed") for line in lines] == [lines[0].index(" passed")] * 3
+    assert [line.index("finished") for line in lines] == [lines[0].index("finished")] * 3
+    (errors,) = [line for line in lines if "2 errors" in line]
+    assert " 0/2 passed  2 errors  finished" in errors
+    assert ["gate · " in line for line in lines].count(True) == 1
 
 
 async def test_the_list_tells_copies_and_runs_of_one_moment_apart(

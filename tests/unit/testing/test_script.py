@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import ConfigError
+from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.testing import Rule, Script
 from evenhand.testing.script import FAULTS, ScriptedRequest
 
@@ -144,6 +145,37 @@ def test_a_script_on_disk_is_read_line_by_line(tmp_path: Path):
     assert three == Rule(("t",), "", "m", last="l", system="s", path="p")
     assert (four.reply, four.headers) == ("line\u2028separator", {"x-limit": "3"})
     assert Script.read(path).default is None
+
+
+@pytest.mark.parametrize(
+    ("question", "excerpt"),
+    [
+        ("a question\nof two lines", "a question of two lines"),
+        ("The same preamble. " * 20 + "Where is my order?", "Where is my order?"),
+    ],
+)
+def test_what_no_rule_fits_is_told_by_its_last_words(tmp_path: Path, question: str, excerpt: str):
+    """In a line, with the name of the script's file."""
+    script = Script.read(written(tmp_path, {"match": "nothing of it"}))
+    message = script.lacks(asked(question))
+    assert message.startswith("offline.jsonl has no rule for: ")
+    assert message.endswith(excerpt)
+    assert len(message) < 160
+    assert Script([], None).lacks(asked(question)).startswith("the script has no rule for: ")
+
+
+def test_a_judges_request_that_no_rule_fits_is_told_by_its_criterion_and_output():
+    """And not by what all judges' requests have in common."""
+
+    def message(criterion: str, output: str) -> str:
+        values = {"criteria": criterion, "output": output, "context": "", "examples": ""}
+        _, prompt = judge_prompt("passes", values)
+        return Script([], None).lacks(asked(prompt.text))
+
+    assert message("names the\n30 days", "You have 30 days.") == (
+        'the script has no rule for: criterion "names the 30 days" · output "You have 30 days."'
+    )
+    assert len(message("long " * 500, "words " * 500)) < 200
 
 
 def test_all_that_is_wrong_with_a_script_is_said_at_once(tmp_path: Path):

@@ -24,8 +24,7 @@ from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.core.definition import UNKNOWN, Definition
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_mapping
-from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.scripted import journaled_name
 from evenhand.core.wording.words import count, short_id
@@ -78,7 +77,7 @@ def baseline_of(run: RunFile, *, outputs: bool = False) -> bytes:
         trials=0,
         bound=bound_to(run),
         digest="",
-        offline=is_offline(meta),
+        offline=meta.is_scripted,
         scales=[
             BaselineScale(by_index[variant], metric, low, high)
             for (variant, metric), (low, high) in sorted(run.scales().items())
@@ -86,12 +85,6 @@ def baseline_of(run: RunFile, *, outputs: bool = False) -> bytes:
         ],
     )
     return written(header, trials)
-
-
-def is_offline(meta: RunMeta) -> bool:
-    """Whether a run's replies came from a script."""
-    request = meta.settings.get("asked")
-    return is_mapping(request) and bool(request.get("offline"))
 
 
 def bound_to(run: RunFile) -> dict[str, str]:
@@ -156,7 +149,7 @@ def _look_at(run: RunFile) -> None:
 def _requests(run: RunFile) -> Mapping[int, Mapping[str, set[str]]]:
     """The hashes of the requests that each trial sent, or that a cache answered, by role."""
     requests: dict[int, dict[str, set[str]]] = {}
-    scripted = is_offline(run.meta)
+    scripted = run.meta.is_scripted
     for call in run.calls():
         if call.end is not None:
             of_trial = requests.setdefault(call.start.trial, {})

@@ -27,6 +27,7 @@ from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
+from evenhand.core.scripted import SCRIPTED
 from evenhand.core.wording.words import count, safe
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import LEVEL, Word
@@ -80,7 +81,8 @@ def gate(
     mine = read(baseline.results(), {i for i, _ in pairs}, baseline.scales)
     theirs = read(run.trials(), {j for _, j in pairs}, run.scales())
     names = column_names(meta.variants)
-    notes = [f"not in the run: variant {safe(str(one))}" for one in gone]
+    notes = [SCRIPTED] if meta.is_scripted else []
+    notes += [f"not in the run: variant {safe(str(one))}" for one in gone]
     notes += [f"not in the baseline: variant {safe(str(one))}" for one in added]
     notes += list(_case_notes([(mine[i], theirs[j]) for i, j in pairs]))
     copies = max((theirs[j].copies for _, j in pairs), default=0)

@@ -27,7 +27,8 @@ CHECKS = "another expectation, judge, variable or code"
 CODE = "it can't be known what they depend on (code, hooks, conversations, web services)"
 SEVERAL = "several requests"
 BEFORE = "run before it was resumed"
-UNASKED = "without a request of their own"
+EVALS = "trials of eval sets always run"
+UNASKED = "no model was asked: a stored output, or an error before the request"
 
 
 class FromBaseline:
@@ -52,7 +53,7 @@ class FromBaseline:
     def __call__(
         self, planned: PlannedTrial, request: str, checks: str, *, by_request_alone: bool
     ) -> TrialResult | None:
-        why, trial = self._whole, None
+        why, trial = EVALS if planned.variant.eval else self._whole, None
         if not why:
             why, trial = self._looked_up(planned, request, checks, by_request_alone)
         if trial is None:
@@ -84,18 +85,20 @@ class FromBaseline:
         settled = [trial for trial in alike if trial.outcome != "error" and not _broken(trial)]
         return (ERROR, None) if not settled else ("", settled[0])
 
-    def notes(self, run: int) -> list[str]:
+    def notes(self, run: int, *, of_evals: bool = False) -> list[str]:
         """Why trials were not taken, in a line; none where all were.
 
         Args:
             run: How many were run.
+            of_evals: Whether they are of eval sets.
         """
         known = self.reasons + Counter({BEFORE: self._earlier})
-        reasons = known + Counter({UNASKED: max(0, run - known.total())})
+        unknown = Counter({EVALS if of_evals else UNASKED: max(0, run - known.total())})
+        reasons = known + unknown
         if not reasons:
             return []
         parts = [f"{count(n, 'trial')} ({why})" for why, n in reasons.most_common()]
-        return [f"not taken: {', '.join(parts)}"]
+        return [f"not taken from the baseline: {', '.join(parts)}"]
 
 
 def _broken(trial: BaselineTrial) -> bool:

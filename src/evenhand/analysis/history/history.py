@@ -12,7 +12,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 
-from evenhand.analysis.gates.baseline_making import is_offline
 from evenhand.analysis.history.run_changes import (
     Evidence,
     RunChange,
@@ -264,7 +263,7 @@ def history_run(run: RunFile) -> HistoryRun:
         finished=whole,
         trials=totals.trials,
         planned=meta.planned,
-        offline=is_offline(meta),
+        offline=meta.is_scripted,
         cost_usd=run.spend().cost_usd,
         columns=tuple(columns),
         changes=(),

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 from evenhand.analysis.comparison.case_tests import CaseTests, Change, TestChanges
 from evenhand.analysis.comparison.same_test import change_words, chosen_by
-from evenhand.analysis.gates.baseline_making import is_offline
 from evenhand.analysis.summaries.column_names import file_names
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.core.encoding import digest
@@ -100,7 +99,7 @@ def evidence_of(run: RunFile) -> Evidence:
         judged.update(metric_of(outcome) for outcome in trial.outcomes if judge_of(outcome))
     return Evidence(
         finished=finished(run),
-        offline=is_offline(meta),
+        offline=meta.is_scripted,
         prompts=_prompts(meta.variants),
         labels=frozenset(variant.prompt for variant in meta.variants if variant.prompt),
         variants=frozenset(v.provider_id or v.model for v in meta.variants) - {""},

@@ -207,7 +207,7 @@ KINDS = (
     Kind(
         name="perplexity-score",
         group=GROUP,
-        about="the model's sureness, from 0 to 1, is at least threshold",
+        about="the model's sureness, from 0 to 1, is at least the threshold",
         make=_perplexity_score,
         optional=True,
         of_each_cell=True,

@@ -167,7 +167,7 @@ KINDS = (
     Kind(
         name="tool-call-f1",
         group=GROUP,
-        about="F1 of the names of the tools called against these is at least threshold (1)",
+        about="F1 of the names of the tools called against these is at least the threshold (1)",
         make=_f1,
         takes="list of names, or names with commas",
         negation="own",

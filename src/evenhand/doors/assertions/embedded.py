@@ -181,7 +181,7 @@ def _judge(assertion: Assertion) -> Provider:
 _SIMILAR = (
     (
         "similar",
-        "the output means what a text means: cosine of embeddings, at least threshold (0.75)",
+        "the output means what a text means: cosine of embeddings, at least the threshold (0.75)",
     ),
     ("similar:cosine", "the same"),
     ("similar:dot", "the same, by dot product"),
@@ -203,7 +203,7 @@ KINDS = (
     Kind(
         name="classifier",
         group=GROUP,
-        about="a classifier gives this label at least threshold (1)",
+        about="a classifier gives this label a score of at least the threshold (1)",
         make=_classifier,
         takes="label, optional",
         optional=True,

@@ -420,7 +420,7 @@ KINDS = (
     Kind(
         name="g-eval",
         group=GROUP,
-        about="a model works out steps for these criteria, follows them, and gives at least threshold (0.7)",
+        about="a model works out steps for these criteria, follows them, and scores at least the threshold (0.7)",
         make=_g_eval,
         takes="text, or list of texts",
         of_each_cell=True,

@@ -348,7 +348,7 @@ KINDS = (
     Kind(
         name="context-recall",
         group=GROUP,
-        about="the context holds what this says, at least threshold (0.5) of its sentences",
+        about="the context holds what this says, at least the threshold (0.5) of its sentences",
         make=_context_recall,
         takes="text",
         of_each_cell=True,

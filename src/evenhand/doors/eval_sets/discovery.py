@@ -159,7 +159,7 @@ def _import_problems(file: Path, error: BaseException) -> list[Problem]:
     hint = ""
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, ModuleNotFoundError):
-        hint = f"Looked in {project_of(file)} as well; what is not yours, install."
+        hint = f"Looked in {project_of(file)} as well. If it is a package, install it."
     elif isinstance(error, SyntaxError):
         hint = f"It is read by Python {sys.version_info[0]}.{sys.version_info[1]}, which Evenhand runs on here."
     elif frames and frames[-1].filename != str(file):

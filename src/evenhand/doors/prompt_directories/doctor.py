@@ -118,11 +118,11 @@ def _looked(
             rows.tell(findings)
         stands = standing(prompt, evidence)
         if stands.state in ("stale", "forced"):
-            state = "what it has shown is about something else"
+            state = "but its evidence is from an earlier version"
             if stands.state == "forced":
-                state = f"it was promoted without its evidence, see {PROMOTIONS}"
-            place = prompt.at("status")
-            findings.hint(place, f"is {prompt.meta.status}, and {state}", "; ".join(stands.missing))
+                state = f"and was promoted without its evidence, see {PROMOTIONS}"
+            what = f"is marked {prompt.meta.status}, {state}"
+            findings.hint(prompt.at("status"), what, "; ".join(stands.missing))
         _lowered(prompt, findings)
     except EvenhandError as error:
         findings.problem(Place(prompt.path), error.message, error.hint)

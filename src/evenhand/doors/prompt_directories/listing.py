@@ -106,7 +106,7 @@ def table(rows: Sequence[ListedPrompt]) -> list[str]:
     lines += ["", f"{count(len(rows), 'prompt')}: {counts}"]
     lines += [f"{row.id} asks for less: {', '.join(row.lowered)}" for row in rows if row.lowered]
     if stale:
-        lines.append(f"ready, and not on the evidence that there is: {', '.join(stale)}")
+        lines.append(f"marked ready without current evidence: {', '.join(stale)}")
         lines.append(f"\nnext: evenhand run prompts/{stale[0]}")
     return lines
 

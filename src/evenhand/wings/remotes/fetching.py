@@ -10,6 +10,7 @@ from pathlib import Path
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
 from evenhand.store.catalogue import matching, newest_first
+from evenhand.store.home import make_folder
 from evenhand.store.labels.exchange import Said, add_said, read_said
 from evenhand.store.replacing import beside
 from evenhand.wings.remotes.manifest import Manifest
@@ -145,7 +146,7 @@ def _download(remote: Remote, manifest: Manifest, remarks: Sequence[Said], path:
         hint="It was damaged or changed there.",
     )
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(path.parent)
         with beside(path) as fetched:
             whole = hashlib.sha256()
             with fetched.open("wb") as file:

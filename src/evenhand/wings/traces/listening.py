@@ -27,6 +27,7 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.spans.span import RawSpan, SpanEvent
 from evenhand.languages.documents.foreign import Part
+from evenhand.store.home import make_folder
 from evenhand.wings.traces import otlp_json, otlp_protobuf
 from evenhand.wings.traces.run import Traces
 from evenhand.wings.traces.wire import Malformed
@@ -69,7 +70,7 @@ class Listener:
         self._host = host
         self._port = 0
         try:
-            received.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(received.parent)
             self._file = open(  # noqa: SIM115 (for nobody else to read; open as long as it listens)
                 received, "ab", opener=_private
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenhand import __version__
 from evenhand.analysis.gates.baseline import (
@@ -19,9 +20,11 @@ from evenhand.analysis.gates.reused_trials import (
     CHECKS,
     CODE,
     ERROR,
+    EVALS,
     NEW,
     REQUEST,
     SEVERAL,
+    UNASKED,
     FromBaseline,
 )
 from evenhand.core.case import Case
@@ -93,8 +96,16 @@ def test_all_others_are_run_and_counted_by_why(
     }
     assert taking(**asked) is None
     assert taking.reasons == {why: 1}
-    assert taking.notes(1) == [f"not taken: 1 trial ({why})"]
-    assert "without a request" in taking.notes(3)[0]
+    assert taking.notes(1) == [f"not taken from the baseline: 1 trial ({why})"]
+    assert f"2 trials ({UNASKED})" in taking.notes(3)[0]
+
+
+def test_trials_of_eval_sets_always_run_and_the_note_says_so():
+    """Whether they ask a model or not."""
+    taking = FromBaseline(baseline())
+    eval_ = Variant(3, "other", "m", eval="shop/refunds")
+    assert taking(replace(planned(), variant=eval_), "key", "checks", by_request_alone=True) is None
+    assert taking.notes(20, of_evals=True) == [f"not taken from the baseline: 20 trials ({EVALS})"]
 
 
 def test_another_evenhand_or_script_takes_nothing():

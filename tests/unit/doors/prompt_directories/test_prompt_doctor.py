@@ -155,7 +155,7 @@ def test_a_ready_prompt_without_evidence_is_stale(shelf):
     with_meta(shelf, status="ready")
     (one,) = look(shelf.library)
     assert one.stale
-    assert "is ready, and what it has shown is about something else" in warnings(shelf)
+    assert "is marked ready, but its evidence is from an earlier version" in warnings(shelf)
     assert not one.problems
 
 

@@ -116,7 +116,10 @@ def test_metrics_that_changed_alike_list_their_cases_once():
             "it may be 5 points worse; about 37 more cases",
         ),
         ("-12 points [-20, -5]", "-12 points \\[-20, -5\\]"),
-        ("not taken: 60 trials (another request)", "not taken: 60 trials (another request)"),
+        (
+            "not taken from the baseline: 60 trials (trials of eval sets always run)",
+            "not taken from the baseline: 60 trials (trials of eval sets always run)",
+        ),
         ("see www.evil.example", "`see www.evil.example`"),
         ("a@b", "`a@b`"),
         ("GH-1", "`GH-1`"),
