@@ -54,10 +54,6 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/releasing.md", ""): RELEASE,
     ("docs/how-we-test.md", ""): WHOLE,
     (
-        "docs/statistics.md",
-        "python bench/judge_trust.py",
-    ): "it takes minutes; bench/ is run by hand",
-    (
         "docs/traces.md",
         "evenhand export latest --to otlp",
     ): "it needs a collector: tests/e2e/test_traces_command.py has one",

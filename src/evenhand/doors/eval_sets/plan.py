@@ -338,7 +338,9 @@ def _near_columns(sets: Iterable[EvalSet]) -> Iterator[Problem]:
     """A hint for each dataset with columns that are nearly fields, and that no eval of its set names."""
     known = set[str]()
     for evals in sets:
-        near = near_fields(evals.data or ())
+        if evals.data is None or not any(case.vars for case in islice(evals.data, LOOKED_AT)):
+            continue
+        near = near_fields(evals.data)
         if not near:
             continue
         files = dict.fromkeys([evals.path, *(eval_.path for eval_ in evals.evals)])

@@ -136,8 +136,8 @@ class CellBody(MutableRecord, kw_only=True):
             variables, filled = {**variables, **repeat}, {**filled, **repeat}
         if fill is not None:
             prompt = fill(variables, filled)
-            broken = half_a_chat(prompt) if takes_chats(pair.asked(test).provider) else None
-            if broken is not None:
+            broken = half_a_chat(prompt)
+            if broken is not None and takes_chats(pair.asked(test).provider):
                 raise pair.prompt.located(broken) if isinstance(pair.prompt, TextPrompt) else broken
         elif not isinstance(pair.prompt, TextPrompt):
             about = {"id": provider.id, "label": provider.label}

@@ -58,7 +58,10 @@ class TextPrompt:
 
     def refused_by(self, provider: Provider) -> Problem | None:
         """Why a model can't be sent the chat that this is written as; None where it can, or for other text."""
-        error = untold(provider, parse_prompt(self.raw)) if takes_chats(provider) else None
+        messages = parse_prompt(self.raw)
+        if messages == (Message("user", self.raw),):  # other text
+            return None
+        error = untold(provider, messages) if takes_chats(provider) else None
         if error is None:
             return None
         place = self.at(*error.path) if self.at is not None else self.place

@@ -147,8 +147,8 @@ def paired(
         for prompt in taken:
             if (
                 isinstance(prompt, TextPrompt)
-                and takes_chats(subject.provider)
                 and prompt.is_bare_object
+                and takes_chats(subject.provider)
             ):
                 findings.hint(
                     prompt.place if prompt.at is None else prompt.at(),
