@@ -347,7 +347,7 @@ def _near_columns(sets: Iterable[EvalSet]) -> Iterator[Problem]:
         sources = [file.read_text("utf-8", "replace") for file in files if file.is_file()]
         near = unused(near, sources)
         if near:
-            data = evals.data.file if evals.data is not None else None
+            data = evals.data.file
             place = (str(data), 1) if data is not None else (str(evals.path), evals.line)
             hint = Problem(*place, 0, *said_of(near))
             if str(hint) not in known:
