@@ -166,7 +166,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.chdir(tmp_path)
 
     def go(*words: str, code: int = 0, text: bool = False) -> Any:
-        more = () if words[0] in ("status", "check") else ("--no-progress",)
+        more = () if words[0] in ("runs", "check") else ("--no-progress",)
         with pytest.raises(SystemExit) as ended:
             main([*words, *(() if text else ("--json",)), *more])
         printed = capsys.readouterr()

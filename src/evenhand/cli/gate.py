@@ -464,7 +464,9 @@ class _Gating(MutableRecord):
         )
         if self.taking is None:
             return outcome
-        of_evals = all(variant.eval for variant in run.meta.variants)
+        # Variants of prompt directories name their eval.yml.
+        files = [variant.where.rpartition(":")[0] for variant in run.meta.variants]
+        of_evals = all(file.endswith(".py") for file in files)
         why = self.taking.notes(outcome.asked, of_evals=of_evals)
         return replace(outcome, notes=(*why, *outcome.notes))
 

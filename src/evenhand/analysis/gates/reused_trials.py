@@ -53,7 +53,7 @@ class FromBaseline:
     def __call__(
         self, planned: PlannedTrial, request: str, checks: str, *, by_request_alone: bool
     ) -> TrialResult | None:
-        why, trial = EVALS if planned.variant.eval else self._whole, None
+        why, trial = self._whole, None
         if not why:
             why, trial = self._looked_up(planned, request, checks, by_request_alone)
         if trial is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from evenhand import __version__
 from evenhand.analysis.gates.baseline import (
@@ -101,10 +100,8 @@ def test_all_others_are_run_and_counted_by_why(
 
 
 def test_trials_of_eval_sets_always_run_and_the_note_says_so():
-    """Whether they ask a model or not."""
+    """They have no request that is known before."""
     taking = FromBaseline(baseline())
-    eval_ = Variant(3, "other", "m", eval="shop/refunds")
-    assert taking(replace(planned(), variant=eval_), "key", "checks", by_request_alone=True) is None
     assert taking.notes(20, of_evals=True) == [f"not taken from the baseline: 20 trials ({EVALS})"]
 
 
