@@ -47,7 +47,13 @@ class Serving:
         token = parts.query.removeprefix("token=")
         connection = http.client.HTTPConnection(parts.netloc, timeout=20)
         connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
-        answer = connection.getresponse()
+        try:
+            answer = connection.getresponse()
+        except http.client.RemoteDisconnected:
+            code = self.process.poll()
+            self.process.kill()
+            out, err = self.process.communicate()
+            raise AssertionError(f"no answer to {path}; exit code {code}: {out}{err}") from None
         try:
             return answer.status, answer.read()
         finally:

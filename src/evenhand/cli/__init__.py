@@ -104,6 +104,17 @@ def _interrupted() -> tuple[int, str]:
     return signals.late.number, f"interrupted; the run is whole: `evenhand show {name}` prints it"
 
 
+def _end_interrupted() -> int:
+    """Says that the command was interrupted; its exit code."""
+    from evenhand.cli.exits import INTERRUPTED
+    from evenhand.cli.streams import tell
+
+    number, line = _interrupted()
+    end_with(code := 128 + number if number else INTERRUPTED)
+    tell(line)
+    return code
+
+
 def _let_go_of_signals() -> None:
     """Has signals do what they did before the command."""
     signals = sys.modules.get("evenhand.engine.signals")
@@ -147,7 +158,7 @@ def _run(words: list[str]) -> int:
 
     import click
 
-    from evenhand.cli.exits import INTERRUPTED, NO_VERDICT, OUR_FAULT, USAGE, code_of, complaint
+    from evenhand.cli.exits import NO_VERDICT, OUR_FAULT, USAGE, code_of, complaint
     from evenhand.cli.streams import printing, tell
     from evenhand.cli.verbs import evenhand
     from evenhand.core.errors import EvenhandError
@@ -165,14 +176,14 @@ def _run(words: list[str]) -> int:
             _show(error)
         return USAGE
     except (click.Abort, KeyboardInterrupt):
-        number, line = _interrupted()
-        end_with(code := 128 + number if number else INTERRUPTED)
-        tell(line)
-        return code
+        return _end_interrupted()
     except EvenhandError as error:
         tell(complaint(error).removesuffix("\n"))
         return code_of(error)
     except Exception as error:  # noqa: BLE001 (whatever is left is ours; a script must not take it for "trials failed")
+        # While a class is made, Python wraps what comes of Ctrl-C in a RuntimeError.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            return _end_interrupted()
         import errno
         import traceback
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import evenhand
+from evenhand.cli import main
 
 OURS = str(Path(evenhand.__file__).parent.parent)
 """Not the path of this process: tests before this one may have put folders of theirs first in it."""
@@ -115,3 +116,22 @@ def test_what_user_code_writes_past_python_does_not_get_into_the_document(folder
     assert code == 0, said
     assert "RAW" in said
     assert "SUB" in said
+
+
+def test_ctrl_c_while_a_class_is_made_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Python wraps it in a RuntimeError there, which is no fault of ours."""
+
+    class Interrupts:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    def classes() -> None:
+        type("Made", (), {"name": Interrupts()})
+
+    monkeypatch.setattr("evenhand.cli.setup.doctor.callback", lambda **_: classes())
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor"])
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
