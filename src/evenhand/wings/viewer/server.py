@@ -495,7 +495,10 @@ async def serve(
         try:
             await web.SockSite(runner, listening).start()
             started(gate)
-            await asyncio.to_thread(runs.list)  # so that it is there when it is asked for
+            with contextlib.suppress(
+                Exception
+            ):  # whoever asks for the list is told what is wrong with it
+                await asyncio.to_thread(runs.list)  # so that it is there when it is asked for
             await asyncio.Event().wait()
         finally:
             await runner.cleanup()

@@ -8,6 +8,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import aiohttp
 import pytest
 from tests.unit.conftest import Make, result, summaries
 from tests.unit.wings.viewer.conftest import Asking
@@ -17,9 +18,12 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.store.runfile import RunFile
+from evenhand.wings.viewer.access import RequestGate
 from evenhand.wings.viewer.cell import BODY, MOST, call, cell
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
-from evenhand.wings.viewer.server import LONGEST_SEARCH
+from evenhand.wings.viewer.listing import Runs
+from evenhand.wings.viewer.server import LONGEST_SEARCH, serve
+from evenhand.wings.viewer.shapes import RunSummary
 
 
 async def test_runs_are_listed_with_what_they_came_to(ask: Asking) -> None:
@@ -341,3 +345,33 @@ async def test_the_start_of_an_id_leads_to_the_whole(ask: Asking) -> None:
     """The head says which run it is of."""
     answer = await ask(f"/api/runs/{ask.run[:10]}")
     assert (answer.status, (await answer.json())["id"]) == (200, ask.run)
+
+
+async def test_a_list_that_fails_when_it_is_made_ready_leaves_the_server_up(tmp_path: Path) -> None:
+    """Whoever asks for it next has it, or is told why not."""
+    calls: list[int] = []
+
+    class Breaks(Runs):
+        def list(self) -> list[RunSummary]:
+            calls.append(1)
+            if len(calls) == 1:
+                raise RuntimeError("a folder went away in this moment")
+            return []
+
+    listening: asyncio.Future[RequestGate] = asyncio.get_running_loop().create_future()
+    runs = Breaks(tmp_path)
+    serving = asyncio.create_task(
+        serve(runs, "127.0.0.1", 0, started=listening.set_result, fixed=False)
+    )
+    gate = await listening
+    while not calls:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    try:
+        async with aiohttp.ClientSession() as session:
+            headers = {"Authorization": f"Bearer {gate.link.partition('token=')[2]}"}
+            async with session.get(f"{gate.address}/api/runs", headers=headers) as answer:
+                assert (answer.status, await answer.json()) == (200, [])
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
