@@ -12,10 +12,10 @@ from evenhand.core.wording.words import (
     columns,
     count,
     folded,
-    interval,
     padded,
     percents,
     safe,
+    share_words,
 )
 from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.tallies import Share
@@ -121,4 +121,4 @@ def _named(answered: str | None, width: int = NAME) -> str:
 def _share(share: Share | None) -> str:
     if share is None:
         return "–"
-    return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"
+    return share_words(share.least, share.most, share.low, share.high)

@@ -11,7 +11,7 @@ from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.marks import UNSURE, Marked, marked
 from evenhand.analysis.summaries.rates import Repeats, repeats
 from evenhand.core.score import SHARES
-from evenhand.core.wording.words import clip, columns, count, interval, padded, percents, safe
+from evenhand.core.wording.words import clip, columns, count, padded, safe, share_words
 from evenhand.render.outcome import unsure
 from evenhand.stats.paired_difference import LEVEL
 from evenhand.stats.standouts import dispersion_p
@@ -167,7 +167,7 @@ def _by_chance(run: RunFile, result: Repeats) -> bool:
 
 
 def _share(share: Share) -> str:
-    return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"
+    return share_words(share.least, share.most, share.low, share.high)
 
 
 def _tally(run: RunFile, case: CaseTally) -> str:

@@ -10,7 +10,16 @@ from evenhand.analysis.trust.agreement import AgreementStatistics, coefficient
 from evenhand.analysis.trust.ranking_calibration import RankingCalibration
 from evenhand.analysis.trust.trust_rules import FEWEST
 from evenhand.core.variant import Variant
-from evenhand.core.wording.words import columns, count, interval, padded, percent, percents, safe
+from evenhand.core.wording.words import (
+    columns,
+    count,
+    interval,
+    padded,
+    percent,
+    percents,
+    safe,
+    share_words,
+)
 from evenhand.stats.tallies import Share
 
 MORE = 40
@@ -69,4 +78,4 @@ def _heads() -> Iterator[str]:
 
 
 def _words(share: Share) -> str:
-    return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"
+    return share_words(share.least, share.most, share.low, share.high)

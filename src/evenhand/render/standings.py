@@ -17,7 +17,7 @@ from evenhand.analysis.trust.standings import Standing, Standings, standings
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.core.variant import RunVariant, Variant
-from evenhand.core.wording.words import columns, count, interval, padded, percents, safe
+from evenhand.core.wording.words import columns, count, padded, percents, safe, share_words
 from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
@@ -101,7 +101,7 @@ def _both(one: Standing) -> str:
 
 
 def _words(share: Share) -> str:
-    return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"
+    return share_words(share.least, share.most, share.low, share.high)
 
 
 def _listed(names: Sequence[str], join: str) -> str:

@@ -12,7 +12,7 @@ from evenhand.analysis.summaries.rates import allowing_for_looks, share_row
 from evenhand.analysis.summaries.share_rows import High, Low, Rate, RateLeast, RateMost
 from evenhand.core.document import Key
 from evenhand.core.record import MutableRecord, Record
-from evenhand.core.wording.words import interval, percents
+from evenhand.core.wording.words import share_words
 from evenhand.stats.tallies import (
     Share,
     Tally,
@@ -113,7 +113,7 @@ class Decisions(MutableRecord, kw_only=True):
         share = self.share
         if share is None:
             return "unknown"
-        return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"
+        return share_words(share.least, share.most, share.low, share.high)
 
 
 def _count(tallies: dict[str, Tally], query: str, outcome: str) -> None:

@@ -267,6 +267,15 @@ def counting(totals: Totals) -> int:
     return totals.passed + totals.failed + totals.errors
 
 
+def share_words(least: float, most: float, low: float, high: float) -> str:
+    """A share with its interval, as percentages.
+
+    >>> share_words(7 / 8, 7 / 8, 0.529, 0.978)
+    '88 % [53–98]'
+    """
+    return f"{percents(least, most)} [{interval(low, high)}]"
+
+
 def interval(low: float, high: float) -> str:
     """An interval of shares as percentages, with a digit more where it is narrow; never rounded to certainty.
 

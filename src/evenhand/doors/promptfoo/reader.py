@@ -29,7 +29,7 @@ _NONE = frozenset[str]()
 MOST_KEPT = 20_000
 """Tests that are kept in memory. Of more than these none is, and each walk reads them."""
 MOST_TEXT = 16_000_000
-"""The same for the characters of what is written in them."""
+"""Characters of the tests that are kept in memory. Of longer ones none is."""
 _OTHER = 32
 """What a value that is no text counts for."""
 
