@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from ipaddress import ip_address
 from pathlib import Path
@@ -40,9 +41,20 @@ def _only_here(event: str, details: tuple[object, ...]) -> None:
         raise AssertionError(f"a test wants to reach {host}: tests talk to this machine only")
 
 
+def _undo_nohup() -> None:
+    """Starts what tests start with the usual signals, also where pytest itself runs in the background.
+
+    A process inherits what is ignored, and not what is handled: so pytest goes on without heeding them.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
+
+
 def pytest_configure() -> None:
     """Guards the network, starts commands warm, and forgets the developer's keys, addresses and folders."""
     sys.addaudithook(_only_here)
+    _undo_nohup()
     warm.install()
     for name in list(os.environ):
         if name.startswith(("ANTHROPIC_", "OPENAI_", "EVENHAND_", "PROMPTFOO_")):
