@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { minify } from "terser";
 import { COPIED, PARSERS, copies, licence } from "./libraries.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
@@ -62,6 +63,17 @@ async function bundled() {
   return [...new Set(names.filter((name) => name !== undefined))].sort();
 }
 
+// What esbuild wrote, minified further: 4 % less when gzipped. The banner stays.
+async function smaller(path, contents) {
+  if (!path.endsWith(".js")) return contents;
+  const { code } = await minify(Buffer.from(contents).toString(), {
+    ecma: 2020,
+    compress: { passes: 3, unsafe_arrows: true, pure_getters: true, keep_fargs: false },
+    format: { comments: /This page contains/ },
+  });
+  return Buffer.from(code);
+}
+
 async function files() {
   const inPage = await Promise.all((await bundled()).map((name) => licence(MODULES, name)));
   const copied = await Promise.all(COPIED.map((name) => licence(MODULES, name)));
@@ -71,8 +83,9 @@ async function files() {
   });
   const banner = { js: `/* This page contains, with their licences in Evenhand's package:\n${named.join("\n")}\n */` };
   const { outputFiles } = await build({ ...OPTIONS, banner });
+  const written = await Promise.all(outputFiles.map(async ({ path, contents }) => [path, await smaller(path, contents)]));
   return [
-    ...outputFiles.map(({ path, contents }) => [path, contents]),
+    ...written,
     ...(await copies(MODULES)).map(([path, text]) => [join(LIBRARIES, path), Buffer.from(text)]),
     ...[...inPage, ...copied].map(({ name, version, license, text }) => [
       join(LICENCES, `${name.replaceAll("/", "-")}.txt`),
