@@ -16,13 +16,22 @@ import msgspec
 from msgspec import Struct, UnsetType
 
 from evenhand.analysis.history.run_changes import RunChange
+from evenhand.analysis.trust.beside_people import JudgedVerdict
 from evenhand.core.run import RunStatus, Totals, TrialError, VerdictWord
 from evenhand.core.score import State
 from evenhand.render.trial_document import RunStep
 from evenhand.store.counted import ModelUsage
 from evenhand.store.labels.drawn_pairs import PairAnswer
 from evenhand.store.labels.label import Label
-from evenhand.wings.viewer import cell, drawn, drawn_pairs, history, shapes, timeline
+from evenhand.wings.viewer import (
+    cell,
+    drawn,
+    drawn_pairs,
+    history,
+    run_labels,
+    shapes,
+    timeline,
+)
 
 FILE = Path(__file__).resolve().parents[2] / "page" / "src" / "data" / "shapes.generated.ts"
 _HEAD = "/** What the page is sent. `just formats` makes this file from records in src/evenhand: do not edit it. */\n"
@@ -60,6 +69,8 @@ RECORDS: Mapping[str, type[Struct]] = {
     "JudgedCalls": cell.JudgedCalls,
     "SentCell": cell.Cell,
     "Label": Label,
+    "JudgedVerdict": JudgedVerdict,
+    "SentLabels": run_labels.LabelsShape,
     "ComparedWords": shapes.ComparedWords,
     "Compared": shapes.ComparedRow,
     "Question": shapes.Question,

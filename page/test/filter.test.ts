@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import vectors from "../../tests/vectors/where.json";
-import type { Head, Label } from "../src/data/source";
+import type { Head, JudgedVerdict, Label } from "../src/data/source";
 import { Baseline } from "../src/model/baseline";
 import { keyOf, parse, searched, select, quoted, type Context } from "../src/model/filter";
 import { Pattern } from "../src/model/pattern";
@@ -55,9 +55,10 @@ const table = tableOf(trials);
 const labels = new Map<number, Label[]>();
 for (const label of vectors.labels as Label[]) labels.set(label.index, [...(labels.get(label.index) ?? []), label]);
 for (const [trial, given] of labels) {
-  labels.set(trial, given.filter((one) => !given.some((later) => later.seq > one.seq && later.author === one.author && later.field === one.field)));
+  labels.set(trial, given.filter((one) => one.value !== null && !given.some((later) => later.seq > one.seq && later.author === one.author && later.field === one.field)));
 }
 table.labels = labels;
+table.judged = new Map((vectors.judged as JudgedVerdict[]).map((each) => [`${each.index} ${each.metric}`, each]));
 const head = { columns: variants } as unknown as Head;
 const before = (vectors.before as [number, "pass", number | null][]).map(([i, outcome, score]) => ({ ...trials[i]!, outcome, score }));
 const baseline = new Baseline(head, tableOf(before), table, head.columns, [[0, 0], [1, 1]]);

@@ -52,6 +52,12 @@ def test_labels_of_a_judged_metric_are_found_by_the_filter_that_names_them(evenh
     assert len(found("has:label")) == 60
     assert len(found("label:fail status:pass") | found("label:pass status:fail")) == 5
     assert "people disagree with 5 verdicts" in evenhand("calibrate", "latest").out
+    apart = found("judge:lenient,strict")
+    assert len(apart) == 5
+    assert found("judge@policy:lenient") == found("label:fail status:pass")
+    assert found("judge@policy:strict") == apart - found("judge@Policy:lenient")
+    assert found("judge:agrees") == found("has:label") - apart
+    assert not found("judge@tone:lenient,strict,agrees")
     assert found("label@policy:fail") == found("label:fail")
     assert found("label@Policy:pass,fail") == found("has:label")
     assert not found("label@tone:fail")
@@ -72,6 +78,7 @@ def test_labels_of_each_kind_and_of_two_people_are_found(evenhand: Run) -> None:
     assert {a, c, d, e} <= found("has:label")
     assert b not in found("has:label")
     assert a in found("label:fail") & found("label@policy:pass")
+    assert a not in found("judge:agrees,lenient,strict")  # people are split
     with RunFile.open(path) as run:
         labels = standing(every_label(run))
     assert [(x.author, x.value, x.metric) for x in labels[d]] == [

@@ -3,7 +3,7 @@
  * is needed: the head at once, the cells in chunks.
  */
 import { Problem } from "./problem";
-import type { Block, Cell, Comparison, DataSource, Head, Label, Preview, RunSummary, Sought, Summary } from "./source";
+import type { Block, Cell, Comparison, DataSource, Head, Label, Preview, RunSummary, SentLabels, Sought, Summary } from "./source";
 import { Pattern } from "../model/pattern";
 import { fieldsOf, trialsWith } from "../model/texts";
 import { Matcher } from "./matcher";
@@ -16,7 +16,7 @@ const VARIABLE = 300;
 interface Packed {
   readonly runs: readonly RunSummary[];
   readonly head: Head;
-  readonly labels: readonly Label[];
+  readonly labels: SentLabels;
   readonly summary: Summary;
   /** Of a report with a baseline: the run that it is held against, and what is said of the two. */
   readonly baseline_head?: Head;
@@ -71,9 +71,9 @@ export class Embedded implements DataSource {
     return (await this.pack(run)).search(sought, blind);
   }
 
-  async labels(run: string): Promise<readonly Label[]> {
+  async labels(run: string): Promise<SentLabels> {
     const { head, labels } = await this.packed;
-    return run === head.id ? labels : [];
+    return run === head.id ? labels : { labels: [], judged: [] };
   }
 
   label(): Promise<Label> {

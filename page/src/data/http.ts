@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Call, CanaryPoint, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, Remarks, RunChange, RunSummary, Sought, StepPage, Summary, WholeStep } from "./source";
+import type { Block, Call, CanaryPoint, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, Remarks, RunChange, RunSummary, SentLabels, Sought, StepPage, Summary, WholeStep } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -57,7 +57,7 @@ export class Http implements DataSource {
     return post(`${at(run)}/search`, { text, pattern, blind }); // in the body: an address cannot be as long as a text
   }
 
-  labels(run: string): Promise<readonly Label[]> {
+  labels(run: string): Promise<SentLabels> {
     return get(`${at(run)}/labels`);
   }
 

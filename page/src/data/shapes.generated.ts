@@ -453,6 +453,25 @@ export interface Label {
   readonly metric: string;
 }
 
+/** What the judges of a metric said of one trial. */
+export interface JudgedVerdict {
+  /** The trial's place in the plan. */
+  readonly index: number;
+  readonly metric: string;
+  /** Whether they pass it; both values where several judges differ. */
+  readonly passed: readonly boolean[];
+  /** Theirs, a line for each; empty where none was given. */
+  readonly reason: string;
+}
+
+/** What people said of a run's trials, and what judges said of those that people judged. */
+export interface SentLabels {
+  /** Every event, in the order in which it was given. */
+  readonly labels: readonly Label[];
+  /** Of trials with a person's verdict on a judged metric. */
+  readonly judged: readonly JudgedVerdict[];
+}
+
 /** The numbers of a comparison as `evenhand compare` writes them. They have as many digits as say something; differences are in points for rates. */
 export interface ComparedWords {
   readonly first: string;

@@ -3,7 +3,7 @@
  *
  * What a model, a dataset or a judge wrote is text in all of these shapes, and stays text.
  */
-import type { Block, CanaryPoint, Comparison, Draw, Head, Label, MeasuredColumn, Notes, PairAnswer, PairDraw, Preview, RunChange, RunSummary, SentCall, SentCell, SentSteps, Summary, WholeStep } from "./shapes.generated";
+import type { Block, CanaryPoint, Comparison, Draw, Head, Label, MeasuredColumn, Notes, PairAnswer, PairDraw, Preview, RunChange, RunSummary, SentCall, SentCell, SentLabels, SentSteps, Summary, WholeStep } from "./shapes.generated";
 
 export type * from "./shapes.generated";
 
@@ -90,7 +90,7 @@ export interface DataSource {
   cell(run: string, index: number): Promise<Cell>;
   /** The places in the plan of the trials in which this text stands, whatever its case: output, variables, reasons. */
   search(run: string, sought: Sought, blind: boolean): Promise<readonly number[]>;
-  labels(run: string): Promise<readonly Label[]>;
+  labels(run: string): Promise<SentLabels>;
   label(run: string, label: NewLabel): Promise<Label>;
   /** What a run came to, column by column. Only where `live`. */
   measures?(run: string): Promise<readonly MeasuredColumn[]>;

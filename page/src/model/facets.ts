@@ -1,6 +1,7 @@
 /** What the chosen trials can be divided by, and how many are in each part. */
 import type { Row } from "../data/source";
 import { changed, parse, quoted, select, type Context, type Names, type Term } from "./filter";
+import { beside, KINDS as JUDGES, type Kind } from "./judges";
 import { OUTCOMES, type Table } from "./table";
 
 export interface FacetValue {
@@ -46,10 +47,13 @@ export function facets(table: Table, terms: readonly Term[], chosen: Uint8Array,
 }
 
 /** Of each judged metric that people labelled. */
-function labelFacets({ labels }: Table): (readonly [field: string, title: string, count: Count])[] {
+function labelFacets({ labels }: Table): FacetOf[] {
   const metrics = new Set<string>();
   for (const given of labels.values()) for (const { field, metric } of given) if (field === "verdict" && metric) metrics.add(metric);
-  return [...metrics].sort().slice(0, KEYS).map((metric) => [`label@${quoted(metric)}`, `Label: ${metric}`, (table, chosen) => countLabels(table, chosen, metric)]);
+  return [...metrics].sort().slice(0, KEYS).flatMap((metric): FacetOf[] => [
+    [`label@${quoted(metric)}`, `Label: ${metric}`, (table, chosen) => countLabels(table, chosen, metric)],
+    ...(metrics.size > 1 ? [[`judge@${quoted(metric)}`, `Judge and people: ${metric}`, (table, chosen) => countJudges(table, chosen, metric)] satisfies FacetOf] : []),
+  ]);
 }
 
 /** Of the keys whose values divide the cases into few parts. */
@@ -67,6 +71,7 @@ function metadataFacets({ rows }: Table): (readonly [field: string, title: strin
     .map(([key]) => [`metadata.${key}`, key, (table, chosen) => countByRow(table, chosen, ({ metadata }) => (Object.hasOwn(metadata, key) ? [metadata[key]!] : []))]);
 }
 
+type FacetOf = readonly [field: string, title: string, count: Count];
 type Count = (table: Table, chosen: Uint8Array) => Map<string, number>;
 
 const FACETS: readonly (readonly [field: string, title: string, count: Count])[] = [
@@ -75,6 +80,7 @@ const FACETS: readonly (readonly [field: string, title: string, count: Count])[]
   ["failing", "Did not pass", (table, chosen) => countEach(table.failing, chosen)],
   ["error", "Error", (table, chosen) => countEach(table.error, chosen)],
   ["label", "Label", (table, chosen) => countLabels(table, chosen)],
+  ["judge", "Judge and people", (table, chosen) => countJudges(table, chosen)],
 ];
 
 function countOutcomes({ outcome }: Table, chosen: Uint8Array): Map<string, number> {
@@ -114,19 +120,31 @@ function countLabels(table: Table, chosen: Uint8Array, of?: string): Map<string,
   return counts;
 }
 
+/** Of all that people judged, or of a metric: how the judge stands beside them. */
+function countJudges(table: Table, chosen: Uint8Array, of?: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const trial of table.labels.keys()) {
+    if (chosen[trial] !== 1) continue;
+    const kinds = new Set(beside(table, trial).flatMap(({ metric, kind }) => (of === undefined || metric === of ? [kind] : [])));
+    for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return counts;
+}
+
 function verdicts(table: Table, trial: number, of?: string): string[] {
   const given = table.labels.get(trial) ?? [];
   return [...new Set(given.flatMap(({ field, value, metric }) => (field === "verdict" && value !== null && (of === undefined || metric === of) ? [String(value)] : [])))];
 }
 
 function wordsOf(field: string, value: string): string {
+  if (field.startsWith("judge")) return JUDGES[value as Kind];
   return field === "status" ? (STATUS.find(([, each]) => each === value)?.[2] ?? value) : value;
 }
 
 function isOf(term: Term, field: string): boolean {
   if (term.kind !== "word" || term.negated) return false;
   if (term.key === "") return term.field === field;
-  return term.field === "metadata" ? `metadata.${term.key}` === field : `label@${quoted(term.key)}` === field.toLowerCase();
+  return term.field === "metadata" ? `metadata.${term.key}` === field : `${term.field}@${quoted(term.key)}` === field.toLowerCase();
 }
 
 /** The filter with this value of a field chosen, or no longer chosen if it was. */

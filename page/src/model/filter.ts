@@ -1,6 +1,7 @@
 /** Which trials a filter chooses: every term over all trials at once, column by column. */
 import type { Head, Label, Sought } from "../data/source";
 import type { Baseline } from "./baseline";
+import { beside } from "./judges";
 import type { Measure, NumberTerm, Operator, Term, WordTerm } from "./query";
 import { ERROR, FAIL, PASS, type Table } from "./table";
 
@@ -153,6 +154,7 @@ function worded(table: Table, { field, key, values }: WordTerm, context: Context
     case "error": return each(table, (i) => is(table.error[i]));
     case "changed": return each(table, (i) => is(context.baseline?.changed(i)));
     case "label": return each(table, (i) => labelled(table, i, ({ field: of, value, metric }) => of === "verdict" && is(String(value)) && (key === "" || (metric ?? "").toLowerCase() === key)));
+    case "judge": return each(table, (i) => beside(table, i).some(({ metric, kind }) => values.includes(kind) && (key === "" || metric.toLowerCase() === key)));
     case "is": return either(values.map((value) => KINDS[value]!(table)));
     default: return each(table, (i) => some((value) => HAVING[value]!(table, i)));
   }

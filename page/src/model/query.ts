@@ -50,7 +50,7 @@ export type TextTerm = Place & { readonly kind: "text"; readonly text: string; r
 export type WordTerm = Place & {
   readonly kind: "word";
   readonly field: string;
-  /** Of `metadata.KEY:` or `label@KEY:`. */
+  /** Of `metadata.KEY:` or `label@KEY:`, `judge@KEY:`. */
   readonly key: string;
   /** In small letters. */
   readonly values: readonly string[];
@@ -71,6 +71,7 @@ export const WORDS: Readonly<Record<string, readonly string[] | null>> = {
   has: ["note", "label", "star", "score", "error"],
   is: ["flaky", "different", "cached"],
   label: ["pass", "fail"],
+  judge: ["agrees", "lenient", "strict"],
   changed: ["regressed", "improved", "unchanged", "undecided", "new"],
   variant: null,
   prompt: null,
@@ -229,8 +230,8 @@ function term(query: string, at: number, end: number, group: number, names: Name
   if (!name.quoted) {
     const [field = "", ...key] = name.text.split(".");
     if (field.toLowerCase() === "metadata" && (operator === ":" || key.join(".") === "")) return words(place, "metadata", key.join("."), operator, values);
-    const [, metric] = /^label@(.+)$/is.exec(name.text) ?? [];
-    if (metric !== undefined) return words(place, "label", metric.toLowerCase(), operator, values);
+    const [, of, metric] = /^(label|judge)@(.+)$/is.exec(name.text) ?? [];
+    if (metric !== undefined) return words(place, of!.toLowerCase(), metric.toLowerCase(), operator, values);
     if (Object.hasOwn(WORDS, name.text.toLowerCase())) {
       return words(place, name.text.toLowerCase(), "", operator, values, names);
     }

@@ -15,7 +15,7 @@ export interface Suggestion {
 
 const MOST = 10;
 const TOLD: Readonly<Record<string, string>> = {
-  status: "outcome", has: "note, label, star, score, error", is: "flaky, different, cached", label: "what people said",
+  status: "outcome", has: "note, label, star, score, error", is: "flaky, different, cached", label: "what people said", judge: "beside people: agrees, lenient, strict",
   changed: "against the baseline", variant: "column", prompt: "column's prompt", model: "column's model",
   case: "id or description", failing: "expectation that did not pass", tag: "of the case", error: "kind of error",
   score: "of the trial", latency: "10s, 300ms", cost: "US dollars", tokens: "in and out", repeat: "from 1",

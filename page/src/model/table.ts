@@ -3,7 +3,7 @@
  *
  * A *trial* is an entry of the arrays, a *row* is a case, a *cell* is all the trials of a row in one variant.
  */
-import type { Block, Label, Row } from "../data/source";
+import type { Block, JudgedVerdict, Label, Row } from "../data/source";
 
 export const PASS = 0;
 export const FAIL = 1;
@@ -49,6 +49,8 @@ export class Table {
   readonly failing: (readonly string[])[] = [];
   /** By trial: what people said of it, newest of each field; a map from author to value. */
   labels: ReadonlyMap<number, readonly Label[]> = new Map();
+  /** What judges said of labelled trials: by `INDEX METRIC`. */
+  judged: ReadonlyMap<string, JudgedVerdict> = new Map();
 
   private readonly columns = {
     index: new Numbers(Int32Array),

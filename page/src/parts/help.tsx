@@ -8,6 +8,7 @@ const KEYS: readonly Group[] = [
   ["Go", [
     ["j k", "next, previous case"],
     ["J K", "next, previous failure"],
+    ["x X", "next, previous trial on which judge and people differ"],
     ["h l", "variant to the left, to the right"],
     ["[ ]", "previous, next repeat"],
     ["Enter", "open the cell"],

@@ -1,6 +1,7 @@
 /** The cell that the keyboard is at: moved by keys, clicks and swipes; with an open drawer, the drawer goes along. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Column } from "../model/columns";
+import { isDisputed } from "../model/judges";
 import { ERROR, FAIL, type Table } from "../model/table";
 import { useKeys } from "../parts/keyboard";
 import { cellId, shownTrial } from "../parts/matrixrow";
@@ -64,13 +65,15 @@ export function useCursor({ table, order, chosen, columns, state, go, box, revea
     if (step !== undefined) step(by);
     else move(Math.max(place, 0), column + (place < 0 ? 0 : by));
   };
-  const failure = (by: 1 | -1): void => {
+  const jump = (by: 1 | -1, wanted: (trial: number) => boolean) => (): void => {
     if (state.blind) return; // it would tell
     for (let to = place < 0 && by < 0 ? order.length - 1 : place + by; to >= 0 && to < order.length; to += by) {
-      const bad = columns.findIndex(({ variant }) => table.cell(order[to]!, variant.index).some((trial) => table.outcome[trial] === FAIL || table.outcome[trial] === ERROR));
-      if (bad >= 0) return move(to, bad);
+      const there = columns.findIndex(({ variant }) => table.cell(order[to]!, variant.index).some(wanted));
+      if (there >= 0) return move(to, there);
     }
   };
+  const failed = (trial: number): boolean => table.outcome[trial] === FAIL || table.outcome[trial] === ERROR;
+  const disputed = (trial: number): boolean => isDisputed(table, trial);
   const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 600) / 200));
   const inGrid = (action: () => void) => () => {
     if (document.activeElement !== box.current) return false;
@@ -82,8 +85,10 @@ export function useCursor({ table, order, chosen, columns, state, go, box, revea
     k: () => move(Math.max(place, 1) - 1, column),
     h: () => beside(-1),
     l: () => beside(1),
-    J: () => failure(1),
-    K: () => failure(-1),
+    J: jump(1, failed),
+    K: jump(-1, failed),
+    x: jump(1, disputed),
+    X: jump(-1, disputed),
     Enter: () => (place < 0 || state.cell !== undefined ? false : show(place, column)),
     ArrowDown: inGrid(() => move(place + 1, column)),
     ArrowUp: inGrid(() => move(Math.max(place, 1) - 1, column)),

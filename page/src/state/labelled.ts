@@ -1,7 +1,7 @@
 /** What people said of the run's trials: for the filter, the facets, the cells and the drawer, and what is added to it. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { about, problemOf, type Problem } from "../data/problem";
-import type { DataSource, Label, NewLabel } from "../data/source";
+import type { DataSource, JudgedVerdict, Label, NewLabel } from "../data/source";
 import { nameOf } from "../model/labels";
 import type { Table } from "../model/table";
 import type { Progress } from "./run";
@@ -24,6 +24,7 @@ export function useRunLabels(source: DataSource, run: string, table: Table, prog
   const [problem, setProblem] = useState<Problem>();
   const [unread, setUnread] = useState<Problem>();
   const latest = useRef(all);
+  const [judged, setJudged] = useState<readonly JudgedVerdict[]>([]);
   const queue = useRef(Promise.resolve());
   const keep = (found: readonly Label[]): void => {
     latest.current = together(latest.current, found);
@@ -33,7 +34,8 @@ export function useRunLabels(source: DataSource, run: string, table: Table, prog
     const readAll = (): void => {
       source.labels(run).then(
         (found) => {
-          keep(found);
+          keep(found.labels);
+          setJudged(found.judged);
           setUnread(undefined);
         },
         (thrown: unknown) => setUnread(about("the labels could not be read", thrown)),
@@ -47,8 +49,9 @@ export function useRunLabels(source: DataSource, run: string, table: Table, prog
   useEffect(() => {
     if (all.length === 0 && table.labels.size === 0) return;
     table.labels = byTrial(table, all);
+    table.judged = new Map(judged.map((each) => [`${each.index} ${each.metric}`, each]));
     count((n) => n + 1);
-  }, [table, all, progress.done]);
+  }, [table, all, judged, progress.done]);
   const give = async (make: Parameters<RunLabels["add"]>[0]): Promise<void> => {
     const label = make(latest.current);
     if (label === undefined) return;

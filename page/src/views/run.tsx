@@ -131,7 +131,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
         {state.view === "label" && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} md={state.md} setMd={(md) => go({ md }, true)} />}
-        {!hidden && state.view === "summary" && <SummaryView source={source} head={head} state={state} />}
+        {!hidden && state.view === "summary" && <SummaryView source={source} head={head} table={table} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
         {!hidden && state.view === "history" && <History source={source} head={head} runs={runs} state={state} go={go} />}
         {!hidden && state.view === "about" && <About head={head} />}

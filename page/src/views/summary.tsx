@@ -1,6 +1,8 @@
 /** What a run had to reach, and what its tags and labels came to: of the whole run, as the command line says it. */
 import type { DataSource, Head } from "../data/source";
+import type { Table } from "../model/table";
 import { Confusions } from "../parts/confusion";
+import { DisputedList } from "../parts/disputed";
 import { JudgedList } from "../parts/judged";
 import { RankedList } from "../parts/ranked";
 import { Requirements } from "../parts/requirements";
@@ -13,10 +15,11 @@ import { write, type RunState } from "../state/url";
 interface Props {
   readonly source: DataSource;
   readonly head: Head;
+  readonly table: Table;
   readonly state: RunState;
 }
 
-export function SummaryView({ source, head, state }: Props) {
+export function SummaryView({ source, head, table, state }: Props) {
   const { summary, problem } = useSummary(source, head);
   if (summary === undefined) return problem === undefined ? <Waiting>Reading the results…</Waiting> : <Trouble problem={problem} />;
   const filtered = state.q.trim() !== "" || state.show !== "all";
@@ -41,6 +44,12 @@ export function SummaryView({ source, head, state }: Props) {
         <section aria-labelledby="judged">
           <h2 id="judged" class="chart-title">Judged metrics</h2>
           <JudgedList head={head} />
+        </section>
+      )}
+      {table.labels.size > 0 && !head.alive && (
+        <section aria-labelledby="disputed">
+          <h2 id="disputed" class="chart-title">Judge and people</h2>
+          <DisputedList head={head} table={table} state={state} />
         </section>
       )}
       <section aria-labelledby="tags">

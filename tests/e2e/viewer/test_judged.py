@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from evenhand.analysis.trust.calibrated import judged_rates
+from evenhand.analysis.trust.calibration import calibrate
 from evenhand.render.calibration_text import standing
 from evenhand.store.runfile import RunFile
 
@@ -73,3 +74,33 @@ def test_a_judged_rate_stands_on_the_page_corrected_and_raw(page_of: tuple[str, 
     assert f"raw {raw}" in text
     seen.turn(latest.stem, blind=1)
     assert seen.page.locator(".totals summary", has_text="corrected").count() == 0
+
+
+def test_where_judge_and_people_differ_is_listed_with_both_reasons_and_reached_by_a_key(
+    judged_home: Path, watch: Any, serve: Any
+):
+    """Counted as `calibrate` counts it; a link leads to such trials alone, and x to the next of them."""
+    earlier = min((judged_home / "runs").glob("*.db"))
+    with RunFile.open(earlier) as run:
+        (judge,) = calibrate(run).judges
+    counts = judge.verdicts
+    lenient, strict = counts.excused, counts.missed
+    with serve(judged_home) as viewer:
+        seen = watch(viewer.link)
+        seen.turn(earlier.stem, view="summary")
+        section = seen.page.get_by_role("region", name="Judge and people", exact=True)
+        section.get_by_text(f"agree on {60 - lenient - strict} of 60").wait_for()
+        rows = section.locator("tbody tr")
+        assert rows.count() == lenient + strict
+        assert "ann" in rows.first.inner_text()
+        section.get_by_role("link", name=f"judge passed, people failed: {lenient}").click()
+        seen.page.get_by_text(f"{lenient} of 100 trials").first.wait_for(state="attached")
+        seen.turn(earlier.stem)
+        seen.page.locator("[role=grid]").focus()
+        places: list[str | None] = []
+        for _ in range(lenient + strict):
+            seen.page.keyboard.press("x")
+            seen.page.locator("[aria-activedescendant]").wait_for()
+            places.append(seen.page.locator("[role=grid]").get_attribute("aria-activedescendant"))
+        assert len(set(places)) == lenient + strict
+        assert seen.page.locator(".said", has_text="≠").count() > 0

@@ -27,6 +27,7 @@ WORDS: Mapping[str, tuple[str, ...] | None] = {
     "has": ("note", "label", "star", "score", "error"),
     "is": ("flaky", "different", "cached"),
     "label": ("pass", "fail"),
+    "judge": ("agrees", "lenient", "strict"),
     "changed": ("regressed", "improved", "unchanged", "undecided", "new"),
     "variant": None,
     "prompt": None,
@@ -37,6 +38,8 @@ WORDS: Mapping[str, tuple[str, ...] | None] = {
     "error": None,
 }
 """Fields of words: what they can say; None for anything."""
+OF_METRICS = ("label", "judge")
+"""Fields that can be asked of one judged metric: `label@policy:fail`."""
 NUMBERS = ("score", "passed", "latency", "cost", "tokens", "repeat", "rating", "change")
 
 _BEFORE = frozenset({"variant", "prompt", "model", "case", "tag", "metadata", "repeat"})
@@ -117,7 +120,7 @@ class TextTerm(Record, frozen=True):
 
 
 class WordTerm(Record, frozen=True, kw_only=True):
-    """A field that says one of these words, in small letters; `key` is that of `metadata.KEY:` or `label@KEY:`."""
+    """A field that says one of these words, in small letters; `key` is what stands behind `metadata.` or `label@`."""
 
     negated: bool
     field: str
@@ -293,8 +296,8 @@ def _field(name: str, operator: Operator) -> tuple[str, str] | None:
     if field.lower() == "metadata" and (operator == ":" or not key):
         return "metadata", key
     field, at, key = name.partition("@")
-    if field.lower() == "label" and at and key:
-        return "label", key.lower()
+    if field.lower() in OF_METRICS and at and key:
+        return field.lower(), key.lower()
     return (name.lower(), "") if name.lower() in WORDS else None
 
 

@@ -25,6 +25,7 @@ from evenhand.analysis.filters.query import (
 from evenhand.analysis.filters.vocabulary import Vocabulary, tags_of
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.grid import Grid
+from evenhand.analysis.trust.beside_people import beside_people, judged_verdicts, labelled_places
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
@@ -88,8 +89,20 @@ def narrow(
     names = column_names(variants)
     vocabulary = Vocabulary(names, variants, terms)
     labels = standing(every_label(run))
+    judged: dict[int, dict[str, Sequence[bool]]] = {}
+    if any(isinstance(term, WordTerm) and term.field == "judge" for term in terms):
+        for one in judged_verdicts(run, labelled_places(labels)):
+            judged.setdefault(one.index, {})[one.metric] = one.passed
     places = list(
-        select(run.trials, variants, terms, labels=labels, before=before, vocabulary=vocabulary)
+        select(
+            run.trials,
+            variants,
+            terms,
+            labels=labels,
+            judged=judged,
+            before=before,
+            vocabulary=vocabulary,
+        )
     )
     if hidden:
         left = {trial.index for trial in run.outcomes() if trial.variant in hidden}
@@ -151,6 +164,7 @@ def select(
     terms: Sequence[Term],
     *,
     labels: Mapping[int, Sequence[Label]] | None = None,
+    judged: Mapping[int, Mapping[str, Sequence[bool]]] | None = None,
     before: Before | None = None,
     vocabulary: Vocabulary | None = None,
 ) -> Iterator[int]:
@@ -161,11 +175,16 @@ def select(
         variants: The columns.
         terms: Of the filter; with none, all trials.
         labels: What people say of trials, by place.
+        judged: By place and metric whether the metric's judges pass the trial, for trials that people labelled.
         before: What the baseline's trials came to.
         vocabulary: Takes note of the names that the trials have.
     """
     others = _OtherTrials(
-        names=column_names(variants), variants=variants, labels=labels or {}, before=before or {}
+        names=column_names(variants),
+        variants=variants,
+        labels=labels or {},
+        judged=judged or {},
+        before=before or {},
     )
     measures = [m for t in terms if isinstance(t, NumberTerm) for m in (t.left, *t.right)]
     means = {m for m in measures if isinstance(m, Measure) and m.column is not None}
@@ -253,6 +272,15 @@ def _says(others: _OtherTrials, trial: TrialResult, term: WordTerm, value: str) 
                 and term.key in ("", one.metric.lower())
                 for one in labels
             )
+        case "judge":
+            beside = beside_people(
+                trial.outcome,
+                others.labels.get(trial.index, ()),
+                others.judged.get(trial.index, {}),
+            )
+            return any(
+                kind == value and term.key in ("", metric.lower()) for metric, kind in beside
+            )
         case "has":
             return _has(others, trial, value)
         case _:
@@ -281,6 +309,7 @@ class _OtherTrials(MutableRecord, kw_only=True):
     names: Sequence[str]
     variants: Sequence[Variant]
     labels: Mapping[int, Sequence[Label]]
+    judged: Mapping[int, Mapping[str, Sequence[bool]]]
     before: Before
     sums: dict[tuple[Measure, str], tuple[float, int]] = field(default_factory=dict)
     verdicts: dict[tuple[str, int], set[State]] = field(default_factory=dict)

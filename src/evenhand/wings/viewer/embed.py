@@ -12,11 +12,9 @@ import itertools
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
 from html import escape
 from typing import Any, TextIO
 
-from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.encoding import encode
 from evenhand.core.wording.json_text import writer
 from evenhand.core.wording.words import safe
@@ -26,6 +24,7 @@ from evenhand.wings.viewer.columns import CellBlock, parts
 from evenhand.wings.viewer.comparison import comparison
 from evenhand.wings.viewer.head import head
 from evenhand.wings.viewer.page import ICON, static
+from evenhand.wings.viewer.run_labels import run_labels
 from evenhand.wings.viewer.shapes import Head, RunSummary
 from evenhand.wings.viewer.summary import summary
 
@@ -52,7 +51,7 @@ def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> in
     data: dict[str, Any] = {
         "runs": [_summary(top)],
         "head": top,
-        "labels": [asdict(label) for label in every_label(run)],
+        "labels": run_labels(run),
         "summary": summary(run),
         "chunk_size": CHUNK,
     }

@@ -16,7 +16,6 @@ from typing import Any
 from aiohttp import web
 
 from evenhand.analysis.history.run_changes import RunChange
-from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.json_shapes import is_object
@@ -42,6 +41,7 @@ from evenhand.wings.viewer.live import follow
 from evenhand.wings.viewer.page import FILES
 from evenhand.wings.viewer.passes import Pass, RunPasses
 from evenhand.wings.viewer.reviewing import Review
+from evenhand.wings.viewer.run_labels import run_labels
 from evenhand.wings.viewer.runner import PageRunner, error_answer
 from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
 from evenhand.wings.viewer.summary import summary
@@ -295,7 +295,7 @@ class PageServer:
         return await _in_thread(lambda: searched(self._passes.of(path), text, blind=blind))
 
     async def _labels(self, request: web.Request) -> web.Response:
-        return await self._answer(request, lambda run: [asdict(it) for it in every_label(run)])
+        return await self._answer(request, run_labels)
 
     async def _label(self, request: web.Request) -> web.Response:
         path, new = self._path(request), await _object(request, "a label")

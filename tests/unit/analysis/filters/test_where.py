@@ -47,6 +47,9 @@ VARIANTS = [
 ]
 METRICS = list(dict.fromkeys(name for trial in TRIALS for name in trial.named_scores))
 LABELS = standing(Label(**label) for label in VECTORS["labels"])
+JUDGED: dict[int, dict[str, list[bool]]] = {}
+for _row in VECTORS["judged"]:
+    JUDGED.setdefault(_row["index"], {})[_row["metric"]] = _row["passed"]
 BEFORE = {
     (TRIALS[i].case, TRIALS[i].variant, TRIALS[i].repeat): (outcome, score)
     for i, outcome, score in VECTORS["before"]
@@ -65,7 +68,13 @@ def test_a_query_means_what_the_vectors_say(vector: Mapping[str, Any]) -> None:
         columns = [name for name, _, _ in names.columns]
         vocabulary = Vocabulary(columns, VARIANTS, terms)
         found = select(
-            lambda: TRIALS, VARIANTS, terms, labels=LABELS, before=BEFORE, vocabulary=vocabulary
+            lambda: TRIALS,
+            VARIANTS,
+            terms,
+            labels=LABELS,
+            judged=JUDGED,
+            before=BEFORE,
+            vocabulary=vocabulary,
         )
         assert list(found) == vector["matches"]
         notes = [

@@ -55,7 +55,8 @@ async def test_everything_is_in_it(make_run: Make) -> None:
     run = await make_run([result(i, output=f"<{i}>") for i in range(120)], calls=calls)
     page = page_of(run)
     top = json.loads(data(page, "data-head"))
-    assert (top["chunk_size"], top["head"]["id"], top["labels"]) == (50, run.path.stem, [])
+    assert (top["chunk_size"], top["head"]["id"]) == (50, run.path.stem)
+    assert top["labels"] == {"labels": [], "judged": []}
     assert [summary["id"] for summary in top["runs"]] == [run.path.stem]
     assert top["runs"][0].keys() < top["head"].keys()
     (block,) = map(json.loads, data(page, "data-blocks").splitlines())
@@ -101,7 +102,7 @@ async def test_labels_and_a_comparison_travel_with_it(make_run: Make) -> None:
     append_labels(run.path, [NewLabel(0, "verdict", "fail", "ann")])
     page = page_of(run, before)
     top = json.loads(data(page, "data-head"))
-    assert top["labels"][0]["value"] == "fail"
+    assert top["labels"]["labels"][0]["value"] == "fail"
     assert top["comparison"]["baseline"]["id"] == before.path.stem
     assert top["baseline_head"]["id"] == before.path.stem
     assert top["summary"]["pass_rate"] == top["baseline_summary"]["pass_rate"] == 1.0

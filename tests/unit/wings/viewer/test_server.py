@@ -195,7 +195,7 @@ async def test_labels_are_added_and_read(ask: Asking) -> None:
     given = await answer.json()
     assert answer.status == 200
     assert (given["seq"], given["index"], given["blind"]) == (1, 3, True)
-    assert await ask.json("/labels") == [given]
+    assert await ask.json("/labels") == {"labels": [given], "judged": []}
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ async def test_labels_are_added_and_read(ask: Asking) -> None:
 async def test_what_is_no_label_is_refused(ask: Asking, body: str) -> None:
     """And nothing is kept."""
     assert (await ask.label(body)).status == 400
-    assert await ask.json("/labels") == []
+    assert await ask.json("/labels") == {"labels": [], "judged": []}
 
 
 async def test_events_say_that_the_file_has_grown_and_nothing_else(

@@ -1,0 +1,97 @@
+"""Where a judge and people agree, and where the judge is more lenient or stricter than they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Annotated, Literal
+
+from evenhand.analysis.trust.judgements.judged import judge_of, judgements, metric_of
+from evenhand.core.document import Key
+from evenhand.core.record import Record
+from evenhand.core.score import State
+from evenhand.store.labels.label import Label
+from evenhand.store.runfile import RunFile
+
+BesidePeople = Literal["agrees", "lenient", "strict"]
+"""agrees: both pass it, or both fail it · lenient: the judge passes what people fail · strict: the judge fails what
+people pass."""
+
+
+class JudgedVerdict(Record, frozen=True, kw_only=True):
+    """What the judges of a metric said of one trial."""
+
+    index: Annotated[int, Key("The trial's place in the plan.")]
+    metric: str
+    passed: Annotated[
+        Sequence[bool], Key("Whether they pass it; both values where several judges differ.")
+    ]
+    reason: Annotated[str, Key("Theirs, a line for each; empty where none was given.")]
+
+
+def judged_verdicts(run: RunFile, places: Collection[int]) -> list[JudgedVerdict]:
+    """What judges said of some trials of a run, in the plan's order; empty where no judge was asked.
+
+    The verdicts are those that `evenhand calibrate` counts.
+
+    Args:
+        run: The run. Only the named trials are read.
+        places: The trials' places in the plan.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    if not places:
+        return []
+    chosen = run.only(sorted(places), "", by_outcome=True)
+    passed: dict[tuple[int, str], list[bool]] = {}
+    for (metric, _), judge in judgements(chosen, verdicts_only=True).metrics.items():
+        for item in judge.items:
+            passed.setdefault((item.index, metric), []).append(item.passed)
+    reasons: dict[tuple[int, str], list[str]] = {}
+    for trial in chosen.trials():
+        for outcome in trial.outcomes:
+            if outcome.reason and judge_of(outcome):
+                reasons.setdefault((trial.index, metric_of(outcome)), []).append(outcome.reason)
+    return [
+        JudgedVerdict(
+            index=index,
+            metric=metric,
+            passed=sorted(set(verdicts), reverse=True),
+            reason="\n".join(reasons.get((index, metric), ())),
+        )
+        for (index, metric), verdicts in sorted(passed.items())
+    ]
+
+
+def labelled_places(labels: Mapping[int, Sequence[Label]]) -> list[int]:
+    """The places of trials with a verdict of people's on a judged metric."""
+    return [
+        place
+        for place, of_trial in labels.items()
+        if any(label.field == "verdict" and label.metric for label in of_trial)
+    ]
+
+
+def beside_people(
+    outcome: State, labels: Sequence[Label], judged: Mapping[str, Sequence[bool]]
+) -> Iterator[tuple[str, BesidePeople]]:
+    """How the verdicts on a trial stand beside people's, by metric; the metric "" is the trial as a whole.
+
+    People's verdict is that of most of them. Where they are split there is none, as in `evenhand calibrate`.
+
+    Args:
+        outcome: What the trial came to.
+        labels: What people say of it, as `store.labels.label.standing` gives it.
+        judged: By metric whether its judges pass the trial.
+    """
+    people: dict[str, list[bool]] = {}
+    for label in labels:
+        if label.field == "verdict":
+            people.setdefault(label.metric, []).append(label.value == "pass")
+    whole = {"": (outcome == "pass",)} if outcome in ("pass", "fail") else {}
+    for metric, verdicts in people.items():
+        if 2 * sum(verdicts) == len(verdicts):
+            continue
+        passed = 2 * sum(verdicts) > len(verdicts)
+        for judge in (whole if metric == "" else judged).get(metric, ()):
+            yield metric, "agrees" if judge is passed else "lenient" if judge else "strict"
