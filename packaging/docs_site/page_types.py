@@ -74,6 +74,7 @@ RECORDS: Mapping[str, type[Struct]] = {
     "ComparedWords": shapes.ComparedWords,
     "Compared": shapes.ComparedRow,
     "Question": shapes.Question,
+    "EditedPrompt": shapes.EditedPrompt,
     "Comparison": shapes.ComparisonShape,
     "RequirementWords": shapes.RequirementWords,
     "Requirement": shapes.RequirementRow,

@@ -526,9 +526,20 @@ export interface Question {
   readonly lines: readonly string[];
 }
 
+/** A prompt that two runs have, and that says something else in each. */
+export interface EditedPrompt {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+}
+
 /** Two runs compared. */
 export interface Comparison {
   readonly baseline: RunSummary;
+  /** What differs between them: judge, data, expectations, prompts, models. */
+  readonly changes: readonly RunChange[];
+  /** The prompts that say something else in each, with both texts. */
+  readonly edited: readonly EditedPrompt[];
   /** Which column of the baseline stands against which of the run; by index, [baseline, run]. */
   readonly pairs: readonly (readonly [number, number])[];
   /** By id of the run's cases what the baseline calls them, where their input tells that they are the same. */

@@ -6,16 +6,15 @@ import { columnsOf } from "../model/columns";
 import { differenceOf, paired, pairSaid, type Pair } from "../model/pair";
 import type { Span } from "../model/rate";
 import { formOf, measuresOf, seriesOf, sidesOf, written } from "../model/series";
-import type { Table } from "../model/table";
+import type { Measured } from "../model/scale";
+import { FAIL, type Table } from "../model/table";
 import { visible } from "../model/visible";
 import { grouped, signed } from "../model/words";
 import { plotOf } from "../model/plot";
 import type { Go, RunState } from "../state/url";
 import { ColumnScatter, MeasureChoice } from "./columnscatter";
-import { shown } from "./text";
 
 const FIRST = 20;
-const SAID = 3; // findings, of which those on variants come first; all are among the totals
 
 interface Props {
   head: Head;
@@ -28,7 +27,7 @@ interface Props {
 
 export function ColumnPair({ head, table, state, go, others }: Props) {
   const columns = useMemo(() => columnsOf(head, state.blind), [head, state.blind]);
-  const measures = measuresOf(table);
+  const measures = ordered(measuresOf(table), table);
   const { measure, x, y } = plotOf(state.plot, measures, farthestFirst(columns.map(({ variant }) => variant)));
   const rows = useMemo(() => new Uint8Array(table.rows.length).fill(1), [table, table.rows.length]);
   const series = useMemo(() => seriesOf(table, head.columns, measure, rows), [table, head, rows, measure.name, measure.metric, table.size]);
@@ -64,7 +63,6 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
       <p class="chart-said">
         {pairSaid(pair, form)}
       </p>
-      {!state.blind && <ul class="notices">{head.findings.slice(0, SAID).map((line) => <li key={line}>{shown(line)}</li>)}</ul>}
       <ul class="kinds">
         {kinds.map(({ n, words, query }) => (
           <li key={query}>
@@ -81,6 +79,12 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
       </div>
     </section>
   );
+}
+
+/** What decides whether a trial passed comes first, where some did not. */
+function ordered(measures: readonly Measured[], table: Table): readonly Measured[] {
+  const verdict = measures.filter(({ name, metric }) => name === "passed" && !metric);
+  return table.outcome.subarray(0, table.size).some((outcome) => outcome === FAIL) ? [...new Set([...verdict, ...measures])] : measures;
 }
 
 /** The places of the columns, those with the lowest and the highest pass rate first, where these differ. */

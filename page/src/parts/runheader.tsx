@@ -9,6 +9,8 @@ import { count, grouped, money, passed, seconds, sentences, tokens, when } from 
 import { shown } from "./text";
 import { Verdict } from "./verdict";
 
+const LONG = 160; // characters of a finding that surely fit
+
 /** `ranked`: nothing in it could fail. */
 export function RunTitle({ head, blind, ranked }: { head: Head; blind: boolean; ranked: boolean }) {
   return (
@@ -36,13 +38,27 @@ export function RunTotals({ head, blind, live, ranked }: { head: Head; blind: bo
         head.finished_at === null ? "" : seconds(head.finished_at - head.created_at),
       ];
   return (
+    <>
     <div class="totals">
       {facts.filter((fact) => fact !== "").map((fact) => <span key={fact}>{shown(fact)}</span>)}
       <span>{when(head.created_at)}</span>
       {!blind && <JudgedNotice head={head} />}
-      {!blind && <Notices title="finding" of={head.findings} />}
       <Notices title="warning" of={head.warnings} />
       <Ending head={head} resumable={!all && !head.alive && live && isResumable(head)} />
+    </div>
+    {!blind && <Headline of={head.findings} />}
+    </>
+  );
+}
+
+/** What the run says: the first finding in sight, the others unfolded. */
+function Headline({ of }: { of: readonly string[] }) {
+  const [open, set] = useState(false);
+  if (of[0] === undefined) return null;
+  return (
+    <div class="headline">
+      {open ? <ul class="notices">{of.map((line) => <li key={line}>{shown(line)}</li>)}</ul> : <p>{shown(of[0])}</p>}
+      {(of.length > 1 || of[0].length > LONG) && <button type="button" class="button quiet small" aria-expanded={open} onClick={() => set(!open)}>{open ? "Less" : of.length > 1 ? count(of.length - 1, "more finding") : "More"}</button>}
     </div>
   );
 }

@@ -11,7 +11,9 @@ import { BaselineSelect } from "../parts/baselineselect";
 import { Changes, Kinds } from "../parts/changes";
 import { ColumnPair } from "../parts/columnpair";
 import { Choice } from "../parts/columnscatter";
+import { Diff } from "../parts/diff";
 import { columnsSaid, differenceSaid, Forest } from "../parts/forest";
+import { shown } from "../parts/text";
 import { TroubleLine } from "../parts/told";
 import type { Against } from "../state/baseline";
 import type { Go, RunState } from "../state/url";
@@ -92,6 +94,18 @@ function Runs({ head, table, comparison, baseline, state, go, runs }: RunsProps)
           </>
         )}
       </section>
+      {comparison.changes.length + comparison.edited.length > 0 && (
+        <section aria-labelledby="since">
+          <h2 id="since" class="chart-title">What changed since</h2>
+          <ul class="notices">{comparison.changes.map(({ kind, text }) => <li key={kind}><b>{kind}</b>: {shown(text)}</li>)}</ul>
+          {comparison.edited.map(({ name, before, after }) => (
+            <details key={name} class="chart-numbers" open={comparison.edited.length < 3}>
+              <summary>{`The prompt ${visible(name)}, before and now`}</summary>
+              <Diff before={before} after={after} names={["the baseline", "this run"]} />
+            </details>
+          ))}
+        </section>
+      )}
       <section aria-labelledby="kinds">
         <h2 id="kinds" class="chart-title">What became of the trials</h2>
         <p class="chart-said">{`${count(table.size, "trial")}, each compared with the trial of the same case, variant and repeat. Click to see them in the matrix.`}</p>

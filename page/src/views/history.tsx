@@ -95,11 +95,12 @@ function Chart({ lines, runs, changed, measure, own }: { lines: readonly Line[];
         {runs.map((run, at) => at % every === 0 && <text key={run.id} x={place(at)} y={HEIGHT - 12} text-anchor={at === runs.length - 1 && at > 0 ? "end" : at === 0 ? "start" : "middle"}>{started(run, runs).slice(5)}</text>)}
       </g>
       {changed.map((changes, at) => at > 0 && changes !== undefined && changes.length > 0 && (
-        <g key={runs[at]!.id} class="history-change" role="img" aria-label={visible(`Before ${runs[at]!.title}, ${started(runs[at]!, runs)}: ${changesTold(changes)}`)}>
+        <a key={runs[at]!.id} class="history-change" href={versus(runs, at)} aria-label={visible(`Before ${runs[at]!.title}, ${started(runs[at]!, runs)}: ${changesTold(changes)}. Compare the two runs`)}>
           <title>{visible(changesTold(changes, "\n"))}</title>
+          <rect x={(place(at - 1) + place(at)) / 2 - 8} y={TOP} width={16} height={HEIGHT - TOP - BOTTOM} fill="transparent" />
           <line x1={(place(at - 1) + place(at)) / 2} x2={(place(at - 1) + place(at)) / 2} y1={TOP} y2={HEIGHT - BOTTOM} />
           {worded && changes.map(({ kind }, row) => <text key={kind} x={(place(at - 1) + place(at)) / 2 + 4} y={HEIGHT - BOTTOM - 6 - 13 * row}>{kind}</text>)}
-        </g>
+        </a>
       ))}
       {lines.map(({ name, points }, i) => (
         <g key={name} class={`history-${(i % COLOURS) + 1}`}>
@@ -137,7 +138,7 @@ function Numbers({ lines, runs, changed, measure }: { lines: readonly Line[]; ru
                   const point = points.find((each) => each.at === at);
                   return <td key={name}>{point === undefined ? "–" : told(point, measure)}</td>;
                 })}
-                <td>{shown([changesTold(changed[at] ?? []), lines[0]?.points.find((each) => each.at === at)?.words ?? ""].filter((text) => text !== "").join("; "))}</td>
+                <td>{(changed[at]?.length ?? 0) > 0 && <><a href={versus(runs, at)}>What changed</a>{" "}</>}{shown([changesTold(changed[at] ?? []), lines[0]?.points.find((each) => each.at === at)?.words ?? ""].filter((text) => text !== "").join("; "))}</td>
               </tr>
             ))}
           </tbody>
@@ -145,6 +146,11 @@ function Numbers({ lines, runs, changed, measure }: { lines: readonly Line[]; ru
       </div>
     </details>
   );
+}
+
+/** A run compared with the one before it. */
+function versus(runs: readonly RunSummary[], at: number): string {
+  return write({ ...START, run: runs[at]!.id, view: "comparison", base: runs[at - 1]!.id });
 }
 
 function changesTold(changes: readonly RunChange[], between = "; "): string {

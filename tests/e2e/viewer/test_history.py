@@ -30,7 +30,7 @@ def test_a_measure_is_drawn_over_the_runs_of_one_config(
     seen = watch(served.link)
     seen.show(runs[1], view="history")
     page = seen.page
-    points = page.locator(".history-svg a")
+    points = page.locator(".history-svg a:not(.history-change)")
     points.nth(5).wait_for()
     assert points.count() == 6
     page.locator(".history summary").click()
@@ -90,7 +90,7 @@ async def _written(home: Path, number: int, prompt: str, status: Any, **settings
 
 
 def test_a_change_of_the_prompt_is_marked_between_its_runs(tmp_path: Path, watch: Any):
-    """What did not finish is counted and not drawn; a probe is not there at all."""
+    """A click leads to what it says otherwise. What did not finish is counted and not drawn, a probe not even that."""
 
     async def written() -> str:
         first = await _written(tmp_path, 1, "Say {{x}}", "finished")
@@ -111,12 +111,16 @@ def test_a_change_of_the_prompt_is_marked_between_its_runs(tmp_path: Path, watch
         assert mark.count() == 1
         assert "prompt: plain edited" in (mark.get_attribute("aria-label") or "")
         assert mark.locator("text").text_content() == "prompt"
-        assert page.locator(".history-svg a").count() == 3
+        assert page.locator(".history-svg a:not(.history-change)").count() == 3
         page.get_by_text("1 run that did not finish is not drawn.").wait_for()
         page.locator(".history summary").click()
         rows = page.locator(".history tbody tr")
         last = [rows.nth(i).locator("td").last.inner_text() for i in range(rows.count())]
-        assert last == ["", "prompt: plain edited", ""]
+        assert last == ["", "What changed prompt: plain edited", ""]
+        mark.locator("text").click()
+        since = page.get_by_role("region", name="What changed since")
+        since.get_by_text("prompt: plain edited").wait_for()
+        assert "it:" in since.locator("ins").last.inner_text()
 
 
 def test_a_report_has_no_history(report: Path, runs: list[str], watch: Any):

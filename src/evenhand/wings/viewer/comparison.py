@@ -26,7 +26,9 @@ from evenhand.render.comparison import (
     p_value,
 )
 from evenhand.store.runfile import RunFile
+from evenhand.wings.viewer.history import changes_since
 from evenhand.wings.viewer.listing import summary_of
+from evenhand.wings.viewer.prompts import edited_prompts
 from evenhand.wings.viewer.shapes import ComparedRow, ComparedWords, ComparisonShape, Question
 
 _REFUSALS: dict[int, type[EvenhandError]] = {3: UsageError, 4: StoreError}
@@ -46,6 +48,8 @@ def comparison(run: RunFile, baseline: RunFile) -> ComparisonShape:
     metrics = list(dict.fromkeys(result.metric for result in compared.results))
     return ComparisonShape(
         baseline=summary_of(baseline, baseline.totals()),
+        changes=changes_since(run, baseline),
+        edited=edited_prompts(baseline.meta.variants, run.meta.variants),
         pairs=pairs,
         renamed=same_input(baseline, run),
         questions=[

@@ -19,7 +19,7 @@ from evenhand.core.variant import Variant
 from evenhand.stats.tallies import Tally
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.listing import rate
-from evenhand.wings.viewer.shapes import RateShape
+from evenhand.wings.viewer.shapes import EditedPrompt, RateShape
 
 
 class PromptText(Record, frozen=True):
@@ -27,14 +27,6 @@ class PromptText(Record, frozen=True):
 
     text: str
     columns: tuple[int, ...]
-
-
-class EditedPrompt(Record, frozen=True):
-    """A prompt that two runs have, and that says something else in each."""
-
-    name: str
-    before: str
-    after: str
 
 
 class PromptVersion(Record, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import field
 
+from evenhand.analysis.history.run_changes import RunChange
 from evenhand.core.document import Key
 from evenhand.core.message import CallRole, Origin
 from evenhand.core.record import Record
@@ -367,10 +368,25 @@ class Question(Record, frozen=True, kw_only=True):
     ]
 
 
+class EditedPrompt(Record, frozen=True):
+    """A prompt that two runs have, and that says something else in each."""
+
+    name: str
+    before: str
+    after: str
+
+
 class ComparisonShape(Record, frozen=True, kw_only=True):
     """Two runs compared."""
 
     baseline: RunSummary
+    changes: Annotated[
+        Sequence[RunChange],
+        Key("What differs between them: judge, data, expectations, prompts, models."),
+    ]
+    edited: Annotated[
+        Sequence[EditedPrompt], Key("The prompts that say something else in each, with both texts.")
+    ]
     pairs: Annotated[
         Sequence[tuple[int, int]],
         Key(
