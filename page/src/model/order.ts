@@ -3,8 +3,9 @@ import type { Baseline } from "./baseline";
 import type { Table } from "./table";
 
 export const KEYS = ["score", "change", "latency", "cost"] as const;
+/** `versus`: by how much a column's score is above that of the pinned one. */
 /** `metric` is one of the run's metrics, which has a name. */
-export type Key = (typeof KEYS)[number] | "metric";
+export type Key = (typeof KEYS)[number] | "metric" | "versus";
 
 export interface Sort {
   readonly key: Key;
@@ -26,7 +27,7 @@ export function readSort(text: string): Sort | undefined {
   const [, place, metric] = /^metric\.(all|\d{1,4})\.(.+)$/s.exec(said) ?? [];
   if (place !== undefined && metric !== undefined) return { key: "metric", metric, column: place === "all" ? -1 : Number(place), down };
   const [, name, column] = /^([a-z]+)(?:\.(\d{1,4}))?$/.exec(said) ?? [];
-  const key = KEYS.find((each) => each === name);
+  const key = ([...KEYS, "versus"] as const).find((each) => each === name);
   if (key === undefined) return undefined;
   return { key, metric: "", column: column === undefined ? -1 : Number(column), down };
 }
@@ -54,13 +55,13 @@ export function nextSort(now: Sort | undefined, by: SortKey, column: number): So
  * The rows that are shown, in order; `rows` has 1 for each. Rows without a value come last, either way; of a change those
  * first that had a verdict and have none now.
  */
-export function ordered(table: Table, rows: Uint8Array, sort: Sort | undefined, baseline?: Baseline): Int32Array {
+export function ordered(table: Table, rows: Uint8Array, sort: Sort | undefined, baseline?: Baseline, pin?: number): Int32Array {
   let size = 0;
   const order = new Int32Array(rows.length);
   for (let row = 0; row < rows.length; row++) if (rows[row] === 1) order[size++] = row;
   const shown = order.subarray(0, size);
   if (sort === undefined) return shown;
-  const values = means(table, sort, baseline);
+  const values = sort.key === "versus" ? differences(table, sort.column, pin ?? -1) : means(table, sort, baseline);
   const lost = sort.key === "change" && baseline !== undefined ? lostRows(table, baseline, sort.column) : undefined;
   const sign = sort.down ? -1 : 1;
   return shown.sort((a, b) => {
@@ -71,11 +72,17 @@ export function ordered(table: Table, rows: Uint8Array, sort: Sort | undefined, 
   });
 }
 
+/** By row: how much a column's mean score is above another's; NaN where one of the two has none. */
+export function differences(table: Table, column: number, other: number): Float64Array {
+  const [own, before] = [column, other].map((each) => means(table, { key: "score", metric: "", column: each, down: false })) as [Float64Array, Float64Array];
+  return own.map((value, row) => (other < 0 ? NaN : value - before[row]!));
+}
+
 /** By row: the mean over its trials in the column. */
 function means(table: Table, { key, metric, column }: Sort, baseline?: Baseline): Float64Array {
   const sums = new Float64Array(table.rows.length);
   const sizes = new Int32Array(table.rows.length);
-  const own = key === "change" ? undefined : key === "metric" ? (table.metric(metric) ?? new Float64Array(table.size).fill(NaN)) : table[key];
+  const own = key === "change" ? undefined : key === "metric" ? (table.metric(metric) ?? new Float64Array(table.size).fill(NaN)) : table[key === "versus" ? "score" : key];
   const { variant, row } = table;
   for (let i = 0; i < table.size; i++) {
     if (column >= 0 && variant[i] !== column) continue;

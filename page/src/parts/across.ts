@@ -19,9 +19,11 @@ interface Given {
   readonly widths: readonly number[];
   readonly fixed: () => number;
   readonly before: number;
+  /** The first column stays, too. */
+  readonly pinned: boolean;
 }
 
-export function useAcross({ box, widths, fixed, before }: Given): Across {
+export function useAcross({ box, widths, fixed, before, pinned }: Given): Across {
   const [range, set] = useState({ first: 0, last: Math.min(FEW, widths.length) });
   const measure = (): { first: number; last: number } => {
     const at = box.current;
@@ -52,7 +54,8 @@ export function useAcross({ box, widths, fixed, before }: Given): Across {
     const left = before + widths.slice(0, column).reduce((sum, width) => sum + width, 0);
     const right = left + (widths[column] ?? 0);
     const room = at.clientWidth - fixed();
-    if (left < at.scrollLeft) at.scrollLeft = left;
+    const stays = pinned && column > 0 ? widths[0]! : 0;
+    if (left - stays < at.scrollLeft) at.scrollLeft = left - stays;
     else if (right > at.scrollLeft + room) at.scrollLeft = Math.min(left, right - room);
     latest.current();
   };

@@ -24,6 +24,8 @@ interface Props {
   readonly ranked: boolean;
   /** Of the mean score against the baseline; nothing where there is none. */
   readonly change: Span | undefined;
+  /** How much its mean score is above the pinned column's; nothing where none is pinned. */
+  readonly versus: number | undefined;
   /** With its prompt. */
   readonly unfolded: boolean;
   /** With the means of all metrics, not of the first ones alone. */
@@ -70,6 +72,7 @@ function Numbers(p: Props & { summary: ColumnSummary }) {
         {of.metrics.length > METRICS && <button type="button" class="head-sort" onClick={p.onAllMetrics} aria-expanded={p.allMetrics} title="Means of the other metrics">{p.allMetrics ? "fewer" : `${of.metrics.length - METRICS} more`}</button>}
         {by("score", <Ends of={of.score} />, `Mean score: ${mean(of.score)}`)}
         {change !== undefined && by("change", changeWords(change), "Mean change of the score against the baseline, over cases; errors may have scored anything")}
+        {p.versus !== undefined && by("versus", signed(short(p.versus)), "Mean difference of the score from the pinned column's, over the cases in which both have one", "", "vs pinned")}
         {!p.ranked && <span class="head-number" title="Expectations met">{grouped(of.met)}/{grouped(of.asked)} <i>met</i></span>}
         {by("latency", seconds(of.latency?.value), `Mean latency: ${mean(of.latency, seconds)}`)}
         <span class="head-number" title={`${grouped(of.tokensIn)} tokens in, ${grouped(of.tokensOut)} out`}><i>tokens</i> {inAndOut(of.tokensIn, of.tokensOut)}</span>

@@ -8,7 +8,7 @@ import { formOf, type Series } from "../model/series";
 import type { Measured } from "../model/scale";
 import { visible } from "../model/visible";
 import { count, grouped, mean, rate } from "../model/words";
-import { Axis, cutTo, Figure, Hatch, Name, useWidth } from "./plot";
+import { barOf, Axis, cutTo, Figure, Hatch, Name, useWidth } from "./plot";
 
 const PANEL = 84;
 const GAP = 38;
@@ -58,7 +58,7 @@ export function HistogramChart({ columns, series, bins, measure, cases, missing 
                   {Array.from(counts[i]!, (n, bin) => {
                     const [from, to] = [x(bins.low + bin * bins.width), x(bins.low + (bin + 1) * bins.width)];
                     return n > 0 && (
-                      <rect key={bin} class={`bar bar-${(variant.index % 8) + 1}`} x={from + 0.5} y={bottom - height(n)} width={Math.max(1, to - from - 1)} height={height(n)}>
+                      <rect key={bin} class={barOf(variant.index, columns.length)} x={from + 0.5} y={bottom - height(n)} width={Math.max(1, to - from - 1)} height={height(n)}>
                         <title>{`${form(bins.low + bin * bins.width)} to ${form(bins.low + (bin + 1) * bins.width)}: ${count(n, "trial")}`}</title>
                       </rect>
                     );

@@ -20,6 +20,8 @@ export interface RowGiven {
   /** Of these, the columns from `first` to before `last` are drawn. */
   readonly first: number;
   readonly last: number;
+  /** The first column is always drawn, and stays. */
+  readonly pinned: boolean;
   readonly extras: readonly Extra[];
   readonly chosen: Uint8Array;
   readonly previews: Previews;
@@ -55,12 +57,14 @@ export function shownTrial(table: Table, row: number, variant: number, chosen: U
 
 export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
   const { table, columns, extras, chosen, previews, baseline, state, missing, standings } = given;
-  const drawn = columns.slice(given.first, given.last);
+  const places = columns.map((_, i) => i).filter((i) => (given.pinned && i === 0) || (i >= given.first && i < given.last));
+  const drawn = places.map((i) => columns[i]!);
   const cells = drawn.map(({ variant }) => shownTrial(table, row, variant.index, chosen));
   const any = cells.find((trial) => trial >= 0);
   const preview = any === undefined ? undefined : previews.get(table.index[any]!);
+  const awaited = cells.some((trial) => trial >= 0 && previews.get(table.index[trial]!) === undefined);
   return (
-    <div class="matrix-row" role="row" aria-rowindex={at + 2} aria-selected={active >= 0}>
+    <div class={awaited ? "matrix-row awaited" : "matrix-row"} role="row" aria-rowindex={at + 2} aria-selected={active >= 0}>
       <div class="matrix-case" role="rowheader" aria-colindex={1}>
         <CaseCell row={table.rows[row]!} preview={preview} extras={extras} />
       </div>
@@ -68,7 +72,7 @@ export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
         <div key={extra.key} class="matrix-extra" role="gridcell" aria-colindex={i + 2}>{shown(valueOf(extra, table.rows[row]!, preview))}</div>
       ))}
       {drawn.map(({ variant, name }, n) => {
-        const i = given.first + n;
+        const i = places[n]!;
         const trial = cells[n]!;
         const index = trial < 0 ? -1 : table.index[trial]!;
         const trials = table.cell(row, variant.index);
@@ -76,7 +80,7 @@ export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
         const outcome = trial < 0 || state.blind ? "" : `, ${ranked ? "ranked" : word(table.outcome[trial]!)}`;
         return (
           <div
-            key={variant.index} class={`matrix-cell${active === i ? " active" : ""}${active === i && open ? " opened" : ""}`}
+            key={variant.index} class={`matrix-cell${given.pinned && i === 0 ? " pinned" : ""}${active === i ? " active" : ""}${active === i && open ? " opened" : ""}`}
             role="gridcell" id={cellId(row, i)} aria-colindex={i + extras.length + 2} style={{ gridColumn: i + extras.length + 2 }}
             data-at={at} data-column={i}
           >

@@ -30,13 +30,19 @@ export function ColumnPicker({ all, extras, state, go, summaries }: Props) {
           const rate = summaries[variant.index]?.rate;
           const on = !hidden.has(variant.index);
           return (
-            <label key={variant.index} class="facet-value">
-              <input type="checkbox" checked={on} disabled={on && shownNow === 1} onChange={() => toggle(variant.index)} />
-              <span class="facet-words">{shown(name)}</span>
-              {!state.blind && rate && <span class="facet-n">{percents(rate)}</span>}
-            </label>
+            <div key={variant.index} class="picked">
+              <label class="facet-value">
+                <input type="checkbox" checked={on} disabled={on && shownNow === 1} onChange={() => toggle(variant.index)} />
+                <span class="facet-words">{shown(name)}</span>
+                {!state.blind && rate && <span class="facet-n">{percents(rate)}</span>}
+              </label>
+              {!state.blind && all.length > 1 && <button type="button" class="button quiet small" aria-pressed={state.pin === variant.index} title="Keep this column in sight, first, and compare the others with it" onClick={() => go({ pin: state.pin === variant.index ? undefined : variant.index, ...(state.sort.includes("versus") ? { sort: "plan" } : {}) })}>Pin<span class="unseen"> {shown(name)}</span></button>}
+            </div>
           );
         })}
+        {!state.blind && all.length > 2 && (
+          <label class="facet-value"><input type="checkbox" checked={state.best} onChange={() => go({ best: !state.best })} /><span class="facet-words">Highest pass rate first</span></label>
+        )}
         {shownNow < all.length && (
           <button type="button" class="button quiet small" onClick={() => go({ hide: [] })}>Show all</button>
         )}

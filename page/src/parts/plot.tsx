@@ -19,6 +19,11 @@ export function useWidth<E extends Element>(): [RefObject<E | null>, number] {
   return [ref, width];
 }
 
+/** A column's colour; of more columns than there are colours, all bars have the same. */
+export function barOf(column: number, columns: number): string {
+  return `bar bar-${columns > 8 ? 1 : (column % 8) + 1}`;
+}
+
 interface FigureProps {
   name: string;
   title: string;

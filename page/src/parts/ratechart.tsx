@@ -4,7 +4,7 @@ import { missingSaid, type Missing } from "../model/missing";
 import { apart, type ColumnSummary } from "../model/summary";
 import { visible } from "../model/visible";
 import { count, grouped, interval, percents } from "../model/words";
-import { cutTo, Figure, Hatch, Name, useWidth } from "./plot";
+import { barOf, cutTo, Figure, Hatch, Name, useWidth } from "./plot";
 
 const BAR = 16;
 const ROW = 46;
@@ -47,7 +47,7 @@ export function RateChart({ columns, summaries, cases, missing }: Props) {
                   <rect class="bar-all" x={x(0)} y={y} width={x(1) - x(0)} height={BAR} />
                   {rate !== null && (
                     <>
-                      <rect class={`bar bar-${(columns[i]!.variant.index % 8) + 1}`} x={x(0)} y={y} width={x(rate.least) - x(0)} height={BAR} />
+                      <rect class={barOf(columns[i]!.variant.index, columns.length)} x={x(0)} y={y} width={x(rate.least) - x(0)} height={BAR} />
                       {rate.most > rate.least && <rect class="hatched" fill="url(#hatch-rates)" x={x(rate.least)} y={y} width={x(rate.most) - x(rate.least)} height={BAR} />}
                       <path class="whisker-edge" d={whisker(x(rate.low), x(rate.high), y + BAR / 2)} />
                       <path class="whisker" d={whisker(x(rate.low), x(rate.high), y + BAR / 2)} />

@@ -97,6 +97,7 @@ const SORT_WORDS: Readonly<Record<(typeof KEYS)[number], readonly [up: string, d
 const METRICS = 50; // that the menu offers
 
 function wordsOf({ key, metric, down }: Sort): string {
+  if (key === "versus") return `${down ? "highest" : "lowest"} against the pinned column first`;
   return key === "metric" ? `${metric}: ${down ? "highest" : "lowest"} first` : SORT_WORDS[key][down ? 1 : 0];
 }
 

@@ -1,8 +1,10 @@
 /**
- * Which rows of a long list with rows of one height have to be drawn. A browser cannot lay out more than some ten million
- * pixels; a longer list is drawn on that many, and one pixel of the scroll bar then stands for more than one of the list.
+ * Which rows of a long list have to be drawn. Rows are as high as what is in them, which is known once they are drawn. A
+ * browser cannot lay out more than some ten million pixels; a longer list is drawn on that many, and one pixel of the
+ * scroll bar then stands for more than one of the list.
  */
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Heights } from "../model/heights";
 
 const TALLEST = 12_000_000;
 const SPARE = 400; // px above and below what is seen: what a wheel passes while a frame is drawn
@@ -29,14 +31,39 @@ export interface Virtual extends Window {
   readonly scrollTo: (row: number) => void;
 }
 
-export function useVirtual(count: number, rowHeight: number): Virtual {
+interface Given {
+  readonly order: ArrayLike<number>;
+  /** Names what the heights of rows depend on. */
+  readonly key: string;
+  /** The largest height of a row, and of all of them until they are drawn; px. */
+  readonly most: number;
+  /** The drawn rows with their places. They are measured, but for those of the class `awaited`, which have yet to be filled. */
+  readonly drawn: (box: HTMLElement) => Iterable<readonly [place: number, element: HTMLElement]>;
+}
+
+export function useVirtual({ order, key, most, drawn }: Given): Virtual {
   const box = useRef<HTMLDivElement>(null);
   const cover = useRef<HTMLDivElement>(null);
-  const head = (): number => cover.current?.offsetHeight ?? 0;
+  const heights = useRef<Heights | null>(null);
+  const list = (heights.current ??= new Heights());
+  list.take(order, key, most);
   const frame = useRef(0);
-  const measure = (): Window => windowOf(count, rowHeight, box.current, head());
+  const wanted = useRef(-1); // a row to be seen whole, as soon as it is measured
   const [window, set] = useState<Window>({ first: 0, last: 0, top: 0, height: 0 });
   const now = useRef(window);
+  const whole = (): number => list.offsets.at(-1)!;
+  const seen = (): number => Math.max(0, (box.current?.clientHeight ?? 0) - (cover.current?.offsetHeight ?? 0));
+  const ratio = (): number => (whole() <= TALLEST ? 1 : (whole() - seen()) / (TALLEST - seen()));
+  const scrolled = (): number => (box.current?.scrollTop ?? 0) * ratio();
+  const measure = (): Window => {
+    const height = Math.min(TALLEST, whole());
+    const top = Math.max(0, Math.min(box.current?.scrollTop ?? 0, height - seen()));
+    const px = top * ratio();
+    const first = list.rowAt(px - SPARE);
+    const last = Math.min(order.length, list.rowAt(px + seen() + SPARE) + 1);
+    // Stretched, a row's place depends on how far is scrolled; else it is its own.
+    return { first, last, top: ratio() === 1 ? list.offsets[first]! : top - (px - list.offsets[first]!), height };
+  };
   const update = (): void => {
     const next = measure();
     const { first, last, top, height } = now.current;
@@ -44,11 +71,45 @@ export function useVirtual(count: number, rowHeight: number): Virtual {
     now.current = next;
     set(next);
   };
-  const latest = useRef(update);
-  latest.current = update;
-  useLayoutEffect(update, [count, rowHeight]);
+  const scroll = (px: number): void => {
+    const { current } = box;
+    if (current === null) return;
+    const body = current.lastElementChild;
+    if (body instanceof HTMLElement) body.style.height = `${measure().height}px`; // it may not be drawn that high yet
+    current.scrollTop = px / ratio();
+  };
+  const show = (row: number): void => {
+    const [above, below] = [list.offsets[row]!, list.offsets[row + 1]!];
+    if (above < scrolled()) scroll(above);
+    else if (below > scrolled() + seen()) scroll(Math.min(above, Math.ceil(below - seen())));
+  };
+  /** Takes the heights of what is drawn; what is at the upper edge stays there. */
+  const settle = (): void => {
+    const { current } = box;
+    if (current === null) return;
+    const px = scrolled();
+    const edge = list.rowAt(px);
+    const part = px - list.offsets[edge]!;
+    const filled: (readonly [number, HTMLElement])[] = [];
+    for (const [place, element] of drawn(current)) {
+      const waits = element.classList.contains("awaited");
+      element.style.minHeight = waits ? `${list.offsets[place + 1]! - list.offsets[place]!}px` : "";
+      if (!waits) filled.push([place, element]);
+    }
+    const moved = list.measure(filled.map(([place, element]) => [place, element.offsetHeight] as const));
+    if (moved >= 0 && moved < edge) scroll(list.offsets[edge]! + part);
+    if (wanted.current >= 0) show(wanted.current);
+    if (moved >= 0 || wanted.current >= 0) update();
+  };
+  const latest = useRef({ update, settle });
+  latest.current = { update, settle };
+  useLayoutEffect(update, [order, key]);
+  useLayoutEffect(settle);
   useLayoutEffect(() => {
-    const watched = new ResizeObserver(() => latest.current());
+    const watched = new ResizeObserver(() => {
+      latest.current.settle();
+      latest.current.update();
+    });
     for (const { current } of [box, cover]) if (current !== null) watched.observe(current);
     return () => {
       watched.disconnect();
@@ -57,46 +118,23 @@ export function useVirtual(count: number, rowHeight: number): Virtual {
   }, []);
   const onScroll = useCallback(() => {
     cancelAnimationFrame(frame.current);
-    frame.current = requestAnimationFrame(() => latest.current());
+    frame.current = requestAnimationFrame(() => latest.current.update());
   }, []);
   const reveal = (row: number): void => {
-    const at = box.current;
-    if (at === null) return;
-    const ratio = ratioOf(count, rowHeight, at.clientHeight - head());
-    const seen = at.clientHeight - head();
-    const offset = at.scrollTop * ratio;
-    if (row * rowHeight < offset) at.scrollTop = (row * rowHeight) / ratio;
-    else if ((row + 1) * rowHeight > offset + seen) at.scrollTop = Math.ceil(((row + 1) * rowHeight - seen) / ratio);
-    latest.current();
+    show(row);
+    wanted.current = row;
+    setTimeout(() => (wanted.current = -1), 500);
+    latest.current.update();
   };
-  const ratio = (): number => ratioOf(count, rowHeight, (box.current?.clientHeight ?? 0) - head());
-  const at = (): number => ((box.current?.scrollTop ?? 0) * ratio()) / rowHeight;
+  const at = (): number => {
+    const px = scrolled();
+    const row = list.rowAt(px);
+    return row + Math.max(0, Math.min(0.999, (px - list.offsets[row]!) / (list.offsets[row + 1]! - list.offsets[row]! || 1)));
+  };
   const scrollTo = (row: number): void => {
-    const { current } = box;
-    if (current === null) return;
-    const body = current.lastElementChild;
-    if (body instanceof HTMLElement) body.style.height = `${measure().height}px`; // it may not be drawn that high yet
-    current.scrollTop = (row * rowHeight) / ratio();
-    latest.current();
+    const place = Math.min(Math.floor(row), Math.max(0, order.length - 1));
+    scroll(list.offsets[place]! + (row - place) * ((list.offsets[place + 1] ?? list.offsets[place]!) - list.offsets[place]!));
+    latest.current.update();
   };
   return { ...window, box, cover, onScroll, reveal, at, scrollTo };
-}
-
-function ratioOf(count: number, rowHeight: number, seen: number): number {
-  const whole = count * rowHeight;
-  return whole <= TALLEST ? 1 : (whole - seen) / (TALLEST - seen);
-}
-
-function windowOf(count: number, rowHeight: number, box: HTMLElement | null, head: number): Window {
-  const seen = Math.max(0, (box?.clientHeight ?? 0) - head);
-  const height = Math.min(TALLEST, count * rowHeight);
-  const scrolled = Math.max(0, Math.min(box?.scrollTop ?? 0, height - seen));
-  const ratio = ratioOf(count, rowHeight, seen);
-  const at = Math.floor((scrolled * ratio) / rowHeight);
-  const spare = Math.ceil(SPARE / rowHeight);
-  const first = Math.max(0, at - spare);
-  const last = Math.min(count, at + Math.ceil(seen / rowHeight) + 1 + spare);
-  // Stretched, a row's place depends on how far is scrolled; else it is its own.
-  const top = ratio === 1 ? first * rowHeight : scrolled - (scrolled * ratio - first * rowHeight);
-  return { first, last, top, height };
 }

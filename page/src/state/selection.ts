@@ -82,7 +82,7 @@ export function useSelection({ source, head, table, progress, state, baseline, a
     before.current = { table, chosen: found, rows: rowsOf(table, found, hide), waiting: false };
     return before.current;
   }, [table, progress, table.labels, terms, context, hidden, show, head.review, searching, unread, failure]);
-  const order = useMemo(() => ordered(table, rows, readSort(sort), baseline), [table, rows, sort, baseline]);
+  const order = useMemo(() => ordered(table, rows, readSort(sort), baseline, state.pin), [table, rows, sort, baseline, state.pin]);
   return { names, terms, problems, notes, context, chosen, rows, order, searching, waiting, failure, again };
 }
 

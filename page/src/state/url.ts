@@ -23,6 +23,10 @@ export interface RunState {
   readonly sort: string;
   /** The columns that are not shown, by index. */
   readonly hide: readonly number[];
+  /** The column that stays in sight, and against which the others are held; undefined for none. */
+  readonly pin: number | undefined;
+  /** Columns stand with the highest pass rate first, not in the plan's order. */
+  readonly best: boolean;
   /** Variables and metadata with a column of their own: `var.question`, `metadata.topic`. */
   readonly extra: readonly string[];
   readonly size: Size;
@@ -53,6 +57,8 @@ export const START: RunState = {
   show: "all",
   sort: "plan",
   hide: [],
+  pin: undefined,
+  best: false,
   extra: [],
   size: "m",
   cell: undefined,
@@ -81,6 +87,8 @@ export function read(fragment: string): RunState {
     show: oneOf(SHOWS, values.get("show"), START.show),
     sort: values.get("sort") ?? START.sort,
     hide: (values.get("hide") ?? "").split(",").map(whole).filter((index) => index !== undefined),
+    pin: whole(values.get("pin")),
+    best: values.get("best") === "1",
     extra: [...new Set(values.getAll("extra"))].filter((key) => extraOf(key) !== undefined),
     size: oneOf(SIZES, values.get("size"), START.size),
     cell: whole(values.get("cell")),
@@ -102,6 +110,8 @@ export function write(state: RunState): string {
   for (const key of state.extra) values.append("extra", key);
   if (state.hide.length > 0) values.set("hide", state.hide.join(","));
   if (state.cell !== undefined) values.set("cell", String(state.cell));
+  if (state.pin !== undefined) values.set("pin", String(state.pin));
+  if (state.best) values.set("best", "1");
   if (state.col !== undefined) values.set("col", String(state.col));
   if (state.blind) values.set("blind", "1");
   if (state.md) values.set("md", "1");
@@ -115,7 +125,7 @@ export function link(state: RunState): string {
 }
 
 /** What somebody chose, and can go back from; from cell to cell and from tab to tab is no step. */
-const CHOSEN = ["run", "view", "q", "show", "sort", "plot", "base", "blind", "size", "md"] as const;
+const CHOSEN = ["run", "view", "q", "show", "sort", "plot", "base", "blind", "size", "md", "pin", "best"] as const;
 
 /** The state in the address, and what changes it. */
 export function useUrl(): [RunState, Go] {

@@ -58,13 +58,18 @@ export function History({ source, head, runs, state, go }: Props) {
       {partial > 0 && <p class="note">{`${count(partial, "run")} that did not finish ${partial === 1 ? "is" : "are"} not drawn.`}</p>}
       <Chart lines={lines} runs={alike} changed={changed} measure={measure} own={head.id} />
       <ul class="history-legend">
-        {lines.map(({ name }, i) => <li key={name}><span class={`history-key history-${(i % COLOURS) + 1}`} />{shown(name)}</li>)}
+        {lines.map(({ name }, i) => <li key={name}><svg class={`history-key ${strokeOf(i)}`} viewBox="0 0 24 12" aria-hidden="true"><path class="history-line" d="M0 6H24" /></svg>{shown(name)}</li>)}
       </ul>
       <Numbers lines={lines} runs={alike} changed={changed} measure={measure} />
       {ofCanaries && <p class="chart-said">Canaries and people's verdicts on them stay the same, so if the judge is right on fewer of them, the judge drifted; if only its passes in the run change, the system did.</p>}
       <p class="chart-said">Every case counts once in a run; a line through a point is its 95 % interval. A dashed line says that the judge, the data, what is expected, a prompt or the model is not that of the run before. Runs may differ in their cases and columns: the comparison of two of them says what a change did.</p>
     </div>
   );
+}
+
+/** Seven colours, each whole and in three ways of dashes. */
+function strokeOf(line: number): string {
+  return `history-${(line % COLOURS) + 1} history-dash-${Math.floor(line / COLOURS) % 4}`;
 }
 
 /** For each run what is otherwise than in the one before it. */
@@ -103,7 +108,7 @@ function Chart({ lines, runs, changed, measure, own }: { lines: readonly Line[];
         </a>
       ))}
       {lines.map(({ name, points }, i) => (
-        <g key={name} class={`history-${(i % COLOURS) + 1}`}>
+        <g key={name} class={strokeOf(i)}>
           <polyline class="history-line" points={points.map((point) => `${x(point.at, i)},${middle(point)}`).join(" ")} />
           {points.map((point) => {
             const run = runs[point.at]!;

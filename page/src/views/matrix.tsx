@@ -24,7 +24,7 @@ import { visible } from "../model/visible";
 import { useWidths } from "../state/widths";
 import { changed, quoted } from "../model/filter";
 import { fitted } from "../model/names";
-import { readSort, writeSort } from "../model/order";
+import { differences, readSort, writeSort } from "../model/order";
 import type { ColumnSummary } from "../model/summary";
 import type { Table } from "../model/table";
 import type { RunLabels } from "../state/labelled";
@@ -72,17 +72,22 @@ export function Matrix(p: Props) {
   const { source, head, table, progress, state, go, columns, extras, selection } = p;
   const { order, chosen } = selection;
   const height = HEIGHT[state.size];
-  const virtual = useVirtual(order.length, height);
-  const { box, cover, reveal } = virtual;
-  const list = JSON.stringify([head.id, state.q, state.show, state.sort, state.blind]);
-  const keep = usePlace({ list, ready: !p.busy, rowHeight: height, table, order, virtual });
   const [widths, setWidth] = useWidths();
   const own = (column: string): number | undefined => (state.blind ? undefined : widths[column]); // blind, a width would tell which column it is
   const outputs = columns.map(({ variant }) => own(columnKey(variant.name)));
+  const virtual = useVirtual({ order, most: height, drawn: drawnRows, key: JSON.stringify([head.id, state.size, state.md, state.blind, extras.map(({ key }) => own(key) ?? key), columns.map(({ variant }, i) => outputs[i] ?? variant.index), own("case")]) });
+  const { box, cover, reveal } = virtual;
+  const list = JSON.stringify([head.id, state.q, state.show, state.sort, state.blind]);
+  const keep = usePlace({ list, ready: !p.busy, rowHeight: height, table, order, virtual });
+  const pinned = !state.blind && p.step === undefined && columns.length > 1 && columns[0]!.variant.index === state.pin;
   const before = extras.reduce((sum, { key }) => sum + (own(key) ?? EXTRA), 0);
   const fixed = (): number => (cover.current?.firstElementChild as HTMLElement | null)?.offsetWidth ?? 0;
-  const inSight = useAcross({ box, widths: outputs.map((width) => width ?? COLUMN), fixed, before });
+  const inSight = useAcross({ box, widths: outputs.map((width) => width ?? COLUMN), fixed, before, pinned });
+  const [scrolled, scroll] = useState(false);
   const onScroll = (): void => {
+    const { scrollTop, scrollHeight, clientHeight } = box.current!;
+    // Heads that fold take up less: neither must lead to the other.
+    if (scrollTop < 20 ? scrolled : !scrolled && scrollTop > 150 && scrollHeight > clientHeight + 500) scroll(!scrolled);
     virtual.onScroll();
     inSight.onScroll();
     keep();
@@ -126,11 +131,11 @@ export function Matrix(p: Props) {
   const [printing] = usePrinting(() => failed || seen(0, printed, columns).every((index) => previews.get(index) !== undefined));
   const across = printing ? { first: 0, last: columns.length } : inSight;
   const { first, last, top } = printing ? { first: 0, last: printed, top: 0 } : virtual;
-  useEffect(() => previews.want(seen(first, last, columns.slice(across.first, across.last))));
+  useEffect(() => previews.want(seen(first, last, columns.filter((_, i) => (pinned && i === 0) || (i >= across.first && i < across.last)))));
   const missing = head.narrowed ? "left out" : head.status === "finished" ? "not planned" : head.alive ? "not run yet" : "not run";
   const given = useMemo<RowGiven>(
-    () => ({ table, columns, extras, first: across.first, last: across.last, chosen, previews, baseline: p.baseline, state, missing, standings: head.standings }),
-    [missing, head.standings, table, columns, extras, across.first, across.last, chosen, previews, p.baseline, state.blind, state.md, state.size, came, progress, p.labels.version],
+    () => ({ table, columns, extras, first: across.first, last: across.last, pinned, chosen, previews, baseline: p.baseline, state, missing, standings: head.standings }),
+    [missing, head.standings, table, columns, extras, across.first, across.last, pinned, chosen, previews, p.baseline, state.blind, state.md, state.size, came, progress, p.labels.version],
   );
   const click = (event: MouseEvent): void => {
     if (!(event.target instanceof Element)) return;
@@ -156,7 +161,7 @@ export function Matrix(p: Props) {
   }
   return (
     <div
-      class={`matrix matrix-${state.size}`} role="grid" aria-label="Cases and variants" aria-rowcount={order.length + 1} aria-colcount={columns.length + extras.length + 1}
+      class={`matrix matrix-${state.size}${scrolled ? " scrolled" : ""}`} role="grid" aria-label="Cases and variants" aria-rowcount={order.length + 1} aria-colcount={columns.length + extras.length + 1}
       aria-activedescendant={cursor.id} aria-busy={p.busy} tabIndex={0} ref={box} onScroll={onScroll} onClick={click} {...cursor.swipe}
       style={{
         "--row": `${height}px`,
@@ -171,11 +176,11 @@ export function Matrix(p: Props) {
         {extras.map(({ key, name }, i) => (
           <div class="matrix-column" role="columnheader" key={key} aria-colindex={i + 2}><div class="head-name">{shown(name)}</div>{edge(key, name)}</div>
         ))}
-        {columns.map((column, i) => i >= across.first && i < across.last && (
-          <div class="matrix-column" role="columnheader" key={column.variant.index} aria-colindex={i + extras.length + 2} style={{ gridColumn: i + extras.length + 2 }} aria-sort={sortedAs(sort, column.variant.index)}>
+        {columns.map((column, i) => (pinned && i === 0 || i >= across.first && i < across.last) && (
+          <div class={pinned && i === 0 ? "matrix-column pinned" : "matrix-column"} role="columnheader" key={column.variant.index} aria-colindex={i + extras.length + 2} style={{ gridColumn: i + extras.length + 2 }} aria-sort={sortedAs(sort, column.variant.index)}>
             <ColumnHead
               column={column} label={labels[i]!} summary={p.summaries[column.variant.index]} sort={sort} onSort={(to) => go({ sort: writeSort(to) })}
-              blind={state.blind} reading={!progress.done} places={placesOf(head, column.variant.index)} ranked={p.ranked} change={changes?.[column.variant.index]} unfolded={p.unfolded}
+              blind={state.blind} reading={!progress.done} places={placesOf(head, column.variant.index)} ranked={p.ranked} change={changes?.[column.variant.index]} versus={pinned && i > 0 ? meanOf(differences(table, column.variant.index, state.pin!), selection.rows) : undefined} unfolded={p.unfolded}
               allMetrics={allMetrics} onAllMetrics={() => showMetrics(!allMetrics)}
             />
             {!state.blind && edge(columnKey(column.variant.name), column.name)}
@@ -188,6 +193,17 @@ export function Matrix(p: Props) {
       {printing && printed < order.length && <p class="print-note">{`The first ${grouped(printed)} of ${count(order.length, "case")}.`}</p>}
     </div>
   );
+}
+
+/** Over the shown rows that have one. */
+function meanOf(values: Float64Array, rows: Uint8Array): number {
+  const known = values.filter((value, row) => rows[row] === 1 && !Number.isNaN(value));
+  return known.reduce((sum, value) => sum + value, 0) / known.length;
+}
+
+/** The drawn rows with their places. */
+function* drawnRows(box: HTMLElement): Iterable<readonly [place: number, element: HTMLElement]> {
+  for (const row of box.querySelectorAll<HTMLElement>(".matrix-window > [aria-rowindex]")) yield [Number(row.ariaRowIndex) - 2, row];
 }
 
 /** A variant's places in the run's rankings: `place 1 of 3: preferred 99 % [93–100]`. */

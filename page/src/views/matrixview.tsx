@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Problem } from "../data/problem";
 import type { DataSource, Head, RunSummary } from "../data/source";
 import type { Baseline } from "../model/baseline";
-import { columnsOf } from "../model/columns";
+import { columnsOf, type Column } from "../model/columns";
 import { extraOf, extrasOf, type Extra } from "../model/extras";
 import { facets as facetsOf } from "../model/facets";
 import { toggled } from "../model/facets";
@@ -53,7 +53,12 @@ export function MatrixView(p: Props) {
   const [trouble, setTrouble] = useState<Problem>();
   const [narrow, wide] = [useMedia(NARROW), useMedia(WIDE)];
   const all = useMemo(() => columnsOf(head, state.blind), [head, state.blind]);
-  const seen = useMemo(() => all.filter(({ variant }) => !state.hide.includes(variant.index)), [all, state.hide.join()]);
+  const seen = useMemo(() => {
+    const shown = all.filter(({ variant }) => !state.hide.includes(variant.index));
+    if (state.blind) return shown;
+    const rank = ({ variant }: Column): number => (variant.index === state.pin ? Infinity : state.best ? (variant.rate?.least ?? variant.rate?.value ?? -1) : 0);
+    return shown.sort((a, b) => rank(b) - rank(a) || a.variant.index - b.variant.index);
+  }, [all, state.hide.join(), state.blind, state.pin, state.best]);
   const at = Math.max(0, seen.findIndex(({ variant }) => variant.index === state.col));
   const columns = useMemo(() => (narrow ? seen.slice(at, at + 1) : seen), [seen, narrow, at]);
   const shownExtras = useMemo(() => state.extra.flatMap((key) => extraOf(key) ?? []), [state.extra.join("\n")]);

@@ -149,7 +149,43 @@ def test_sixty_columns_are_drawn_sparingly_and_all_of_them_are_reached(
         assert page.evaluate(ELEMENTS) < 2_500
         active = page.get_by_role("grid").get_attribute("aria-activedescendant")
         assert page.locator(f"[id='{active}']").is_visible()
+        seen.turn(path.stem, pin=7, best=1)
+        pinned = page.get_by_role("columnheader").filter(has_text="prompt 7").first
+        pinned.wait_for()
+        page.get_by_role("grid").evaluate("(at) => { at.scrollLeft = 5000; }")
+        page.get_by_role("button", name="vs pinned").nth(3).click()
+        page.wait_for_function("() => location.hash.includes('sort=versus.')")
+        assert 0 < pinned.bounding_box()["x"] < 500
+        rates = page.locator("[role=columnheader]:not(.pinned) .head-rate b").all_inner_texts()
+        numbers = [int(rate.split(" ")[0].split("–")[0]) for rate in rates]
+        assert numbers == sorted(numbers, reverse=True)
         seen.close()
+
+
+def test_rows_are_as_high_as_what_is_in_them_and_heads_fold_while_one_scrolls(
+    served: Any, runs: list[str], watch: Any
+):
+    """A row of short answers is lower than one of long answers; scrolled, more of them are in sight."""
+    seen = watch(served.link)
+    seen.show(runs[1])
+    page = seen.page
+    page.get_by_role("gridcell").first.wait_for()
+    page.wait_for_function("() => document.querySelector('.awaited') === null")
+    heights = page.evaluate(
+        "() => [...document.querySelectorAll('.matrix-window > *')].map((row) => row.offsetHeight)"
+    )
+    assert len(set(heights)) > 1
+    assert max(heights) <= 136
+    head = page.locator(".matrix-head")
+    before = head.bounding_box()["height"]
+    page.get_by_role("grid").evaluate("(at) => { at.scrollTop = 600; }")
+    page.wait_for_function(
+        "(before) => document.querySelector('.matrix-head').offsetHeight < before / 2", arg=before
+    )
+    page.get_by_role("grid").evaluate("(at) => { at.scrollTop = 0; }")
+    page.wait_for_function(
+        "(before) => document.querySelector('.matrix-head').offsetHeight === before", arg=before
+    )
 
 
 @pytest.mark.parametrize("where", ["server", "file"])
