@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.store.locks import Lock, lock_of
+from evenhand.wings.viewer.listing import Runs
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 
@@ -77,6 +78,7 @@ def test_tags_of_the_run_and_of_later_are_one_list(tmp_path: Path):
     assert json.loads(_evenhand(tmp_path, "runs", "list", "--json").stdout)["tags"] == after
     history = json.loads(_evenhand(tmp_path, "runs", "history", "--json").stdout)
     assert history["lines"][0]["runs"][0]["tags"] == after
+    assert [list(run.tags) for run in Runs(tmp_path).list()] == [after]
 
 
 def test_a_delete_says_what_it_would_delete_and_wants_yes(run: Path, tmp_path: Path):
