@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand import Message, Model
 from evenhand import DatabaseWorld
-from evenhand.core.message import Prompt
+from evenhand.core.message import ModelInput
 
 RULES = """\
 You are the support agent of a shop. Late orders are refunded in full if the customer asks for it. Delivered orders are
@@ -60,7 +60,7 @@ def support_agent(model: Model, shop: DatabaseWorld) -> Callable[..., Any]:
         asked = [Message("system", RULES), *(Message(m["role"], m["content"]) for m in messages)]
         reply = ""
         for _ in range(MOST_CALLS):
-            reply = (await model.generate(Prompt(tuple(asked), asked[-1].content))).text
+            reply = (await model.generate(ModelInput(tuple(asked), asked[-1].content))).text
             call = CALL.match(reply)
             if call is None:
                 return reply

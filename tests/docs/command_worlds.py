@@ -9,11 +9,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 
+from tests.e2e.s3 import bucket
+from tests.e2e.test_plugins import NIGHTLY
+from tests.e2e.test_rag_definitions import EVALS as RAG
+from tests.e2e.test_traces_command import Backend
 from tests.oracle.test_trace_dialects import SHOP
 from tests.oracle.trace_writers import as_json, genai, written
 from tests.unit.wings.interchange.test_recorded_evals import a_log
@@ -30,54 +38,19 @@ RUN_ELSEWHERE: Mapping[str, str] = {
 """Pages whose commands another test runs, one after the other."""
 
 INSTALLS = "it installs packages, and no test reaches beyond this machine"
-REMOTE = "it needs a bucket or a database: tests/e2e/test_remotes.py pushes to fakes of both"
-PERSON = "a person labels in the terminal: tests/e2e/test_label_and_calibrate.py types the keys"
+DATABASE = "it needs PostgreSQL: tests/e2e/test_remotes.py starts one where there is one"
 CLUSTER = "it needs a Ray cluster: tests/faults starts one"
 RELEASE = "it publishes a release"
-SIGNED_IN = "it needs an account"
 WHOLE = "it is what runs this test"
-SENDS = "it needs an application that sends traces: tests/e2e/test_traces_command.py has one"
 NOT_RUN: Mapping[tuple[str, str], str] = {
-    (
-        "docs/traces.md",
-        "evenhand regrade",
-    ): "its evals need the cases of the traces: tests/e2e/test_traces_command.py has them",
     ("README.md", "python3 -m venv"): INSTALLS,
     ("CONTRIBUTING.md", "python3 -m venv"): INSTALLS,
-    ("docs/comparing.md", "evenhand label latest --draw 60     "): PERSON,
-    ("docs/judge-trust.md", "evenhand label latest --draw 60 --rule"): PERSON,
-    ("docs/traces.md", "evenhand data from-traces --draw 40 --to cases.jsonl --review"): PERSON,
-    ("docs/sharing-runs.md", "evenhand"): REMOTE,
+    ("docs/sharing-runs.md", "evenhand runs history postgresql:"): DATABASE,
     ("docs/scale.md", "evenhand run evals --ray"): CLUSTER,
     ("docs/scale.md", "pip install"): INSTALLS,
-    ("docs/providers.md", "export GOOGLE_ACCESS_TOKEN="): SIGNED_IN,
-    ("docs/releasing.md", ""): RELEASE,
+    ("docs/releasing.md", "TAG="): RELEASE,
+    ("docs/releasing.md", "podman"): RELEASE,
     ("docs/how-we-test.md", ""): WHOLE,
-    (
-        "docs/traces.md",
-        "evenhand export latest --to otlp",
-    ): "it needs a collector: tests/e2e/test_traces_command.py has one",
-    (
-        "docs/write-an-importer.md",
-        "evenhand import nightly",
-    ): "it needs an installed package: tests/e2e/test_plugins.py has one",
-    (
-        "docs/pytest.md",
-        "pytest",
-    ): "it needs the files of the page: tests/unit/doors/test_pytest_plugin.py runs some like them",
-    (
-        "docs/rag.md",
-        "evenhand run --definitions ragas",
-    ): "tests/e2e/test_rag_definitions.py runs it with its judge's answers",
-    ("docs/traces.md", "evenhand runs listen -- "): SENDS,
-    (
-        "docs/datasets.md",
-        "evenhand data generate",
-    ): "tests/e2e/test_dataset_command.py runs it with its model's answers",
-    (
-        "docs/prompt-directories.md",
-        "evenhand prompt export-skill",
-    ): "it needs a prompt that is ready: tests/unit/doors/prompt_directories/test_index_and_skill.py has one",
 }
 """By page and how the line begins: why it isn't run."""
 
@@ -241,6 +214,106 @@ def recorded_shop(folder: Path) -> None:
     shutil.copy(ROOT / "examples/openai-evals/openai-evals.jsonl", folder)
 
 
+def program(folder: Path, name: str, text: str) -> None:
+    """A program that is found by its name."""
+    write(folder, {f"bin/{name}": f"#!/bin/sh\n{text}\n"})
+    (folder / "bin" / name).chmod(0o755)
+
+
+def python(folder: Path) -> None:
+    """The Python that runs the tests, and its pytest."""
+    program(folder, "python", f'exec {sys.executable} "$@"')
+    program(folder, "pytest", f'exec {sys.executable} -m pytest "$@"')
+
+
+def code_of(page: str, language: str, has: str) -> str:
+    """The block of code on a page that has these words in it."""
+    every = re.findall(
+        rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL
+    )
+    return next(block for block in every if has in block)
+
+
+def bot(folder: Path) -> None:
+    """The tests that the page on pytest begins with."""
+    python(folder)
+    parts = ("test_refund_policy", "test_faq", "test_picks_the_right_tool")
+    write(folder, {f"{name}.py": code_of("docs/pytest.md", "python", name) for name in parts})
+
+
+def traced_shop(folder: Path) -> None:
+    """An application that sends traces, and the evals of the page on them."""
+    python(folder)
+    other = json.dumps(as_json(written([SHOP], genai, service="live")))
+    write(
+        folder,
+        {
+            "live.json": re.sub(r'"traceId": "..', '"traceId": "ff', other),
+            "app.py": SENDER,
+            "evals/shop_evals.py": code_of("docs/traces.md", "py", "Dataset.read"),
+        },
+    )
+
+
+def ranked(folder: Path) -> None:
+    """Evals, and beside them the ranking of the page, of more questions."""
+    eval_sets(folder)
+    code = code_of("docs/comparing.md", "python", "Ranking(")
+    more = "QUESTIONS = [str(n) for n in range(50)]"
+    write(
+        folder,
+        {"ranking/replies_evals.py": re.sub(r"^QUESTIONS = .*$", more, code, flags=re.MULTILINE)},
+    )
+
+
+def rag(folder: Path) -> None:
+    """Questions, and an eval of answers with their passages."""
+    datasets(folder)
+    write(folder, {"evals/rag_evals.py": RAG})
+
+
+def nightly(folder: Path) -> None:
+    """The results of a package's tool."""
+    write(folder, {"results.json": json.dumps(NIGHTLY)})
+
+
+def signed_in(folder: Path) -> None:
+    """The tool of a cloud, that has an account."""
+    program(folder, "gcloud", "echo a-token")
+
+
+def signing(folder: Path) -> None:
+    """A program that signs whatever it is given."""
+    program(folder, "gpg", "cat > /dev/null; echo '[GNUPG:] SIG_CREATED ' >&2; echo signature")
+
+
+@contextmanager
+def collector() -> Iterator[Mapping[str, str]]:
+    """A backend for OpenTelemetry."""
+    with Backend() as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.server_port}"}
+        server.shutdown()
+
+
+@contextmanager
+def team_bucket() -> Iterator[Mapping[str, str]]:
+    """A bucket that a team pushes its runs to."""
+    with bucket() as held:
+        yield held.env()
+
+
+SENDER = """\
+import os
+from urllib.parse import unquote
+from urllib.request import Request, urlopen
+
+pairs = os.environ["OTEL_EXPORTER_OTLP_HEADERS"].split(",")
+headers = {name: unquote(value) for name, _, value in (pair.partition("=") for pair in pairs)}
+url = os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces"
+headers["Content-Type"] = "application/json"
+urlopen(Request(url, open("live.json", "rb").read(), headers)).close()
+"""
 JUDGES = "sharper:\n  model: openai:chat:gpt-5-mini\n"
 PROJECT = '[tool.evenhand.gate]\nbaseline = "my-evals/baseline.evn"\nmargin = 0.05\n'
 
@@ -253,11 +326,13 @@ class World:
         files: Write the files.
         before: Commands that are typed first.
         meanwhile: Commands that are typed before the first line that begins so: what another section tells to do.
+        beside: Serves while the commands run; the variables that lead to it, over those of the page.
     """
 
     files: Sequence[Callable[[Path], None]] = (recorded_shop,)
     before: Sequence[str] = ()
     meanwhile: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
+    beside: Callable[[], AbstractContextManager[Mapping[str, str]]] = nullcontext[Mapping[str, str]]
 
 
 LABELLED = (
@@ -321,7 +396,9 @@ WORLDS: Mapping[str, World] = {
             "evenhand import results.json": ("evenhand run my-evals -o results.json", GONE),
         },
     ),
-    "docs/comparing.md": World((eval_sets,)),
+    "docs/comparing.md": World(
+        (ranked,), (), {"evenhand label": ("evenhand run ranking/replies_evals.py",)}
+    ),
     "docs/conversations.md": World((examples,)),
     "docs/datasets.md": World((datasets,)),
     "docs/editors.md": World(()),
@@ -341,17 +418,42 @@ WORLDS: Mapping[str, World] = {
     "docs/prompt-directories.md": World(
         (examples,),
         (),
-        {"evenhand prompt new refunds": ("cd .",)},
+        {
+            "evenhand prompt new refunds": ("cd .",),
+            "evenhand prompt export-skill": ("sed -i s/draft/ready/ prompts/refunds/meta.yml",),
+        },
     ),
     "docs/promptfoo.md": World((promptfoo,)),
-    "docs/rag.md": World((datasets,)),
+    "docs/providers.md": World((recorded_shop, signed_in)),
+    "docs/pytest.md": World((bot,)),
+    "docs/rag.md": World((rag,)),
+    "docs/releasing.md": World(
+        (signing,),
+        (
+            "git init -q .",
+            "git init -q --bare origin.git",
+            "git remote add origin ./origin.git",
+            "git config user.name ann",
+            "git config user.email ann@shop.example",
+            "git commit -q --allow-empty -m release",
+        ),
+    ),
     "docs/replay.md": World((recorded_shop, examples)),
     "docs/scale.md": World((eval_sets,)),
-    "docs/traces.md": World((spans, eval_sets)),
+    "docs/sharing-runs.md": World(
+        (examples,),
+        ("evenhand run examples/summaries --offline",),
+        {"evenhand compare": ("evenhand run examples/summaries --offline",)},
+        team_bucket,
+    ),
+    "docs/traces.md": World((spans, traced_shop), beside=collector),
     "docs/tutorial.md": World((), ("evenhand init support", "evenhand run support --offline")),
     "docs/viewer.md": World(
         (recorded_shop,),
         RUN,
         {"evenhand export --to report.html --baseline": TAGGED, "evenhand show --where": RUN},
+    ),
+    "docs/write-an-importer.md": World(
+        (nightly,), beside=lambda: nullcontext({"PYTHONPATH": str(ROOT / "tests" / "packages")})
     ),
 }

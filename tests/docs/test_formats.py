@@ -633,6 +633,7 @@ async def test_the_pages_on_pushed_runs_have_every_key_of_the_documents(
         "scorers-1.md",
         "providers-1.md",
         "cache-1.md",
+        "remarks-1.md",
         "codes-1.md",
     ],
 )

@@ -147,7 +147,7 @@ def test_somebody_labels_in_a_terminal_key_by_key(provider: FakeProvider, tmp_pa
         cwd=tmp_path, env=env, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True,
     )  # fmt: skip
     os.close(theirs)
-    screen = _Screen(ours)
+    screen = Screen(ours)
     screen.wait("rule")
     screen.type("No scorn.\r")
     screen.wait("q quit")
@@ -196,7 +196,7 @@ def test_somebody_labels_in_a_terminal_key_by_key(provider: FakeProvider, tmp_pa
     assert judge["labels"] == 1
 
 
-class _Screen:
+class Screen:
     """What a program writes to a terminal since it was last typed at."""
 
     def __init__(self, terminal: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.store.locks import Lock, lock_of
+from evenhand.wings.viewer.listing import Runs
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 
@@ -53,6 +55,30 @@ def test_names_tags_and_notes_are_given_and_taken_back(run: Path, tmp_path: Path
     _evenhand(tmp_path, "runs", "tag", run.stem, "--remove")
     assert "#" not in _evenhand(tmp_path, "runs", "list").stdout
     assert "greeting" in _evenhand(tmp_path, "runs", "list").stdout
+
+
+def test_tags_of_the_run_and_of_later_are_one_list(tmp_path: Path):
+    """In `tag`, its JSON, the list and the history: those of the config, of --run-tag, and those added later."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [hello]\nproviders: [echo]\ntags: {team: shop}\ntests: [{vars: {x: 1}}]\n",
+        "utf-8",
+    )
+    _evenhand(tmp_path, "run", "--no-table", "--run-tag", "environment=production")
+    (path,) = (tmp_path / ".evenhand" / "runs").glob("*.db")
+    tags = ["environment=production", "team=shop"]
+    assert _evenhand(tmp_path, "runs", "tag", path.stem).stdout.splitlines() == tags
+    _evenhand(tmp_path, "runs", "tag", path.stem, "shipped")
+    assert _evenhand(tmp_path, "runs", "tag", path.stem, tags[1], "--remove").returncode == 0
+    after = [tags[0], "shipped"]
+    for words in (("tag", path.stem, "--json"), ("note", path.stem, "on Friday", "--json")):
+        document = json.loads(_evenhand(tmp_path, "runs", *words).stdout)
+        assert (document["schema"], document["run"]) == ("evenhand.remarks/1", path.stem)
+        assert document["tags"] == after
+    assert document["note"] == "on Friday"
+    assert json.loads(_evenhand(tmp_path, "runs", "list", "--json").stdout)["tags"] == after
+    history = json.loads(_evenhand(tmp_path, "runs", "history", "--json").stdout)
+    assert history["lines"][0]["runs"][0]["tags"] == after
+    assert [list(run.tags) for run in Runs(tmp_path).list()] == [after]
 
 
 def test_a_delete_says_what_it_would_delete_and_wants_yes(run: Path, tmp_path: Path):

@@ -68,10 +68,8 @@ export interface RunSummary {
   readonly rate: RateInterval | null;
   /** Same plan, same fingerprint. */
   readonly fingerprint: string;
-  /** What its config, or who ran it, calls it. */
-  readonly tags: Readonly<Record<string, string>>;
-  /** What people say of it: tags, and a note. */
-  readonly marks: readonly string[];
+  /** Those of its config, and those that people gave it. */
+  readonly tags: readonly string[];
   readonly note: string;
   /** It asked about judges (a probe, a check of canaries), and not about a system. */
   readonly of_judges: boolean;

@@ -17,7 +17,7 @@ interface Props {
 export function RunDialog({ source, run, close, changed }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [title, setTitle] = useState(run.title);
-  const [tags, setTags] = useState(run.marks.join(", "));
+  const [tags, setTags] = useState(run.tags.join(", "));
   const [note, setNote] = useState(run.note);
   const [asked, ask] = useState(false);
   const [problem, fail] = useState<Problem>();
@@ -38,7 +38,7 @@ export function RunDialog({ source, run, close, changed }: Props) {
     const now = tags.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "");
     const said = {
       ...(title.trim() === run.title ? {} : { title }),
-      ...(now.join("\n") === run.marks.join("\n") ? {} : { tags: now }),
+      ...(tags === run.tags.join(", ") ? {} : { tags: now }),
       ...(note.trim() === run.note ? {} : { note }),
     };
     doing(Object.keys(said).length === 0 ? Promise.resolve() : source.remark?.(run.id, said));

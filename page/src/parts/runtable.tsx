@@ -92,8 +92,7 @@ function OneRun({ run, runs, picked, toggle, edit }: { picked: boolean; run: Run
       <td class="run-pick"><input type="checkbox" checked={picked} onChange={() => toggle(run.id)} aria-label={`Compare ${run.title}, ${started(run, runs)}`} /></td>
       <td class="run-name">
         <a href={write({ ...START, run: run.id })} title={title.more ? run.title : undefined}>{shown(title.text)}{title.more && "…"}</a>
-        {Object.entries(run.tags).map(([name, value]) => <span key={name} class="chip">{shown(`${name}: ${value}`)}</span>)}
-        {run.marks.map((mark) => <span key={mark} class="chip run-mark">{shown(mark)}</span>)}
+        {run.tags.map((tag) => <span key={tag} class="chip run-tag">{shown(tag)}</span>)}
         <button type="button" class="button quiet small run-edit" title="Rename, tag, note, delete" aria-label={`Edit ${run.title}, ${started(run, runs)}`} onClick={() => edit(run)}>Edit</button>
         <span class="muted run-source" title={run.source}><code title={run.id}>{shortId(run.id, runs)}</code> {shown(run.source)}</span>
         {run.note !== "" && <span class="run-note" title={note.more ? run.note : undefined}>{shown(note.text)}{note.more && "…"}</span>}

@@ -17,7 +17,7 @@ export function About({ head }: { head: Head }) {
     ["Made from", head.source],
     ["Started", when(head.created_at)],
     ["Plan", planOf(head)],
-    ["Tags", Object.entries(head.tags).map(([name, value]) => `${name}: ${value}`).join(", ")],
+    ["Tags", head.tags.join(", ")],
     ["Passes at", `${Math.round(head.pass_rate * 100)} %`],
     ["Fingerprint", head.fingerprint],
     ["Evenhand", head.version],

@@ -114,7 +114,7 @@ function Chart({ lines, runs, changed, measure, own }: { lines: readonly Line[];
             const run = runs[point.at]!;
             return (
               <a key={point.at} href={write({ ...START, run: run.id })} aria-label={visible(`${run.title}, ${started(run, runs)}, ${name}: ${told(point, measure)}`)}>
-                <title>{visible(`${run.title} · ${started(run, runs)}\n${name}: ${told(point, measure)}${run.marks.length > 0 ? `\n${run.marks.join(", ")}` : ""}${run.note === "" ? "" : `\n${run.note}`}${point.words === undefined ? "" : `\n${point.words}`}`)}</title>
+                <title>{visible(`${run.title} · ${started(run, runs)}\n${name}: ${told(point, measure)}${run.tags.length > 0 ? `\n${run.tags.join(", ")}` : ""}${run.note === "" ? "" : `\n${run.note}`}${point.words === undefined ? "" : `\n${point.words}`}`)}</title>
                 {point.low !== null && point.high !== null && <line class="history-reach" x1={x(point.at, i)} x2={x(point.at, i)} y1={y(point.low)} y2={y(point.high)} />}
                 {point.most > point.least && <line class="history-open" x1={x(point.at, i)} x2={x(point.at, i)} y1={y(point.least)} y2={y(point.most)} />}
                 <circle class="history-point" cx={x(point.at, i)} cy={middle(point)} r={run.id === own ? 7 : 5} />

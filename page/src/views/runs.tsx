@@ -106,7 +106,7 @@ function useRunList(source: DataSource): { runs: readonly RunSummary[] | undefin
 }
 
 function fits(run: RunSummary, query: string): boolean {
-  const text = [run.title, run.source, run.id, run.verdict, run.status, run.note, ...run.marks, ...Object.entries(run.tags).map(([name, value]) => `${name}: ${value}`)].join(" ").toLowerCase();
+  const text = [run.title, run.source, run.id, run.verdict, run.status, run.note, ...run.tags].join(" ").toLowerCase();
   return query.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from evenhand.cli.exits import USAGE
-from evenhand.cli.streams import printing, tell
+from evenhand.cli.streams import printing, say_json, tell
+from evenhand.core.document import Key, as_object, filled
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.core.remark import Remarks
+
+SCHEMA = "evenhand.remarks/1"
+
+
+class RemarksDocument(Record, frozen=True, kw_only=True):
+    """The document, `evenhand.remarks/1`."""
+
+    schema: Annotated[str, Key("`evenhand.remarks/1`")]
+    run: Annotated[str, Key("the run's id")]
+    title: Annotated[str, Key("the name that people gave it; empty for its own title")]
+    tags: Annotated[list[str], Key("those of its config and of `--run-tag`, and those added later")]
+    note: Annotated[str, Key("the note on it; empty for none")]
 
 
 @click.command(name="list", short_help="List all runs.")
@@ -56,8 +70,12 @@ def rename(run: str, title: str) -> int:
 @click.argument("run")
 @click.argument("tags", nargs=-1)
 @click.option("--remove", is_flag=True, help="Remove these tags; without any, remove all.")
-def tag(run: str, tags: tuple[str, ...], remove: bool) -> int:
-    """Add TAGS to RUN (an id, the start of one, or a file); without any, list its tags."""
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def tag(run: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> int:
+    """Add TAGS to RUN (an id, the start of one, or a file); without any, list its tags.
+
+    Tags given by the config or by `--run-tag NAME=VALUE` are among them, as NAME=VALUE.
+    """
     from evenhand.core.wording.words import safe
 
     _refuse_blank(tags)
@@ -66,13 +84,15 @@ def tag(run: str, tags: tuple[str, ...], remove: bool) -> int:
     rest = [each for each in known if tags and each not in tags]
     after = rest if remove else [*known, *tags]
     remarks = _remark(path, tags=after) if remove or tags else _remarks(path)
-    for each in remarks.tags:
+    if as_json:
+        _say_remarks(path, remarks)
+    for each in () if as_json else remarks.tags:
         click.echo(safe(each))
     unknown = [each for each in tags if each not in known] if remove else []
     if unknown:
         tell(f"{path.stem} had no tag {', '.join(unknown)}")
         return USAGE
-    if not remarks.tags:
+    if not remarks.tags and not as_json:
         tell(f"{path.stem} has no tags")
     return 0
 
@@ -80,7 +100,8 @@ def tag(run: str, tags: tuple[str, ...], remove: bool) -> int:
 @click.command(short_help="Add a note to a run.")
 @click.argument("run")
 @click.argument("text", required=False)
-def note(run: str, text: str | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def note(run: str, text: str | None, as_json: bool) -> int:
     """Set the note on RUN (an id, the start of one, or a file) to TEXT; without TEXT, print the note.
 
     An empty TEXT removes the note.
@@ -89,7 +110,9 @@ def note(run: str, text: str | None) -> int:
 
     path = _run_path(run)
     remarks = _remarks(path) if text is None else _remark(path, note=text)
-    if remarks.note:
+    if as_json:
+        _say_remarks(path, remarks)
+    elif remarks.note:
         click.echo("\n".join(safe(line) for line in remarks.note.splitlines()))
     else:
         tell(f"{path.stem} has no note")
@@ -143,6 +166,13 @@ def _run_path(run: str) -> Path:
     from evenhand.store.catalogue import find
 
     return find(Path.cwd(), run)
+
+
+def _say_remarks(path: Path, remarks: Remarks) -> None:
+    document = filled(
+        RemarksDocument, remarks, schema=SCHEMA, run=path.stem, tags=list(remarks.tags)
+    )
+    say_json(as_object(document))
 
 
 def _remarks(path: Path) -> Remarks:

@@ -185,7 +185,7 @@ _OVER = (
         "run_tags",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Tag the run in its config; the viewer lists it. promptfoo's --tag NAME=VALUE does the same.",
+        help="Tag the run, as `evenhand runs tag` does. promptfoo's --tag NAME=VALUE does the same.",
     ),
     click.option(
         "--grader",

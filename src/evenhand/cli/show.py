@@ -102,8 +102,10 @@ def show(
 ) -> int:
     """Show RUN: an id, the start of one, a file, or `REMOTE#RUN`. Default: the latest run.
 
-    With CELL, e.g. `better:3`, show one trial in full: prompt, output, every outcome, every call. A CELL without RUN is
-    one of the latest run. With --where, only matching trials are listed and counted.
+    With CELL, show one trial in full: prompt, output, every outcome, every call. `better:3` is the third case of the
+    variant better, `:3` that of the only variant, and a case's id all its trials. A number alone is a trial of the
+    plan, counted from 0: `show 0` is the first. A CELL without RUN is one of the latest run. With --where, only
+    matching trials are listed and counted.
     """
     from evenhand.core.wording.ink import takes_colors
     from evenhand.render.console import cells_json, show_trial

@@ -133,11 +133,15 @@ class Prompt(Record, frozen=True):
         if not items or not all(isinstance(item, (Message, Mapping)) for item in items):
             raise UsageError(
                 f"a prompt is {text!r:.80}, which is neither a text nor a list of messages",
-                hint='Give a text, a Prompt, or a list of {"role": "user", "content": "…"}.',
+                hint='Give a text, a list of {"role": "user", "content": "…"}, or what `prompt.render(…)` returns.',
             )
         rows = cast("Sequence[Message | Mapping[str, Any]]", items)
         messages = tuple(row if isinstance(row, Message) else Message.of(row) for row in rows)
         return Prompt(messages, chat_text(messages), config)
+
+
+ModelInput = Prompt
+"""What a model is sent. Users know it by this name: their `evenhand.Prompt` is a text with tags to fill in."""
 
 
 class Usage(Record, frozen=True):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array
+from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.record import Record
 
 RemarkField = Literal["title", "tags", "note"]
@@ -21,13 +22,19 @@ class Remarks(Record, frozen=True):
 
     Attributes:
         title: What the run is called; empty for the title of its plan.
-        tags: What it can be found by.
+        tags: What it can be found by, those that its config gave it first.
         note: What there is to know of it.
     """
 
     title: str = ""
     tags: tuple[str, ...] = ()
     note: str = ""
+
+
+def first_tags(config: Mapping[str, Any]) -> list[str]:
+    """The tags that a run begins with: those of its config and of `--run-tag`, each as `NAME=VALUE`."""
+    tags = (f"{name}={value}" for name, value in as_mapping(config.get("tags")).items())
+    return [" ".join(tag.split())[:LONGEST_TAG] for tag in tags][:MOST_TAGS]
 
 
 def checked(field: str, value: object) -> tuple[RemarkField, str | list[str]]:

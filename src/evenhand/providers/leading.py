@@ -25,6 +25,7 @@ def leading_to(url: str, key: str) -> dict[str, str]:
         **{f"{kind.upper()}_API_BASE_URL": f"{url}/v1" for kind in SERVERS},
         **{server.key: key for server in SERVERS.values() if server.key},
         "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_BASE": f"{url}/v1",  # LlamaIndex reads no other
         **{f"{vendor}_BASE_URL": url for vendor in ("ANTHROPIC", "LLAMA", "OLLAMA")},
         **{f"{vendor}_API_BASE_URL": url for vendor in ("AZURE", "GOOGLE", "REPLICATE", "VERTEX")},
         **{f"{vendor}_API_KEY": key for vendor in ("ANTHROPIC", "AZURE", "GOOGLE")},

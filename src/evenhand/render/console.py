@@ -239,7 +239,8 @@ def listed_json(runs: Iterable[ListedRun]) -> Iterator[str]:
             row["problem"] = listed.problem
         else:
             with RunFile.open(listed.path) as run:
-                row |= {"title": listed.meta.title, "status": listed.meta.status}
+                row |= {"title": listed.meta.title, "tags": run.remarks.tags}
+                row |= {"status": listed.meta.status}
                 row |= {"alive": listed.alive, "totals": as_object(run.totals())}
         yield json_text(row)
 

@@ -89,7 +89,7 @@ class HistoryRunRow(Record, frozen=True, kw_only=True):
     cost_usd: Annotated[
         float | None, Key("what all its calls cost", "US dollars", null="a price is not known")
     ]
-    tags: Annotated[list[str], Key("that people gave it")]
+    tags: Annotated[list[str], Key("those of its config, and those that people gave it")]
     changes: Annotated[
         list[HistoryChange],
         Key("what is different from the run before it in this list; at most one of each kind"),

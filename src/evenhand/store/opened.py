@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
 from evenhand.core.record import Record
-from evenhand.core.remark import Remarks
+from evenhand.core.remark import Remarks, first_tags
 from evenhand.core.run import RunMeta
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
 
@@ -91,7 +91,7 @@ def open_run(path: Path) -> OpenRun:
     try:
         with readable(path):
             meta = own_meta(db, path)
-            remarks = remarks_in(db)
+            remarks = remarks_in(db, meta)
     except StoreError:
         db.close()
         raise
@@ -124,16 +124,21 @@ def has_table(db: sqlite3.Connection, name: str) -> bool:
     return rows.fetchone() is not None
 
 
-def remarks_in(db: sqlite3.Connection) -> Remarks:
+def remarks_in(db: sqlite3.Connection, meta: RunMeta) -> Remarks:
     """What counts of the remarks in an open run file, of whichever version."""
+    tags = first_tags(meta.config)
     if not has_table(db, "remark"):
-        return Remarks()
-    fields = {
-        field: decode(value)
-        for field, value in db.execute("select field, value from remark order by seq")
-    }
-    tags = tuple(cast("list[str]", fields.get("tags", [])))
-    return Remarks(str(fields.get("title", "")), tags, str(fields.get("note", "")))
+        return Remarks(tags=tuple(tags))
+    fields: dict[str, object] = {}
+    removable: set[str] = set()
+    for field, value in db.execute("select field, value from remark order by seq"):
+        fields[field] = decode(value)
+        if field == "tags":
+            removable.update(cast("list[str]", fields[field]))
+    # A tag that no list ever held wasn't taken out of one: earlier versions listed only tags that were added.
+    tags = [tag for tag in tags if tag not in removable]
+    tags += cast("list[str]", fields.get("tags", []))
+    return Remarks(str(fields.get("title", "")), tuple(tags), str(fields.get("note", "")))
 
 
 _TABLES_SINCE_5 = """

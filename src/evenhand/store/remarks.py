@@ -9,10 +9,10 @@ from pathlib import Path
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
-from evenhand.core.remark import Remarks, checked
+from evenhand.core.remark import Remarks, checked, first_tags
 from evenhand.store.adding import added_to
 from evenhand.store.locks import Lock, lock_of
-from evenhand.store.opened import remarks_in
+from evenhand.store.opened import own_meta, remarks_in
 
 
 def remark(path: Path, fields: Mapping[str, object]) -> Remarks:
@@ -28,12 +28,16 @@ def remark(path: Path, fields: Mapping[str, object]) -> Remarks:
     """
     rows = [checked(field, value) for field, value in fields.items()]
     with added_to(path, "remarks") as db:
+        meta = own_meta(db, path)
+        if "tags" in fields and first_tags(meta.config):
+            # The list as it was comes first: so what the new one lacks is known to have been removed.
+            rows.insert(0, ("tags", list(remarks_in(db, meta).tags)))
         for field, value in rows:
             db.execute(
                 "insert into remark (at, field, value) values (?, ?, ?)",
                 (time.time(), field, encode(value)),
             )
-        return remarks_in(db)
+        return remarks_in(db, meta)
 
 
 def delete(path: Path) -> None:

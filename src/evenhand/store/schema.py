@@ -146,7 +146,8 @@ RUN_MIGRATIONS = (
     ) without rowid;
     """,
     """
-    -- What somebody said of the run. Only ever added to: the last one of a field counts.
+    -- What somebody said of the run. Only ever added to: the last one of a field counts. The config's tags
+    -- count, too, unless an earlier list of tags had them.
     create table if not exists remark (
         seq         integer primary key autoincrement,
         at          real not null,      -- seconds since 1970

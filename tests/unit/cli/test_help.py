@@ -102,7 +102,7 @@ def test_each_example_is_understood(line: str, tmp_path: Path, monkeypatch: pyte
 NO_DOCUMENT = {
     "it serves or starts others": "watch view 'info mcp'",
     "it writes what it is told to write, or changes it": """
-        export baseline "runs cassette" comment init "runs rename" "runs tag" "runs note" "runs delete"
+        export baseline "runs cassette" comment init "runs rename" "runs delete"
         "info schema" "cache clear" "new eval" "new judge" "new prompt-function"
         "data convert" "data enrich" "data from-traces" "data generate" "data split"
         "prompt edit" "prompt export-skill" "prompt index" "prompt migrate" "prompt new" "prompt promote"

@@ -8,8 +8,10 @@ import pytest
 from tests.unit.conftest import Make, make_run, result
 from tests.unit.store.earlier_files import make_earlier
 
+from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.remark import Remarks
+from evenhand.store.adding import added_to
 from evenhand.store.journal import Journal
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.remarks import delete, remark
@@ -34,6 +36,36 @@ async def test_the_last_word_counts_and_an_empty_one_takes_it_back(make_run: Mak
     assert _remarks(run.path) == (said, "better prompt")
     assert remark(run.path, {"title": "", "tags": [], "note": " "}) == Remarks()
     assert _remarks(run.path) == (Remarks(), own)
+
+
+@pytest.mark.parametrize("tags", [(), ("shipped",)], ids=["none added", "one added"])
+async def test_tags_of_the_config_are_removed_and_added_as_others_are(
+    make_run: Make, tags: tuple[str, ...]
+) -> None:
+    """They come first, and one that was removed stays so, whether or not others were added before."""
+    run = await make_run([result(0)], config={"tags": {"environment": "production", "team": 7}})
+    own = ("environment=production", "team=7")
+    assert _remarks(run.path)[0].tags == own
+    if tags:
+        assert remark(run.path, {"tags": [*own, *tags]}).tags == (*own, *tags)
+    assert remark(run.path, {"tags": ["team=7", *tags]}).tags == ("team=7", *tags)
+    assert remark(run.path, {"tags": []}).tags == ()
+    assert _remarks(run.path)[0].tags == ()
+    assert remark(run.path, {"tags": [own[0]]}).tags == own[:1]
+
+
+async def test_tags_that_an_earlier_version_added_are_listed_with_those_of_the_config(
+    make_run: Make,
+) -> None:
+    """It kept only the added ones as a remark."""
+    run = await make_run([result(0)], config={"tags": {"environment": "production"}})
+    with added_to(run.path, "remarks") as db:
+        db.execute(
+            "insert into remark (at, field, value) values (1.0, 'tags', ?)", (encode(["shipped"]),)
+        )
+    both = ("environment=production", "shipped")
+    assert _remarks(run.path)[0].tags == both
+    assert remark(run.path, {"tags": ["shipped"]}).tags == ("shipped",)
 
 
 async def test_a_remark_makes_the_run_grow(make_run: Make) -> None:

@@ -84,6 +84,14 @@ def test_what_no_rule_fits_is_refused_with_its_words(ask: Ask):
         assert (fake.ledger.total, fake.requests[0].status) == (0, 400)
 
 
+def test_every_variable_that_an_sdk_reads_leads_here():
+    """LlamaIndex reads another one than OpenAI's own SDK."""
+    with FakeProvider() as fake:
+        env = fake.env()
+        assert env["OPENAI_BASE_URL"] == env["OPENAI_API_BASE"] == f"{fake.url}/v1"
+        assert env["ANTHROPIC_BASE_URL"] == fake.url
+
+
 def test_only_the_right_key_is_let_in(ask: Ask):
     """Others get the vendor's 401, for either vendor's header."""
     with FakeProvider(api_key="right") as fake:

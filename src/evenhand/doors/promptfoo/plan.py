@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import CodeError, EvenhandError, Problem
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.plan import Plan, Row, Sheet, Slot
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
@@ -148,10 +149,12 @@ class Folder(Record, frozen=True, kw_only=True):
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """The config as read, secrets removed; tests in files by name only."""
+        """The config as read with the tags of `--run-tag`, secrets removed; tests in files by name only."""
         # The document, not what it came to: what was filled in from the environment may be secret.
         written = cast("Mapping[str, object]", self.config.document.value)
         config = {k: v for k, v in written.items() if k != "tests" or isinstance(v, str)}
+        if tags := self.config.overrides.tags:
+            config["tags"] = {**as_mapping(written.get("tags")), **tags}
         return cast("Mapping[str, Any]", known.inside(redacted(config)))
 
     def _fingerprint(self) -> str:

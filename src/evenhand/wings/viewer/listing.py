@@ -12,7 +12,6 @@ from pathlib import Path
 from evenhand.analysis.summaries.rates import share_in, share_of_cases
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.errors import EvenhandError, UsageError
-from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
 from evenhand.stats.tallies import Share, Tally
@@ -190,8 +189,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         totals=totals,
         rate=over_all(run) if totals.trials <= FEW else None,
         fingerprint=meta.fingerprint,
-        tags=_tags(meta),
-        marks=run.remarks.tags,
+        tags=run.remarks.tags,
         note=run.remarks.note,
         of_judges=meta.is_judge_check,
     )
@@ -200,13 +198,6 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
 def _imported_from(meta: RunMeta) -> str:
     file = (meta.settings.get("imported") or {}).get("file")
     return f"imported from {file}" if file else ""
-
-
-def _tags(meta: RunMeta) -> dict[str, str]:
-    """What its config, or who ran it, calls it."""
-    tags = meta.config.get("tags")
-    named = tags.items() if is_mapping(tags) else ()
-    return {str(name): str(value) for name, value in named}
 
 
 def over_all(run: RunFile) -> RateShape | None:

@@ -58,10 +58,7 @@ class RunSummary(Record, frozen=True, kw_only=True):
     totals: Totals = field(default_factory=Totals)
     rate: RateShape | None = None
     fingerprint: Annotated[str, Key("Same plan, same fingerprint.")] = ""
-    tags: Annotated[Mapping[str, str], Key("What its config, or who ran it, calls it.")] = field(
-        default_factory=dict[str, str]
-    )
-    marks: Annotated[Sequence[str], Key("What people say of it: tags, and a note.")] = ()
+    tags: Annotated[Sequence[str], Key("Those of its config, and those that people gave it.")] = ()
     note: str = ""
     of_judges: Annotated[
         bool,
