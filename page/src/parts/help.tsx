@@ -23,9 +23,11 @@ const KEYS: readonly Group[] = [
   ]],
   ["Look", [
     ["/", "filter"],
+    ["r", "read: the cell in the whole window"],
     ["c", "beside another column's output"],
     ["d", "difference from what was expected"],
     ["b", "difference from the baseline"],
+    [", .", "previous, next difference"],
     ["Ctrl P", "print, with all rows"],
     ["?", "this help"],
   ]],

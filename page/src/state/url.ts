@@ -30,6 +30,8 @@ export interface RunState {
   readonly cell: number | undefined;
   /** What is open in the drawer; empty for its first tab. */
   readonly tab: string;
+  /** The open cell has the whole window: somebody reads. */
+  readonly wide: boolean;
   /** What charts show, and in which two columns: `score.0.1`; empty for the usual. */
   readonly plot: string;
   /** The run that this one is compared with; empty for none. */
@@ -57,6 +59,7 @@ export const START: RunState = {
   size: "m",
   cell: undefined,
   tab: "",
+  wide: false,
   plot: "",
   base: "",
   blind: false,
@@ -85,6 +88,7 @@ export function read(fragment: string): RunState {
     size: oneOf(SIZES, values.get("size"), START.size),
     cell: whole(values.get("cell")),
     tab: values.get("tab") ?? "",
+    wide: values.get("wide") === "1",
     plot: values.get("plot") ?? "",
     base: values.get("base") ?? "",
     blind: values.get("blind") === "1",
@@ -102,6 +106,7 @@ export function write(state: RunState): string {
   for (const key of state.extra) values.append("extra", key);
   if (state.hide.length > 0) values.set("hide", state.hide.join(","));
   if (state.cell !== undefined) values.set("cell", String(state.cell));
+  if (state.wide) values.set("wide", "1");
   if (state.col !== undefined) values.set("col", String(state.col));
   if (state.blind) values.set("blind", "1");
   if (state.md) values.set("md", "1");
