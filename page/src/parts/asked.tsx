@@ -1,13 +1,12 @@
 /** What was asked, above the answer: the last message of the user and what follows it; those before are folded. */
 import type { Cell } from "../data/source";
-import { conversationIn, messagesOf, type Message } from "../model/conversation";
+import { messagesOf, type Message } from "../model/conversation";
 import { Fields, Messages } from "./conversation";
 import { count } from "./marks";
-import { Clipped } from "./text";
 
 /** `told`: the turns that the output repeats. `hidden`: the prompt would tell the variant. */
 export function Asked({ cell, hidden, told }: { cell: Cell; hidden: boolean; told: readonly Message[] }) {
-  const messages = hidden ? undefined : askedIn(cell)?.filter(({ role, text }) => !told.some((turn) => turn.role === role && turn.text === text));
+  const messages = hidden ? undefined : askedIn(cell)?.filter(({ text }) => !told.some((turn) => turn.text === text));
   if (messages?.length === 0) return null;
   const last = Math.max(0, messages?.findLastIndex(({ role }) => /^(?:user|human)$/i.test(role)) ?? 0);
   return (
@@ -18,8 +17,6 @@ export function Asked({ cell, hidden, told }: { cell: Cell; hidden: boolean; tol
           {last > 0 && <details class="raw"><summary>{count(last, "message")} before</summary><Messages messages={messages.slice(0, last)} /></details>}
           <Messages messages={messages.slice(last)} most={700} lines={8} />
         </>
-      ) : !hidden && cell.prompt !== "" ? (
-        <div class="message"><Clipped text={cell.prompt} most={700} lines={8} /></div>
       ) : (
         <Fields of={cell.vars} />
       )}
@@ -29,5 +26,5 @@ export function Asked({ cell, hidden, told }: { cell: Cell; hidden: boolean; tol
 
 /** The prompt's messages; of a case that the eval's own code asked about, those of the first call. */
 function askedIn({ prompt, calls }: Cell): readonly Message[] | undefined {
-  return prompt === "" ? messagesOf(calls.find(({ role }) => role === "subject")?.request) : conversationIn(prompt);
+  return messagesOf(prompt === "" ? calls.find(({ role }) => role === "subject")?.request : { prompt });
 }

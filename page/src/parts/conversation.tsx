@@ -11,7 +11,7 @@ export function Messages({ messages, most = 6000, lines = 60, md = false }: { me
   return (
     <ol class="messages">
       {messages.map((message, i) => (
-        <li key={i} class={`message ${/^(?:assistant|model|ai)$/i.test(message.role) ? "from-assistant" : /^(?:user|human)$/i.test(message.role) ? "from-user" : ""}`}>
+        <li key={i} tabIndex={-1} class={`message ${/^(?:assistant|model|ai)$/i.test(message.role) ? "from-assistant" : /^(?:user|human)$/i.test(message.role) ? "from-user" : ""}`}>
           <span class="message-role">{shown(message.role)}</span>
           {message.text === "" ? null : md && message.text.length <= most && looksLikeMarkdown(message.text) ? <Markdown text={message.text} /> : <Clipped text={message.text} most={most} lines={lines} />}
           {message.rest.map((part, at) => (

@@ -14,6 +14,7 @@ import { LinksOf } from "./links";
 import { Diff } from "./diff";
 import { Json } from "./json";
 import { Markdown } from "./markdown";
+import { Outlined } from "./outline";
 import { Text, TextBox } from "./text";
 
 /** `variant-2-0`: beside columns 2 and 0. */
@@ -96,6 +97,8 @@ export function Output(p: {
   neighbours: readonly Neighbour[];
   others: readonly (Neighbour & Other)[];
   name: string;
+  /** Somebody reads in the whole window. */
+  wide: boolean;
   /** Whether comparisons are of Markdown. */
   md: boolean;
   setMd: (md: boolean) => void;
@@ -121,7 +124,7 @@ export function Output(p: {
       <TextBox title="Output" text={text} tools={tools}>
         {others.length > 0 || form === "baseline" || form === "diff" ? (
           <Held {...p} />
-        ) : form === "plain" ? undefined : <Drawn cell={cell} form={form} text={text} />}
+        ) : form === "turns" ? <Turns cell={cell} wide={p.wide} /> : form === "plain" ? undefined : <Drawn cell={cell} form={form} text={text} />}
       </TextBox>
       <LinksOf text={text} />
       {expected && <Expected value={cell.expected} form={form} />}
@@ -172,6 +175,16 @@ function Held(p: Parameters<typeof Output>[0]) {
         </>
       )}
     </Comparing>
+  );
+}
+
+function Turns({ cell, wide }: { cell: Shown; wide: boolean }) {
+  const turns = useMemo(() => turnsOf(cell.output) ?? [], [cell]);
+  const entries = useMemo(() => turns.map(({ role, text }) => ({ kind: role, style: "", name: text, facts: "", depth: 0, failed: false })), [turns]);
+  return (
+    <Outlined entries={entries} total={turns.length} room={wide ? "(min-width: 1200px)" : "not all"}>
+      <Messages messages={turns} md />
+    </Outlined>
   );
 }
 

@@ -1,4 +1,5 @@
 /** One cell, whole: a panel beside the matrix, the whole screen on a phone. The page behind it stays alive. */
+import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { Cell, DataSource, Head } from "../data/source";
@@ -133,7 +134,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   const before = useBefore(source, hidden ? undefined : p.baseline, cell.index, chosen === "baseline");
   const neighbours = p.blind ? NONE : neighboursOf(head, table, trial);
   const picked = besideOf(chosen, neighbours);
-  const cells = [useOther(source, head.id, picked[0]?.index ?? -1), useOther(source, head.id, picked[1]?.index ?? -1), useOther(source, head.id, picked[2]?.index ?? -1)];
+  const cells = [0, 1, 2].map((i) => useOther(source, head.id, picked[i]?.index ?? -1)); // as many as there can be, for hooks have an order
   const others = picked.map((each, i) => ({ ...each, ...cells[i] }));
   const [plain, keepPlain] = useKept("plain");
   const looks = useMemo(() => usualForm(cell), [cell]);
@@ -179,12 +180,12 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
       </div>
       <Tabs tabs={tabs} chosen={now} choose={(id) => go({ tab: id === "output" ? "" : id })}>
         {now === "output" && (
-          <>
-          {p.wide && <Asked key={cell.index} cell={cell} hidden={hidden} told={form === "turns" ? (turnsOf(cell.output) ?? []) : []} />}
-          <div key={cell.index} class={two ? "answered answered-two" : "answered"}>
+          <Fragment key={cell.index}>
+          {p.wide && <Asked cell={cell} hidden={hidden} told={form === "turns" ? (turnsOf(cell.output) ?? []) : []} />}
+          <div class={two ? "answered answered-two" : "answered"}>
             <div class="answered-output">
               {!hidden && !two && cell.outcome !== "pass" && <InShort cell={cell} more={() => go({ tab: "expectations" })} />}
-              <Output cell={cell} form={form} forms={forms} choose={choose} alone={alone} before={before} neighbours={neighbours} others={others} name={head.columns[cell.variant]?.name ?? ""} md={md} setMd={(on) => choose(form, on)} />
+              <Output cell={cell} form={form} forms={forms} choose={choose} alone={alone} before={before} neighbours={neighbours} others={others} name={head.columns[cell.variant]?.name ?? ""} wide={p.wide} md={md} setMd={(on) => choose(form, on)} />
             </div>
             {!hidden && !two && cell.outcomes.length > 0 && (
               <section class="answered-expected" aria-label="Expectations">
@@ -193,11 +194,11 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
               </section>
             )}
           </div>
-          </>
+          </Fragment>
         )}
         {now === "expectations" && <Expectations key={cell.index} cell={cell} step={toStep} />}
         {now === "prompt" && <PromptTab key={cell.index} cell={cell} hidden={hidden} />}
-        {now === "steps" && cell.steps !== null && <Timeline key={`${cell.index}-${chosen}`} steps={cell.steps} at={chosen === "" ? undefined : Number(chosen)} />}
+        {now === "steps" && cell.steps !== null && <Timeline key={`${cell.index}-${chosen}`} steps={cell.steps} failed={cell.outcome !== "pass"} wide={p.wide} at={chosen === "" ? undefined : Number(chosen)} />}
         {now === "calls" && <Calls key={cell.index} calls={cell.calls} all={trial < 0 ? 0 : table.calls[trial]!} />}
         {now === "labels" && <><AgreementLine table={table} labels={p.labels.all} /><History events={labels.events} /></>}
         {now === "more" && <MoreTab key={cell.index} cell={cell} />}

@@ -93,7 +93,7 @@ def test_blind_no_other_column_can_be_put_beside(served: Any, runs: list[str], w
 def test_a_cell_is_read_in_the_whole_window_with_what_was_asked(
     either: str, runs: list[str], watch: Any
 ):
-    """By a key, kept in the address and from cell to cell; Markdown is drawn at once, and plain for whoever chose that."""
+    """By a key, kept in the address and from cell to cell; Markdown at once, or plain for whoever chose that."""
     seen = watch(either, viewport={"width": 1440, "height": 900})
     page, press = seen.page, seen.page.keyboard.press
     seen.turn(runs[0], q="case:table")
@@ -121,7 +121,7 @@ def test_a_cell_is_read_in_the_whole_window_with_what_was_asked(
 
 
 def test_up_to_four_columns_stand_beside_each_other(either: str, runs: list[str], watch: Any):
-    """Each with its checks; keys go from difference to difference; any can be taken away; on a phone one is under the other."""
+    """Each with its checks; keys lead to differences; any can be taken away; on a phone one is under the other."""
     seen = watch(either, viewport={"width": 1440, "height": 900})
     page = seen.page
     seen.turn(runs[0], cell=12, wide=1, tab="output.variant-1-2")
