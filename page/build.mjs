@@ -24,8 +24,9 @@ const MOST = 130_000; // bytes of the page's files, gzipped
 const SHARED = {
   absWorkingDir: HERE,
   bundle: true,
-  jsx: "automatic",
-  jsxImportSource: "preact",
+  // JSX as calls of `h`, by a name that nothing else has: 1 % less when gzipped than the automatic form, which tsconfig.json has for the types.
+  tsconfigRaw: { compilerOptions: { target: "ES2022", jsx: "react", jsxFactory: "__element", jsxFragmentFactory: "__fragment", verbatimModuleSyntax: true } },
+  inject: [join(HERE, "src/element.ts")],
   charset: "utf8",
   legalComments: "none", // the banner names the packages, and their licences ship beside the page
   logLevel: "warning",

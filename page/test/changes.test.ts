@@ -1,7 +1,7 @@
 // What changed between two texts: nothing is lost on either side, and it ends in time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changes, jsonChanges, type Changes } from "../src/model/changes";
+import { changes, jsonChanges, shared, type Changes } from "../src/model/changes";
 import { CORPUS } from "./corpus";
 
 const side = (found: Changes, without: "added" | "removed"): string =>
@@ -62,4 +62,12 @@ test("the order of keys is no change of JSON, the order of a list is", () => {
   assert.equal(jsonChanges({ a: 1, b: [1, 2] }, { b: [1, 2], a: 1 }).parts.length, 1);
   const found = jsonChanges({ a: 1, b: [1, 2] }, { b: [2, 1], a: 1 });
   assert.ok(found.added > 0 && found.removed > 0);
+});
+
+test("of several comparisons only what none of the others has is one's own", () => {
+  const own = "The new station is quiet today.";
+  const found = shared([changes("The old station is loud today.", own).parts, changes("The old harbour is quiet today.", own).parts]);
+  assert.deepEqual(found.filter(({ kind }) => kind === "added").map(({ text }) => text), ["new"]);
+  assert.equal(found.map(({ text }) => text).join(""), own);
+  assert.deepEqual(shared([]), []);
 });

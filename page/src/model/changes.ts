@@ -22,26 +22,55 @@ export interface Patience {
   readonly lines: number;
 }
 
-const PATIENCE: Patience = { words: 150, lines: 300 }; // ms
+const PATIENCE: Patience = { words: 110, lines: 60 }; // ms: nobody waits for the page
 const BY_WORDS = 300_000; // characters of both
 const IN_LINES = 20_000; // characters of both, for words inside of changed lines
 const ALIKE = 0.12; // the share of text in common below which two texts are not laid over each other
 
 export function changes(before: string, after: string, patience: Patience = PATIENCE): Changes {
   if (before === after) return told("words", before === "" ? [] : [{ kind: "same", text: before }]);
+  const end = Date.now() + patience.words + patience.lines;
   const words = byWords(before, after, patience.words);
   if (words !== undefined) return told("words", words);
-  const lines = diffLines(before, after, { timeout: patience.lines })?.map(plain);
+  const lines = diffLines(before, after, { timeout: end - Date.now() })?.map(plain);
   if (lines === undefined || !alike(lines, before, after)) return apart(before, after);
-  return told("lines", inLines(lines, patience.words));
+  return told("lines", inLines(lines, end - Date.now()));
+}
+
+/** What the second text of several comparisons has and none of the first ones, where that text is one and the same. */
+export function shared(all: readonly (readonly Change[])[]): readonly Change[] {
+  const sides = all.map((parts) => parts.filter(({ kind }) => kind !== "removed"));
+  const [side = [], ...others] = sides;
+  const text = textOf(side);
+  if (others.length === 0 || others.some((other) => textOf(other) !== text)) return side;
+  const times = new Uint8Array(text.length); // how many have none of a character
+  for (const parts of sides) {
+    let at = 0;
+    for (const part of parts) {
+      if (part.kind === "added") for (let i = at; i < at + part.text.length; i++) times[i]!++;
+      at += part.text.length;
+    }
+  }
+  const found: Change[] = [];
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    const own = times[from] === all.length;
+    while (to < text.length && (times[to] === all.length) === own) to++;
+    found.push({ kind: own ? "added" : "same", text: text.slice(from, to) });
+  }
+  return found;
+}
+
+function textOf(parts: readonly Change[]): string {
+  return parts.map(({ text }) => text).join("");
 }
 
 /** The same for two JSON values: the order of keys is no change, that of lists is one. */
 export function jsonChanges(before: unknown, after: unknown, patience: Patience = PATIENCE): Changes {
   const [old, now] = [sorted(before), sorted(after)];
   if (old === now) return told("lines", [{ kind: "same", text: old }]);
-  const lines = diffLines(old, now, { timeout: patience.lines })?.map(plain);
-  return lines === undefined ? apart(old, now) : told("lines", inLines(lines, patience.words));
+  const end = Date.now() + patience.words + patience.lines;
+  const lines = diffLines(old, now, { timeout: end - Date.now() })?.map(plain);
+  return lines === undefined ? apart(old, now) : told("lines", inLines(lines, end - Date.now()));
 }
 
 function byWords(before: string, after: string, timeout: number): readonly Change[] | undefined {

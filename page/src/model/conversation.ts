@@ -44,7 +44,8 @@ function message(given: unknown): Message {
   if (fields === undefined) return { role: "user", text: asText(given), rest: [] };
   const { role, content, parts, type, ...others } = fields;
   const [text, rest] = textIn(content ?? parts ?? []);
-  const more = Object.keys(others).length > 0 ? [others] : [];
+  const extra = Object.entries(others).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0)); // nothing is no part
+  const more = extra.length > 0 ? [Object.fromEntries(extra)] : [];
   const name = typeof role === "string" ? role : typeof type === "string" ? type : "user";
   return { role: name, text, rest: [...rest, ...more] };
 }

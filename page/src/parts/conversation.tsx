@@ -1,16 +1,19 @@
 /** Messages one by one, and the variables that a prompt was made of. */
 import type { Message } from "../model/conversation";
+import { looksLikeMarkdown } from "../model/looks";
 import { asText } from "../model/visible";
 import { Json } from "./json";
+import { Markdown } from "./markdown";
 import { Clipped, shown } from "./text";
 
-export function Messages({ messages }: { messages: readonly Message[] }) {
+/** `md`: what looks like Markdown is drawn as such. Longer texts than `most` characters or so many lines are cut, until they are asked for. */
+export function Messages({ messages, most = 6000, lines = 60, md = false }: { messages: readonly Message[]; most?: number; lines?: number; md?: boolean }) {
   return (
     <ol class="messages">
       {messages.map((message, i) => (
-        <li key={i} class={`message ${/^(?:assistant|model|ai)$/i.test(message.role) ? "from-assistant" : /^(?:user|human)$/i.test(message.role) ? "from-user" : ""}`}>
+        <li key={i} tabIndex={-1} class={`message ${/^(?:assistant|model|ai)$/i.test(message.role) ? "from-assistant" : /^(?:user|human)$/i.test(message.role) ? "from-user" : ""}`}>
           <span class="message-role">{shown(message.role)}</span>
-          {message.text !== "" && <Clipped text={message.text} most={6000} lines={60} />}
+          {message.text === "" ? null : md && message.text.length <= most && looksLikeMarkdown(message.text) ? <Markdown text={message.text} /> : <Clipped text={message.text} most={most} lines={lines} />}
           {message.rest.map((part, at) => (
             <Json key={at} value={part} open={1} />
           ))}

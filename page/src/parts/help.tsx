@@ -24,9 +24,12 @@ const KEYS: readonly Group[] = [
   ]],
   ["Look", [
     ["/", "filter"],
+    ["r", "read: the cell in the whole window"],
     ["c", "beside another column's output"],
     ["d", "difference from what was expected"],
     ["b", "difference from the baseline"],
+    [", .", "previous, next difference, step or turn"],
+    ["< >", "previous, next step that failed"],
     ["Ctrl P", "print, with all rows"],
     ["?", "this help"],
   ]],

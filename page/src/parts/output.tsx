@@ -3,8 +3,10 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { problemOf } from "../data/problem";
 import type { Cell, DataSource } from "../data/source";
 import type { Baseline } from "../model/baseline";
+import { looksLikeMarkdown } from "../model/looks";
 import { asJson, asText, visible } from "../model/visible";
-import { Beside, Comparing } from "./beside";
+import { useKept } from "../state/kept";
+import { Beside, Comparing, type Side } from "./beside";
 import { Checks } from "./expectations";
 import { conversationIn, type Message } from "../model/conversation";
 import { Messages } from "./conversation";
@@ -12,10 +14,12 @@ import { LinksOf } from "./links";
 import { Diff } from "./diff";
 import { Json } from "./json";
 import { Markdown } from "./markdown";
+import { Outlined } from "./outline";
 import { Text, TextBox } from "./text";
 
-export type Form = "plain" | "markdown" | "turns" | "json" | "diff" | "baseline" | `variant-${number}`;
-type Named = Exclude<Form, `variant-${number}`>;
+/** `variant-2-0`: beside columns 2 and 0. */
+export type Form = "plain" | "markdown" | "turns" | "json" | "diff" | "baseline" | `variant-${string}`;
+type Named = Exclude<Form, `variant-${string}`>;
 
 /** Another column that answered the same case in the same repeat. */
 export interface Neighbour {
@@ -34,21 +38,21 @@ const WORDS: Readonly<Record<Named, string>> = {
 type Shown = Pick<Cell, "output" | "expected">;
 
 /** The forms that this output can be seen in. */
-export function formsOf(cell: Shown, baseline: boolean, neighbours: readonly Neighbour[]): readonly Form[] {
-  const found: Form[] = ["plain"];
+export function formsOf(cell: Shown, baseline: boolean): readonly Named[] {
+  const found: Named[] = ["plain"];
   if (typeof cell.output === "string") found.push("markdown");
   if (turnsOf(cell.output) !== undefined) found.push("turns");
   if (jsonOf(cell.output) !== undefined) found.push("json");
   if (isThere(cell.expected)) found.push("diff");
   if (baseline) found.push("baseline");
-  for (const { variant } of neighbours) found.push(`variant-${variant}`);
   return found;
 }
 
-/** The form to begin with: its turns for a conversation, a tree for what is no text. */
-export function usualForm(cell: Pick<Cell, "output">): Form {
-  if (turnsOf(cell.output) !== undefined) return "turns";
-  return typeof cell.output === "object" && cell.output !== null ? "json" : "plain";
+/** The form to begin with: its turns for a conversation, a tree for what is no text, Markdown for what looks like it; `plain`: not that. */
+export function usualForm({ output }: Pick<Cell, "output">, plain = false): Form {
+  if (turnsOf(output) !== undefined) return "turns";
+  if (typeof output === "object" && output !== null) return "json";
+  return !plain && typeof output === "string" && looksLikeMarkdown(output) ? "markdown" : "plain";
 }
 
 /** The trial of the baseline that stands against this one, whole. */
@@ -84,42 +88,43 @@ export interface Other {
 export function Output(p: {
   cell: Cell;
   form: Form;
-  forms: readonly Form[];
+  forms: readonly Named[];
   choose: (form: Form) => void;
+  /** The form without another output. */
+  alone: Form;
   before: Other;
   /** What can be put beside it, what is, and what it is called itself. */
   neighbours: readonly Neighbour[];
-  other: Other;
+  others: readonly (Neighbour & Other)[];
   name: string;
+  /** Somebody reads in the whole window. */
+  wide: boolean;
   /** Whether comparisons are of Markdown. */
   md: boolean;
   setMd: (md: boolean) => void;
 }) {
-  const { cell, form } = p;
+  const { cell, form, others } = p;
   const text = asText(cell.output);
-  const neighbour = p.neighbours.find(({ variant }) => form === `variant-${variant}`);
-  const tools = p.forms.length > 1 && (
+  const free = others.length < MOST_BESIDE ? p.neighbours.filter(({ variant }) => !others.some((other) => other.variant === variant)) : NONE;
+  const tools = (p.forms.length > 1 || free.length > 0) && (
     <span class="forms" role="group" aria-label="Shown as">
       <Forms forms={p.forms} form={form} choose={p.choose} />
-      {p.neighbours.length > 0 && (
-        <select
-          class="control small" aria-label="Beside another column" title="Beside another column's output: key c" value={neighbour?.variant ?? ""}
-          onChange={(event) => p.choose(event.currentTarget.value === "" ? (p.md ? "markdown" : usualForm(cell)) : `variant-${Number(event.currentTarget.value)}`)}
-        >
-          <option value="">Beside…</option>
-          {p.neighbours.map(({ variant, name }) => <option key={variant} value={variant}>{visible(name)}</option>)}
+      {free.length > 0 && (
+        <select class="control small" aria-label="Beside another column" title="Beside another column's output: key c" value="" onChange={(event) => p.choose(besideForm([...others, { variant: Number(event.currentTarget.value) }]))}>
+          <option value="">{others.length > 0 ? "And…" : "Beside…"}</option>
+          {free.map(({ variant, name }) => <option key={variant} value={variant}>{visible(name)}</option>)}
         </select>
       )}
     </span>
   );
-  if ((cell.output === null || cell.output === undefined) && neighbour === undefined) return <p class="note">There is no output.</p>;
-  const expected = isThere(cell.expected) && form !== "diff" && form !== "baseline" && neighbour === undefined;
+  if ((cell.output === null || cell.output === undefined) && others.length === 0) return <p class="note">There is no output.</p>;
+  const expected = isThere(cell.expected) && form !== "diff" && form !== "baseline" && others.length === 0;
   return (
     <div class={expected ? "output output-two" : "output"}>
       <TextBox title="Output" text={text} tools={tools}>
-        {neighbour !== undefined || form === "baseline" || form === "diff" ? (
-          <Held {...p} neighbour={neighbour} />
-        ) : form === "plain" ? undefined : <Drawn cell={cell} form={form} text={text} />}
+        {others.length > 0 || form === "baseline" || form === "diff" ? (
+          <Held {...p} />
+        ) : form === "turns" ? <Turns cell={cell} wide={p.wide} /> : form === "plain" ? undefined : <Drawn cell={cell} form={form} text={text} />}
       </TextBox>
       <LinksOf text={text} />
       {expected && <Expected value={cell.expected} form={form} />}
@@ -127,32 +132,59 @@ export function Output(p: {
   );
 }
 
-/** The output held against another one: of another column, of the baseline, or what was expected. */
-function Held(p: Parameters<typeof Output>[0] & { neighbour: Neighbour | undefined }) {
-  const { cell, form, neighbour, md } = p;
-  const against = neighbour !== undefined ? p.other : form === "baseline" ? p.before : undefined;
-  if (against !== undefined && against.cell === undefined) {
-    return <p class="note" role="status">{against.problem ?? (neighbour !== undefined ? "Reading the other column…" : "Reading the baseline…")}</p>;
-  }
-  const before = against === undefined ? cell.expected : against.cell!.output;
-  const [old, now]: readonly [string, string] = neighbour !== undefined ? [neighbour.name, p.name] : form === "baseline" ? ["the baseline", "this run"] : ["the expected value", "the output"];
-  const there = against?.cell === undefined ? {} : { cell: against.cell };
+const MOST_BESIDE = 3;
+
+/** The form that puts these columns beside the output. */
+export function besideForm(columns: readonly Pick<Neighbour, "variant">[]): Form {
+  return `variant-${columns.map(({ variant }) => variant).join("-")}`;
+}
+
+/** The columns that a form puts beside the output. */
+export function besideOf(form: string, neighbours: readonly Neighbour[]): readonly Neighbour[] {
+  const named = form.startsWith("variant-") ? [...new Set(form.slice(8).split("-"))] : [];
+  return named.flatMap((each) => neighbours.find(({ variant }) => String(variant) === each) ?? []).slice(0, MOST_BESIDE);
+}
+
+/** The output held against others: of other columns, of the baseline, or what was expected. */
+function Held(p: Parameters<typeof Output>[0]) {
+  const { cell, form, md, others, before } = p;
+  const [apart, keep] = useKept("apart");
+  const baseline = form === "baseline" && others.length === 0;
+  if (baseline && before.cell === undefined) return <p class="note" role="status">{before.problem ?? "Reading the baseline…"}</p>;
+  const [old, now] = baseline ? ["the baseline", "this run"] : ["the expected value", "the output"];
+  const value = baseline ? before.cell!.output : cell.expected;
+  const sides: readonly Side[] = others.length === 0 ? [{ name: old!, value, ...(baseline ? { cell: before.cell! } : {}) }] : others.map((one) => {
+    const away = (): void => p.choose(others.length > 1 ? besideForm(others.filter((each) => each !== one)) : p.alone);
+    return one.cell === undefined ? { name: one.name, value: undefined, missing: one.problem ?? "Reading…", away } : { name: one.name, value: one.cell.output, cell: one.cell, away };
+  });
+  const beside = others.length > 0 || md;
+  const own: Side = { name: others.length > 0 ? p.name : now!, value: cell.output, ...(others.length > 0 || baseline ? { cell } : {}) };
   return (
-    <Comparing md={md} setMd={p.setMd}>
-      {neighbour !== undefined || md ? (
-        <Beside other={{ name: old, value: before, ...there }} own={{ name: now, value: cell.output, ...(against === undefined ? {} : { cell }) }} md={md} />
+    <Comparing md={md} setMd={p.setMd} apart={apart} setApart={beside ? keep : undefined}>
+      {beside ? (
+        <Beside others={sides} own={own} md={md} apart={apart} />
       ) : (
         <>
-          <Diff before={before} after={cell.output} names={[old, now]} />
-          {form === "baseline" && against?.cell !== undefined && (
+          <Diff before={value} after={cell.output} names={[old!, now!]} />
+          {baseline && (
             <section aria-label="Expectations in the baseline">
               <h3 class="sub">In the baseline</h3>
-              <Checks cell={against.cell} />
+              <Checks cell={before.cell!} />
             </section>
           )}
         </>
       )}
     </Comparing>
+  );
+}
+
+function Turns({ cell, wide }: { cell: Shown; wide: boolean }) {
+  const turns = useMemo(() => turnsOf(cell.output) ?? [], [cell]);
+  const entries = useMemo(() => turns.map(({ role, text }) => ({ kind: role, style: "", name: text, facts: "", depth: 0, failed: false })), [turns]);
+  return (
+    <Outlined entries={entries} total={turns.length} room={wide ? "(min-width: 1200px)" : "not all"}>
+      <Messages messages={turns} md />
+    </Outlined>
   );
 }
 
@@ -163,7 +195,7 @@ function Drawn(p: { cell: Shown; form: Form; text: string }) {
     case "json":
       return <Json value={jsonOf(p.cell.output)} />;
     case "turns":
-      return <Messages messages={turnsOf(p.cell.output) ?? []} />;
+      return <Messages messages={turnsOf(p.cell.output) ?? []} md />;
     default:
       return <Text text={p.text} />;
   }
@@ -172,13 +204,16 @@ function Drawn(p: { cell: Shown; form: Form; text: string }) {
 /** The text of an output by itself, in the forms that a cell has. `md` is remembered: the reader prefers Markdown. */
 export function Answer({ title, text, md, setMd }: { title: string; text: string; md: boolean; setMd: (md: boolean) => void }) {
   const cell = useMemo(() => ({ output: text, expected: null }), [text]);
-  const forms = useMemo(() => formsOf(cell, false, NONE), [cell]);
-  const usual = usualForm(cell);
+  const forms = useMemo(() => formsOf(cell, false), [cell]);
+  const [plain, keep] = useKept("plain");
+  const usual = useMemo(() => usualForm(cell), [cell]);
   const [other, set] = useState<Form>();
-  const chosen = other ?? (md && usual === "plain" ? "markdown" : usual);
-  const now = forms.includes(chosen) ? chosen : usual;
+  const simple = usual === "plain" || usual === "markdown";
+  const chosen = other ?? (simple ? (md || (usual === "markdown" && !plain) ? "markdown" : "plain") : usual);
+  const now = forms.find((each) => each === chosen) ?? usual;
   const choose = (next: Form): void => {
-    set(usual === "plain" && (next === "plain" || next === "markdown") ? undefined : next);
+    set(simple && (next === "plain" || next === "markdown") ? undefined : next);
+    if (usual === "markdown") keep(next === "plain");
     setMd(next === "markdown");
   };
   return (
@@ -191,10 +226,10 @@ export function Answer({ title, text, md, setMd }: { title: string; text: string
 const NONE: readonly Neighbour[] = [];
 
 /** Buttons for the forms that an output has by itself. */
-function Forms({ forms, form, choose }: { forms: readonly Form[]; form: Form; choose: (form: Form) => void }) {
+function Forms({ forms, form, choose }: { forms: readonly Named[]; form: Form; choose: (form: Form) => void }) {
   return (
     <>
-      {forms.filter((each): each is Named => !each.startsWith("variant-")).map((each) => (
+      {forms.map((each) => (
         <button key={each} type="button" class="button quiet small" aria-pressed={each === form} onClick={() => choose(each)}>
           {WORDS[each]}
         </button>
@@ -214,7 +249,7 @@ function Expected({ value, form }: { value: unknown; form: Form }) {
 }
 
 /** The messages of an output that is a conversation: a list of them, or an object that has one. */
-function turnsOf(value: unknown): readonly Message[] | undefined {
+export function turnsOf(value: unknown): readonly Message[] | undefined {
   const found = jsonOf(value);
   if (found === undefined) return undefined;
   const list = Array.isArray(found) ? found : "messages" in found ? found.messages : undefined;

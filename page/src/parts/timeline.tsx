@@ -1,17 +1,19 @@
 /** What an agent did, step by step: nested, with what each took, and the steps that a verdict names. All text is data. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { Problem, problemOf } from "../data/problem";
 import type { Step, StepPage, StepSum, WholeStep } from "../data/source";
 import { asJson } from "../model/visible";
 import { Json } from "./json";
 import { count, grouped, money, seconds } from "./marks";
+import { Outlined, type Entry } from "./outline";
 import { Clipped, shown, told } from "./text";
 
 const DEEPEST = 8; // levels that are indented
 const LINE = 160; // characters of arguments and of a result in a step's own line
 const KINDS = { model: "model", tool: "tool", agent: "agent", message: "said" } as const;
 
-export function Timeline({ steps, at }: { steps: StepPage; at?: number | undefined }) {
+/** `failed`: the trial did not pass, so the step that failed is looked for where no other is. */
+export function Timeline({ steps, at, failed, wide }: { steps: StepPage; at?: number | undefined; failed: boolean; wide: boolean }) {
   const [page, set] = useState(steps);
   const [problem, setProblem] = useState<Problem>();
   const turn = (first: number): void => {
@@ -21,24 +23,34 @@ export function Timeline({ steps, at }: { steps: StepPage; at?: number | undefin
   useEffect(() => {
     if (at !== undefined && (at < page.first || at >= page.first + page.steps.length)) turn(Math.floor(at / size) * size);
   }, [at]);
-  const blamed = new Map(page.blamed);
+  const blamed = useMemo(() => new Map(page.blamed), [page]);
+  const entries = useMemo(() => page.steps.map((step) => entryOf(step, blamed.has(step.place))), [page]);
+  const sought = at ?? page.blamed[0]?.[0] ?? (failed ? page.steps.find(({ status }) => status === "error")?.place : undefined);
   const last = page.first + page.steps.length;
   return (
     <div class="timeline">
       <Sums sums={page.sums} took={page.took_s} />
       {problem !== undefined && <p class="note" role="alert">{told(problem.message)}</p>}
       {page.first > 0 && page.from !== undefined && <button type="button" class="button small" onClick={() => turn(Math.max(0, page.first - size))}>Earlier steps</button>}
-      <ol class="steps" start={page.first + 1} aria-label="Steps">
-        {page.steps.map((step) => (
-          <StepLine key={step.place} step={step} took={page.took_s} blamed={blamed.get(step.place) ?? NOBODY} sought={step.place === (at ?? page.blamed[0]?.[0])} whole={page.whole} />
-        ))}
-      </ol>
+      <Outlined entries={entries} first={page.first} total={page.total} start={sought === undefined ? undefined : sought - page.first} room={wide ? "(min-width: 800px)" : "(min-width: 1300px)"}>
+        <ol class="steps" start={page.first + 1} aria-label="Steps">
+          {page.steps.map((step, i) => (
+            <StepLine key={step.place} step={step} said={said(step, page.steps[i - 1])} took={page.took_s} blamed={blamed.get(step.place) ?? NOBODY} sought={step.place === sought} whole={page.whole} />
+          ))}
+        </ol>
+      </Outlined>
       {last < page.total && (page.from !== undefined ? <button type="button" class="button small" onClick={() => turn(last)}>{`Later steps: ${count(page.total - last, "more", "more")}`}</button> : <p class="note">{`${grouped(page.total - last)} more steps are not in this report: evenhand show RUN CELL --json prints all of them.`}</p>)}
     </div>
   );
 }
 
 const NOBODY: readonly string[] = [];
+
+function entryOf(step: Step, blamed: boolean): Entry {
+  const tokens = (step.tokens_in ?? 0) + (step.tokens_out ?? 0);
+  const found = [step.duration_s === null ? "" : seconds(step.duration_s), tokens > 0 ? `${grouped(tokens)} tok.` : ""];
+  return { kind: KINDS[step.kind], style: `step-${step.kind}`, name: step.name, facts: found.filter((each) => each !== "").join(" · "), depth: Math.min(step.depth, DEEPEST), failed: blamed || step.status === "error" };
+}
 
 /** Where time and money went. */
 function Sums({ sums, took }: { sums: readonly StepSum[]; took: number }) {
@@ -80,6 +92,8 @@ function Bar({ from, size, failed = false }: { from: number; size: number; faile
 
 interface LineProps {
   readonly step: Step;
+  /** What its own line says of it. */
+  readonly said: string;
   readonly took: number;
   readonly blamed: readonly string[];
   /** It is the one that was looked for. */
@@ -87,19 +101,13 @@ interface LineProps {
   readonly whole: StepPage["whole"];
 }
 
-function StepLine({ step, took, blamed, sought, whole }: LineProps) {
+function StepLine({ step, said, took, blamed, sought, whole }: LineProps) {
   const [open, setOpen] = useState(sought);
-  const line = useRef<HTMLLIElement>(null);
-  useEffect(() => {
-    if (!sought) return;
-    const frame = requestAnimationFrame(() => line.current?.scrollIntoView({ block: "center" })); // the drawer goes to its top first
-    return () => cancelAnimationFrame(frame);
-  }, [sought]);
   const failed = step.status === "error";
   const classes = ["step", failed ? "step-error" : "", blamed.length > 0 ? "step-blamed" : ""].filter((each) => each !== "");
   return (
-    <li ref={line} class={classes.join(" ")}>
-      <details class={`step-card step-depth-${Math.min(step.depth, DEEPEST)}`} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <li class={classes.join(" ")}>
+      <details class="step-card" style={{ "--depth": Math.min(step.depth, DEEPEST) }} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
           <span class="step-number">{step.place + 1}</span>
           <span class={`chip step-${step.kind}`}>{KINDS[step.kind]}</span>
@@ -107,7 +115,7 @@ function StepLine({ step, took, blamed, sought, whole }: LineProps) {
           {step.agent !== "" && <span class="muted">by {shown(step.agent)}</span>}
           {failed && <span class="chip chip-error">failed</span>}
           {step.kind === "tool" && step.status === "unknown" && <span class="chip" title="Nobody says whether it succeeded">end not known</span>}
-          <span class="step-said">{shown(said(step))}</span>
+          <span class="step-said">{shown(said)}</span>
           <span class="card-facts">{facts(step).join(" · ")}</span>
           {step.started_s !== null && took > 0 && <Bar from={step.started_s / took} size={(step.duration_s ?? 0) / took} failed={failed} />}
         </summary>
@@ -122,8 +130,9 @@ function StepLine({ step, took, blamed, sought, whole }: LineProps) {
   );
 }
 
-/** Of a tool what it was given, of others what came of it, as much as a line has room for. */
-function said(step: Step): string {
+/** Of a tool what it was given, of others what came of it, as much as a line has room for. What a model has just answered is said once. */
+function said(step: Step, before: Step | undefined): string {
+  if (step.kind === "message" && step.result !== "" && before?.kind === "model" && before.result === step.result) return `↑ as in step ${step.place}`;
   if (step.error !== "") return step.error.slice(0, LINE);
   const text = step.kind === "tool" ? step.arguments : step.result;
   return text.length > LINE ? `${text.slice(0, LINE)}…` : text;

@@ -34,6 +34,8 @@ export interface RunState {
   readonly cell: number | undefined;
   /** What is open in the drawer; empty for its first tab. */
   readonly tab: string;
+  /** The open cell has the whole window: somebody reads. */
+  readonly wide: boolean;
   /** What charts show, and in which two columns: `score.0.1`; empty for the usual. */
   readonly plot: string;
   /** The run that this one is compared with; empty for none. */
@@ -63,6 +65,7 @@ export const START: RunState = {
   size: "m",
   cell: undefined,
   tab: "",
+  wide: false,
   plot: "",
   base: "",
   blind: false,
@@ -93,6 +96,7 @@ export function read(fragment: string): RunState {
     size: oneOf(SIZES, values.get("size"), START.size),
     cell: whole(values.get("cell")),
     tab: values.get("tab") ?? "",
+    wide: values.get("wide") === "1",
     plot: values.get("plot") ?? "",
     base: values.get("base") ?? "",
     blind: values.get("blind") === "1",
@@ -112,6 +116,7 @@ export function write(state: RunState): string {
   if (state.cell !== undefined) values.set("cell", String(state.cell));
   if (state.pin !== undefined) values.set("pin", String(state.pin));
   if (state.best) values.set("best", "1");
+  if (state.wide) values.set("wide", "1");
   if (state.col !== undefined) values.set("col", String(state.col));
   if (state.blind) values.set("blind", "1");
   if (state.md) values.set("md", "1");

@@ -1,10 +1,12 @@
 /** One cell, whole: a panel beside the matrix, the whole screen on a phone. The page behind it stays alive. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { Fragment } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { Cell, DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { neighbour } from "../model/neighbour";
 import type { Table } from "../model/table";
+import { Asked } from "../parts/asked";
 import { Calls } from "../parts/calls";
 import { CellHead } from "../parts/cellhead";
 import { Copy } from "../parts/copy";
@@ -14,10 +16,11 @@ import { grouped } from "../parts/marks";
 import { useLabelKeys, useLabels } from "../parts/labelling";
 import { AgreementLine, History, LabelBar, Standing } from "../parts/labels";
 import { MoreTab, PromptTab } from "../parts/more";
-import { formsOf, Output, usualForm, useBefore, useOther, type Form, type Neighbour } from "../parts/output";
+import { besideForm, besideOf, formsOf, Output, turnsOf, usualForm, useBefore, useOther, type Form, type Neighbour } from "../parts/output";
 import { Tabs, type Tab } from "../parts/tabs";
 import { Timeline } from "../parts/timeline";
 import { told } from "../parts/text";
+import { useKept } from "../state/kept";
 import type { RunLabels } from "../state/labelled";
 import { link, read, type Go } from "../state/url";
 
@@ -29,6 +32,8 @@ export interface DrawerProps {
   readonly index: number;
   /** A tab, and the form of the output: `output.diff`, `calls`. */
   readonly tab: string;
+  /** It has the whole window, for reading. */
+  readonly wide: boolean;
   readonly baseline?: Baseline | undefined;
   readonly blind: boolean;
   readonly go: Go;
@@ -51,9 +56,9 @@ export function Drawer(p: DrawerProps) {
   useEffect(() => panel.current?.focus({ preventScroll: true }), []);
   useEffect(() => panel.current?.scrollTo(0, 0), [cell?.index]);
   const close = (): void => p.go({ cell: undefined });
-  useKeys({ Escape: close });
+  useKeys({ Escape: close, r: () => p.go({ wide: !p.wide }) });
   return (
-    <div class="drawer" ref={panel} role="dialog" aria-modal="false" aria-labelledby="drawer-title" tabIndex={-1}>
+    <div class={p.wide ? "drawer wide" : "drawer"} ref={panel} role="dialog" aria-modal="false" aria-labelledby="drawer-title" tabIndex={-1}>
       <Bar {...p} close={close} />
       {problem !== undefined && (
         <div class="drawer-head" role="alert">
@@ -89,7 +94,7 @@ function useCell(source: DataSource, run: string, index: number, stamp: string):
   return loaded;
 }
 
-function Bar({ source, say, table, index, go, close }: DrawerProps & { close: () => void }) {
+function Bar({ source, say, table, index, go, wide, close }: DrawerProps & { close: () => void }) {
   const trial = table.at(index);
   /** Where a matrix is on the page its order counts, and it has the keys; a button is one of them pressed. */
   const matrix = (): boolean => document.querySelector("[role=grid]") !== null;
@@ -111,6 +116,7 @@ function Bar({ source, say, table, index, go, close }: DrawerProps & { close: ()
       <button type="button" class="button quiet small" title="Variant to the left: key h" onClick={press("h")}>←<span class="unseen">Variant to the left</span></button>
       <button type="button" class="button quiet small" title="Variant to the right: key l" onClick={press("l")}>→<span class="unseen">Variant to the right</span></button>
       <span class="drawer-space" />
+      <button type="button" class="button quiet small" aria-pressed={wide} title="In the whole window, with what was asked: key r" onClick={() => go({ wide: !wide })}>Read</button>
       <Copy what="Copy link" title={source.live ? HERE : "The address of this cell in this file"} text={() => link(read(location.hash))} copied={() => source.live && say(`Copied. ${HERE}`)} />
       <button type="button" class="button quiet small" title="Close: Esc" onClick={close}>Close</button>
     </div>
@@ -127,15 +133,21 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   const [tab = "", chosen = "", as = ""] = p.tab.split(".");
   const before = useBefore(source, hidden ? undefined : p.baseline, cell.index, chosen === "baseline");
   const neighbours = p.blind ? NONE : neighboursOf(head, table, trial);
-  const other = useOther(source, head.id, neighbours.find(({ variant }) => chosen === `variant-${variant}`)?.index ?? -1);
-  const forms = formsOf(cell, before.there, neighbours);
-  const form = forms.find((each) => each === chosen) ?? usualForm(cell);
+  const picked = besideOf(chosen, neighbours);
+  const cells = [0, 1, 2].map((i) => useOther(source, head.id, picked[i]?.index ?? -1)); // as many as there can be, for hooks have an order
+  const others = picked.map((each, i) => ({ ...each, ...cells[i] }));
+  const [plain, keepPlain] = useKept("plain");
+  const looks = useMemo(() => usualForm(cell), [cell]);
+  const usual = looks === "markdown" && plain ? "plain" : looks;
+  const forms = formsOf(cell, before.there);
+  const form = picked.length > 0 ? besideForm(picked) : (forms.find((each) => each === chosen) ?? usual);
   const md = as === "markdown" || chosen === "markdown";
   const choose = (next: Form, rendered = md): void => {
     const held = next === "diff" || next === "baseline" || next.startsWith("variant-");
-    go({ tab: next === usualForm(cell) ? "" : `output.${next}${held && rendered ? ".markdown" : ""}` });
+    if (looks === "markdown" && (next === "plain" || next === "markdown")) keepPlain(next === "plain");
+    go({ tab: next === looks ? "" : `output.${next}${held && rendered ? ".markdown" : ""}` });
   };
-  const alone: Form = md ? "markdown" : usualForm(cell);
+  const alone: Form = md ? "markdown" : usual;
   const turn = (to: "diff" | "baseline") => () => {
     if (!forms.includes(to)) return p.say(missing(to, p));
     p.say("");
@@ -148,9 +160,9 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
     if (next !== undefined) go({ cell: table.index[next]! });
   };
   const beside = (): void => {
-    const at = neighbours.findIndex(({ variant }) => chosen === `variant-${variant}`);
-    const next = neighbours[at + 1];
-    choose(next === undefined ? alone : `variant-${next.variant}`);
+    const last = picked.at(-1)?.variant;
+    const next = neighbours[neighbours.findIndex(({ variant }) => variant === last) + 1];
+    choose(next === undefined ? alone : besideForm([next]));
     p.say(neighbours.length > 0 ? "" : p.blind ? "While you label blind, no other column is shown." : "No other column answered this case.");
   };
   useKeys({ c: beside, d: turn("diff"), b: turn("baseline"), "[": repeat(-1), "]": repeat(1) });
@@ -168,10 +180,12 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
       </div>
       <Tabs tabs={tabs} chosen={now} choose={(id) => go({ tab: id === "output" ? "" : id })}>
         {now === "output" && (
-          <div key={cell.index} class={two ? "answered answered-two" : "answered"}>
+          <Fragment key={cell.index}>
+          {p.wide && <Asked cell={cell} hidden={hidden} told={form === "turns" ? (turnsOf(cell.output) ?? []) : []} />}
+          <div class={two ? "answered answered-two" : "answered"}>
             <div class="answered-output">
               {!hidden && !two && cell.outcome !== "pass" && <InShort cell={cell} more={() => go({ tab: "expectations" })} />}
-              <Output cell={cell} form={form} forms={forms} choose={choose} before={before} neighbours={neighbours} other={other} name={head.columns[cell.variant]?.name ?? ""} md={md} setMd={(on) => choose(form, on)} />
+              <Output cell={cell} form={form} forms={forms} choose={choose} alone={alone} before={before} neighbours={neighbours} others={others} name={head.columns[cell.variant]?.name ?? ""} wide={p.wide} md={md} setMd={(on) => choose(form, on)} />
             </div>
             {!hidden && !two && cell.outcomes.length > 0 && (
               <section class="answered-expected" aria-label="Expectations">
@@ -180,10 +194,11 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
               </section>
             )}
           </div>
+          </Fragment>
         )}
         {now === "expectations" && <Expectations key={cell.index} cell={cell} step={toStep} />}
         {now === "prompt" && <PromptTab key={cell.index} cell={cell} hidden={hidden} />}
-        {now === "steps" && cell.steps !== null && <Timeline key={`${cell.index}-${chosen}`} steps={cell.steps} at={chosen === "" ? undefined : Number(chosen)} />}
+        {now === "steps" && cell.steps !== null && <Timeline key={`${cell.index}-${chosen}`} steps={cell.steps} failed={cell.outcome !== "pass"} wide={p.wide} at={chosen === "" ? undefined : Number(chosen)} />}
         {now === "calls" && <Calls key={cell.index} calls={cell.calls} all={trial < 0 ? 0 : table.calls[trial]!} />}
         {now === "labels" && <><AgreementLine table={table} labels={p.labels.all} /><History events={labels.events} /></>}
         {now === "more" && <MoreTab key={cell.index} cell={cell} />}

@@ -140,7 +140,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
       {state.cell !== undefined && table.at(state.cell) >= 0 && (
         <OpenedContext.Provider value={opened}>
         <Drawer
-          source={source} head={head} table={table} index={state.cell} tab={state.tab} blind={state.blind} go={go}
+          source={source} head={head} table={table} index={state.cell} tab={state.tab} wide={state.wide} blind={state.blind} go={go}
           labels={labels} author={author} name={name} noting={noting} note={note} say={say} awaited={awaited}
           {...(against.baseline === undefined ? {} : { baseline: against.baseline })}
         />

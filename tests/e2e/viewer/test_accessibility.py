@@ -30,6 +30,7 @@ VIEWS: dict[str, dict[str, object]] = {
     "history": {"view": "history"},
     "about": {"view": "about"},
     "cell beside another column": {"cell": 12, "tab": "output.variant-1"},
+    "cell in the whole window": {"cell": 232, "wide": 1, "tab": "output.variant-1-2"},
     "matrix with columns of its own, sorted by a metric": {
         "extra": "var.thing",
         "sort": "metric.1.clarity",

@@ -52,6 +52,7 @@ def test_two_columns_stand_beside_each_other_with_their_differences(
         checks = side.get_by_role("list", name="Expectations").get_by_role("listitem")
         assert checks.count() == 5
         assert checks.filter(has_text='passes "is polite"').count() == 1
+    other.locator("del").or_(own.locator("ins")).first.wait_for()  # compared once it is drawn
     assert other.locator("ins").count() == 0
     assert own.locator("del").count() == 0
     assert other.locator("del").count() + own.locator("ins").count() > 0
@@ -87,3 +88,61 @@ def test_blind_no_other_column_can_be_put_beside(served: Any, runs: list[str], w
     assert drawer.get_by_label("Beside another column").count() == 0
     assert drawer.get_by_role("region", name="Expectations").count() == 0
     assert "friendly" not in drawer.inner_text()
+
+
+def test_a_cell_is_read_in_the_whole_window_with_what_was_asked(
+    either: str, runs: list[str], watch: Any
+):
+    """By a key, kept in the address and from cell to cell; Markdown at once, or plain for whoever chose that."""
+    seen = watch(either, viewport={"width": 1440, "height": 900})
+    page, press = seen.page, seen.page.keyboard.press
+    seen.turn(runs[0], q="case:table")
+    page.get_by_role("gridcell").first.click()
+    drawer = page.get_by_role("dialog")
+    drawer.locator(".answered .md table").wait_for()
+    press("r")
+    drawer.get_by_role("region", name="Asked").get_by_text("Which options do I have").wait_for()
+    assert drawer.bounding_box()["width"] == 1440
+    assert "wide=1" in seen.hash
+    assert not page.get_by_role("grid").is_visible()
+    press("l")
+    page.wait_for_function(
+        "() => document.querySelector('.drawer-prompt').textContent === 'friendly'"
+    )
+    assert drawer.bounding_box()["width"] == 1440
+    drawer.get_by_role("button", name="Plain").click()
+    page.wait_for_function("() => location.hash.includes('tab=output.plain')")
+    press("Escape")
+    page.get_by_role("grid").wait_for()
+    seen.turn(runs[0], q="case:table", wide=1)
+    page.get_by_role("gridcell").first.click()
+    drawer.locator(".output .text").first.wait_for()
+    assert drawer.locator(".output .md").count() == 0
+
+
+def test_up_to_four_columns_stand_beside_each_other(either: str, runs: list[str], watch: Any):
+    """Each with its checks; keys lead to differences; any can be taken away; on a phone one is under the other."""
+    seen = watch(either, viewport={"width": 1440, "height": 900})
+    page = seen.page
+    seen.turn(runs[0], cell=12, wide=1, tab="output.variant-1-2")
+    drawer = page.get_by_role("dialog")
+    sides = drawer.locator(".beside-side")
+    sides.locator("ins").first.wait_for()
+    assert sides.count() == 3
+    assert len({round(side.bounding_box()["y"]) for side in sides.all()}) == 1
+    for side in sides.all():
+        assert side.get_by_role("list", name="Expectations").is_visible()
+    page.keyboard.press(".")
+    drawer.get_by_text("1 of ").wait_for()
+    first = page.evaluate("() => document.activeElement.textContent")
+    page.keyboard.press(".")
+    page.keyboard.press(",")
+    assert page.evaluate("() => document.activeElement.textContent") == first
+    drawer.get_by_role("button", name="Scroll together").click()
+    assert sides.first.evaluate("(at) => getComputedStyle(at).overflowY") == "auto"
+    drawer.get_by_role("button", name="Scroll together").click()
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert len({round(side.bounding_box()["x"]) for side in sides.all()}) == 1
+    drawer.get_by_role("button", name="Take friendly away").click()
+    page.wait_for_function("() => location.hash.includes('tab=output.variant-2')")
+    assert sides.count() == 2

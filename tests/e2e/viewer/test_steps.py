@@ -104,3 +104,37 @@ def test_ten_thousand_steps_come_in_pages(home: Path, serve: Any, watch: Any):
         seen.turn(path.stem, cell=1, tab="steps.1")
         page.get_by_text("planner", exact=True).last.wait_for()
         seen.close()
+
+
+def test_an_outline_says_where_one_is_and_leads_to_each_step(home: Path, serve: Any, watch: Any):
+    """Beside the steps, or at the foot of a phone; by clicks and keys; it begins at the step that failed."""
+    (path,) = (home / "runs").glob("*.db")
+    with serve(home) as viewer:
+        seen = watch(viewer.link, viewport={"width": 1440, "height": 900})
+        page, press = seen.page, seen.page.keyboard.press
+        seen.show(path.stem, cell=1, tab="steps", wide=1)
+        outline = page.get_by_role("navigation", name="Outline")
+        current = outline.locator("[aria-current]")
+        current.get_by_text("refund").wait_for()
+        assert "failed" in current.inner_text()
+        press(",")
+        current.get_by_text("search").wait_for()
+        assert page.evaluate("() => document.activeElement.parentElement.open")
+        press(">")
+        current.get_by_text("refund").wait_for()
+        page.locator(".drawer").evaluate("(at) => at.scrollTo(0, 0)")
+        page.wait_for_function(
+            "() => document.querySelector('.outline li').querySelector('[aria-current]')"
+        )
+        seen.turn(path.stem, cell=1, tab="steps.3", wide=1)
+        outline.get_by_text("7*7").click()
+        assert "7*7" in current.inner_text()
+        assert page.locator(".pwned").count() == 0
+        assert page.locator(".step-card").nth(1).get_attribute("open") is not None
+        press("ArrowDown")
+        assert page.evaluate("() => document.activeElement.ariaCurrent") == "step"
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.get_by_text("Outline: 3 of 10,003").click()
+        page.locator(".outline li").nth(3).get_by_role("button").click()
+        page.get_by_text("Outline: 4 of 10,003").wait_for()
+        seen.close()

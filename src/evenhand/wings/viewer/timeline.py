@@ -82,7 +82,8 @@ def steps_page(run: RunFile, trial: TrialResult, first: int | None = None) -> St
     Args:
         run: Its run.
         trial: It.
-        first: From there on; by default, so that the first step that an expectation blames is among them.
+        first: From there on; by default, so that the first step that an expectation blames is among them, or else the
+            first that failed in a trial that did not pass.
     """
     if run.kept_steps(trial.index) is None:
         return None
@@ -91,7 +92,7 @@ def steps_page(run: RunFile, trial: TrialResult, first: int | None = None) -> St
         place: names for place, names in blaming(trial.outcomes).items() if 0 <= place < len(steps)
     }
     if first is None:
-        first = min(blamed, default=0) // PAGE * PAGE
+        first = min(blamed, default=_first_failure(steps, trial)) // PAGE * PAGE
     drawn = [drawn_step(steps, place) for place in range(first, min(first + PAGE, len(steps)))]
     ends = [(s.started_s or 0.0) + (s.duration_s or 0.0) for s in steps]
     return StepPage(
@@ -132,6 +133,13 @@ def whole_step(run: RunFile, trial: TrialResult, place: int) -> dict[str, Any] |
     """A step whole, in the keys of the document; None where there is none at this place."""
     steps = steps_of(run, trial)
     return as_object(step_row(steps[place])) if place < len(steps) else None
+
+
+def _first_failure(steps: Sequence[Step], trial: TrialResult) -> int:
+    """The place of the first step that failed, of a trial that did not pass; 0 for none."""
+    if trial.outcome == "pass":
+        return 0
+    return next((place for place, step in enumerate(steps) if step.status == "error"), 0)
 
 
 def _sums(steps: Sequence[Step]) -> list[StepSum]:

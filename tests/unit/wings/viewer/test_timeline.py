@@ -58,3 +58,17 @@ async def test_long_values_are_cut_in_a_page_and_whole_when_they_are_asked_for(
     assert whole["result"] == LONG
     assert whole_step(run, trial, 2) is None
     assert steps_page(run, other) is None
+
+
+async def test_the_first_page_of_a_trial_that_did_not_pass_holds_its_first_failure(
+    make_run: Make,  # noqa: F811
+):
+    """Even if no expectation names a step; what failed on the way to a pass is not led to."""
+    steps = (*(Step("tool", "a") for _ in range(400)), Step("tool", "b", status="error"))
+    run = await make_run([result(0, ok=False, steps=steps), result(1, steps=steps)])
+    for index, first in ((0, PAGE), (1, 0)):
+        trial = run.trial(index)
+        assert trial is not None
+        page = steps_page(run, trial)
+        assert page is not None
+        assert page.first == first
