@@ -22,7 +22,17 @@ from evenhand.render.trial_document import RunStep
 from evenhand.store.counted import ModelUsage
 from evenhand.store.labels.drawn_pairs import PairAnswer
 from evenhand.store.labels.label import Label
-from evenhand.wings.viewer import cell, drawn, drawn_pairs, history, shapes, timeline
+from evenhand.wings.viewer import (
+    cases,
+    cell,
+    drawn,
+    drawn_pairs,
+    history,
+    prompts,
+    searching,
+    shapes,
+    timeline,
+)
 
 FILE = Path(__file__).resolve().parents[2] / "page" / "src" / "data" / "shapes.generated.ts"
 _HEAD = "/** What the page is sent. `just formats` makes this file from records in src/evenhand: do not edit it. */\n"
@@ -77,6 +87,13 @@ RECORDS: Mapping[str, type[Struct]] = {
     "Draw": drawn.DrawShape,
     "DrawnPair": drawn_pairs.DrawnPairShape,
     "PairDraw": drawn_pairs.PairDrawShape,
+    "Hit": searching.Hit,
+    "SearchPiece": searching.SearchPiece,
+    "CaseLine": cases.CaseLine,
+    "CasePage": cases.CasePage,
+    "PromptVersion": prompts.PromptVersion,
+    "PromptHistory": prompts.PromptHistory,
+    "PromptPage": prompts.PromptPage,
 }
 """What each record is called on the page."""
 _NAMES = {record: name for name, record in RECORDS.items()}

@@ -3,7 +3,7 @@
  *
  * What a model, a dataset or a judge wrote is text in all of these shapes, and stays text.
  */
-import type { Block, CanaryPoint, Comparison, Draw, Head, Label, MeasuredColumn, Notes, PairAnswer, PairDraw, Preview, RunChange, RunSummary, SentCall, SentCell, SentSteps, Summary, WholeStep } from "./shapes.generated";
+import type { Block, CanaryPoint, CasePage, Comparison, Draw, Head, Label, MeasuredColumn, Notes, PairAnswer, PairDraw, Preview, PromptPage, RunChange, RunSummary, SearchPiece, SentCall, SentCell, SentSteps, Summary, WholeStep } from "./shapes.generated";
 
 export type * from "./shapes.generated";
 
@@ -90,6 +90,11 @@ export interface DataSource {
   cell(run: string, index: number): Promise<Cell>;
   /** The places in the plan of the trials in which this text stands, whatever its case: output, variables, reasons. */
   search(run: string, sought: Sought, blind: boolean): Promise<readonly number[]>;
+  /** Searches the texts of all runs on from a place, for half a second at most. Over HTTP: POST /api/search. */
+  searchAll?(text: string, blind: boolean, from: string): Promise<SearchPiece>;
+  /** The cases whose ids contain a text, and the prompts, over the runs of what this one is of. Only where `live`. */
+  cases?(run: string, text: string): Promise<CasePage>;
+  prompts?(run: string): Promise<PromptPage>;
   labels(run: string): Promise<readonly Label[]>;
   label(run: string, label: NewLabel): Promise<Label>;
   /** What a run came to, column by column. Only where `live`. */

@@ -28,7 +28,7 @@ export interface RunState {
   readonly size: Size;
   /** The open trial's place in the plan. */
   readonly cell: number | undefined;
-  /** What is open in the drawer; empty for its first tab. */
+  /** What is open in the drawer; empty for its first tab. In the list of runs, `texts` where their texts are searched. */
   readonly tab: string;
   /** What charts show, and in which two columns: `score.0.1`; empty for the usual. */
   readonly plot: string;

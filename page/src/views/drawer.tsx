@@ -4,6 +4,7 @@ import { problemOf, type Problem } from "../data/problem";
 import type { Cell, DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { neighbour } from "../model/neighbour";
+import { quoted } from "../model/query";
 import type { Table } from "../model/table";
 import { Calls } from "../parts/calls";
 import { CellHead } from "../parts/cellhead";
@@ -19,7 +20,7 @@ import { Tabs, type Tab } from "../parts/tabs";
 import { Timeline } from "../parts/timeline";
 import { told } from "../parts/text";
 import type { RunLabels } from "../state/labelled";
-import { link, read, type Go } from "../state/url";
+import { link, read, START, write, type Go } from "../state/url";
 
 export interface DrawerProps {
   readonly source: DataSource;
@@ -89,7 +90,7 @@ function useCell(source: DataSource, run: string, index: number, stamp: string):
   return loaded;
 }
 
-function Bar({ source, say, table, index, go, close }: DrawerProps & { close: () => void }) {
+function Bar({ source, say, table, index, blind, go, close }: DrawerProps & { close: () => void }) {
   const trial = table.at(index);
   /** Where a matrix is on the page its order counts, and it has the keys; a button is one of them pressed. */
   const matrix = (): boolean => document.querySelector("[role=grid]") !== null;
@@ -111,6 +112,9 @@ function Bar({ source, say, table, index, go, close }: DrawerProps & { close: ()
       <button type="button" class="button quiet small" title="Variant to the left: key h" onClick={press("h")}>←<span class="unseen">Variant to the left</span></button>
       <button type="button" class="button quiet small" title="Variant to the right: key l" onClick={press("l")}>→<span class="unseen">Variant to the right</span></button>
       <span class="drawer-space" />
+      {source.searchAll !== undefined && trial >= 0 && (
+        <a class="button quiet small" title="This case in all runs" href={write({ ...START, q: `case:${quoted(table.rows[table.row[trial]!]!.id)}`, tab: "texts", blind })}>All runs</a>
+      )}
       <Copy what="Copy link" title={source.live ? HERE : "The address of this cell in this file"} text={() => link(read(location.hash))} copied={() => source.live && say(`Copied. ${HERE}`)} />
       <button type="button" class="button quiet small" title="Close: Esc" onClick={close}>Close</button>
     </div>

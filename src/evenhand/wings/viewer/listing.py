@@ -23,6 +23,8 @@ from evenhand.wings.viewer.shapes import RateShape, RunSummary
 
 FEW = 20_000
 """Trials that are looked at one by one for the list and for the first paint; of larger runs that comes later."""
+MOST = 60
+"""Runs of one config or set that are looked at together: the newest."""
 _WALK_EVERY_S = 5.0
 
 
@@ -86,6 +88,19 @@ class Runs:
             self._look()
             files = list(self._paths.values())
         return sorted((self.known(p).summary for p in files), key=lambda r: r.id, reverse=True)
+
+    def like(self, path: Path) -> list[RunSummary]:
+        """The runs of what this one is of, itself included: those with results, the oldest first, the newest MOST."""
+        run = self.known(path).summary
+        alike = [
+            one
+            for one in self.list()
+            if not (one.problem or one.of_judges)
+            and one.totals.trials
+            and one.source == run.source
+            and (run.source or one.title == run.title)
+        ]
+        return sorted(alike, key=lambda one: (one.created_at, one.id))[-MOST:]
 
     def hidden(self) -> dict[Path, Path]:
         """The files that are not shown because another one has the same id, each with the one that is shown."""
