@@ -593,7 +593,7 @@ export interface Summary {
   readonly without: string;
 }
 
-/** One column of a run in a chart over several runs: its rate, and the mean over cases of each number. Metrics begin with `~`. */
+/** One column of a run in a chart over several runs: its rate, the mean over cases of each number, and its cost. Metrics begin with `~`. The cost, and the cost per passed trial, are sums of the column, and have no interval. */
 export interface MeasuredColumn {
   readonly name: string;
   /** Between these errors leave the pass rate; null where nothing has a verdict. */

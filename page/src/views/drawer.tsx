@@ -113,7 +113,7 @@ function Bar({ source, say, table, index, blind, go, close }: DrawerProps & { cl
       <button type="button" class="button quiet small" title="Variant to the right: key l" onClick={press("l")}>→<span class="unseen">Variant to the right</span></button>
       <span class="drawer-space" />
       {source.searchAll !== undefined && trial >= 0 && (
-        <a class="button quiet small" title="This case in all runs" href={write({ ...START, q: `case:${quoted(table.rows[table.row[trial]!]!.id)}`, tab: "texts", blind })}>All runs</a>
+        <a class="button quiet small" title="This case in all runs" href={write({ ...START, q: `case:${quoted(table.rows[table.row[trial]!]!.id)}`, tab: "texts", blind })}>In all runs</a>
       )}
       <Copy what="Copy link" title={source.live ? HERE : "The address of this cell in this file"} text={() => link(read(location.hash))} copied={() => source.live && say(`Copied. ${HERE}`)} />
       <button type="button" class="button quiet small" title="Close: Esc" onClick={close}>Close</button>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from heapq import nsmallest
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
@@ -71,13 +72,18 @@ def case_page(runs: Runs, path: Path, text: str) -> CasePage:
         StoreError: Files cannot be read.
     """
     looks, unread = read_recent(runs, path, run_cases)
-    keys = dict.fromkeys(key for look in reversed(looks) for key in look.came)
     small = text.lower()
-    lines = [line_of(key, looks) for key in keys if small in _read_case(key[0]).lower()]
-    # Where they are alike, they stay in the order of the newest run.
-    lines.sort(key=lambda line: (-line.flips, -line.errors, line.came[-1] not in "fme"))
+    histories: dict[tuple[str, str], list[tuple[int, str, int]]] = {}
+    for number, look in reversed(list(enumerate(looks))):  # in the order of the newest run
+        for key, came in look.came.items():
+            histories.setdefault(key, []).append((number, *came))
+    keys = [key for key in histories if small in _read_case(key[0]).lower()]
+    top = nsmallest(MOST, keys, key=lambda key: _rank(histories[key], len(looks) - 1))
     return CasePage(
-        runs=[look.id for look in looks], unread=unread, lines=lines[:MOST], total=len(lines)
+        runs=[look.id for look in looks],
+        unread=unread,
+        lines=[_line(key, histories[key], len(looks)) for key in top],
+        total=len(keys),
     )
 
 
@@ -115,16 +121,31 @@ def _both(one: str, other: str) -> str:
     return other if one in "ne" else MIXED
 
 
-def line_of(key: tuple[str, str], looks: Sequence[RunCases]) -> CaseLine:
-    """What became of one case in one column over some runs, the oldest first."""
-    came = [look.came.get(key, (ABSENT, -1)) for look in looks]
-    letters = "".join(letter for letter, _ in came)
+def _rank(history: Sequence[tuple[int, str, int]], newest: int) -> tuple[int, int, bool]:
+    """What flips and fails stands in front of what does not. Where lines are alike, they stay in their order."""
+    number, letter, _ = history[0]
+    return -_flips(history), -_errors(history), number != newest or letter not in "fme"
+
+
+def _flips(history: Sequence[tuple[int, str, int]]) -> int:
+    letters = [letter for _, letter, _ in history]
     verdicts = [letter for letter in letters if letter in "pf"]
+    return letters.count(MIXED) + sum(one != other for one, other in pairwise(verdicts))
+
+
+def _errors(history: Sequence[tuple[int, str, int]]) -> int:
+    return sum(letter == LETTERS["error"] for _, letter, _ in history)
+
+
+def _line(key: tuple[str, str], history: Sequence[tuple[int, str, int]], runs: int) -> CaseLine:
+    came, cells = [ABSENT] * runs, [-1] * runs
+    for number, letter, place in history:
+        came[number], cells[number] = letter, place
     return CaseLine(
         case=_read_case(key[0]),
         variant=key[1],
-        came=letters,
-        cells=[place for _, place in came],
-        flips=letters.count(MIXED) + sum(one != other for one, other in pairwise(verdicts)),
-        errors=letters.count(LETTERS["error"]),
+        came="".join(came),
+        cells=cells,
+        flips=_flips(history),
+        errors=_errors(history),
     )
