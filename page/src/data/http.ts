@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Call, CanaryPoint, CasePage, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, PromptPage, Remarks, RunChange, RunSummary, SearchPiece, Sought, StepPage, Summary, WholeStep } from "./source";
+import type { Block, Call, CanaryPoint, CasePage, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, PromptPage, Remarks, RunChange, RunSummary, SavedView, SearchPiece, Sought, StepPage, Summary, WholeStep } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -67,6 +67,14 @@ export class Http implements DataSource {
 
   prompts(run: string): Promise<PromptPage> {
     return get(`${at(run)}/prompts`);
+  }
+
+  savedViews(run: string): Promise<readonly SavedView[]> {
+    return get(`${at(run)}/views`);
+  }
+
+  async saveView(run: string, view: { readonly name: string; readonly state: string | null }): Promise<void> {
+    await post(`${at(run)}/views`, view);
   }
 
   labels(run: string): Promise<readonly Label[]> {

@@ -715,6 +715,15 @@ export interface SearchPiece {
   readonly next: string;
 }
 
+/** A view that somebody saved. */
+export interface SavedView {
+  readonly name: string;
+  /** What the address says behind `#`, without the run and the cell. */
+  readonly state: string;
+  /** Seconds since 1970. */
+  readonly created_at: number;
+}
+
 /** What became of one case in one column over the runs. */
 export interface CaseLine {
   readonly case: string;

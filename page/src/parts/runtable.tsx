@@ -95,7 +95,7 @@ function OneRun({ run, runs, picked, toggle, edit }: { picked: boolean; run: Run
         {Object.entries(run.tags).map(([name, value]) => <span key={name} class="chip">{shown(`${name}: ${value}`)}</span>)}
         {run.marks.map((mark) => <span key={mark} class="chip run-mark">{shown(mark)}</span>)}
         <button type="button" class="button quiet small run-edit" title="Rename, tag, note, delete" aria-label={`Edit ${run.title}, ${started(run, runs)}`} onClick={() => edit(run)}>Edit</button>
-        <span class="muted run-source" title={run.source}><code title={run.id}>{shortId(run.id, runs)}</code> {run.source !== "" && <a href={write({ ...START, run: run.id, view: "cases" })} title={`The cases of ${run.source}, over its runs`}>{shown(run.source)}</a>}</span>
+        <span class="muted run-source" title={run.source}><code title={run.id}>{shortId(run.id, runs)}</code> {run.source !== "" && <a href={write({ ...START, run: run.id, view: "cases" })} title="Cases over all runs">{shown(run.source)}</a>}</span>
         {run.note !== "" && <span class="run-note" title={note.more ? run.note : undefined}>{shown(note.text)}{note.more && "…"}</span>}
       </td>
       <td class="run-verdict"><Verdict run={run} /></td>

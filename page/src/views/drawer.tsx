@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { Cell, DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
+import { thread } from "../model/labels";
 import { neighbour } from "../model/neighbour";
 import { quoted } from "../model/query";
 import type { Table } from "../model/table";
@@ -13,7 +14,7 @@ import { Expectations, InShort } from "../parts/expectations";
 import { useKeys } from "../parts/keyboard";
 import { grouped } from "../parts/marks";
 import { useLabelKeys, useLabels } from "../parts/labelling";
-import { AgreementLine, History, LabelBar, Standing } from "../parts/labels";
+import { AgreementLine, History, LabelBar, Standing, Thread } from "../parts/labels";
 import { MoreTab, PromptTab } from "../parts/more";
 import { formsOf, Output, usualForm, useBefore, useOther, type Form, type Neighbour } from "../parts/output";
 import { Tabs, type Tab } from "../parts/tabs";
@@ -168,6 +169,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
       <div class="drawer-head">
         <CellHead head={head} table={table} cell={cell} trial={trial} baseline={p.baseline} hidden={hidden} reveal={() => reveal(cell.index)} open={(index) => go({ cell: index })} />
         {source.writable && <LabelBar labels={labels} drawn={drawn} author={author} name={p.name} noting={p.noting} noted={() => p.note(false)} />}
+        <Thread notes={thread(labels.events).filter((note) => !hidden || note.author === author)} author={author} withdraw={source.writable ? (before) => labels.say("note", before) : undefined} />
         {!hidden && <Standing said={source.writable ? labels.said.filter((one) => one.author !== author) : labels.said} />}
       </div>
       <Tabs tabs={tabs} chosen={now} choose={(id) => go({ tab: id === "output" ? "" : id })}>

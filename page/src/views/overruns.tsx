@@ -1,14 +1,13 @@
 /** What is read of all runs of one config or set: its measures, its cases and its prompts. */
-import { useEffect, useState } from "preact/hooks";
-import { problemOf, type Problem } from "../data/problem";
+import { useState } from "preact/hooks";
 import type { CaseLine, DataSource, Head, PromptVersion, RunSummary } from "../data/source";
 import { rateFrom } from "../model/rate";
 import { started } from "../model/runs";
 import { OUTCOME_WORDS } from "../model/table";
 import { Diff } from "../parts/diff";
 import { count, rate, Strip, when } from "../parts/marks";
-import { shown, TextBox } from "../parts/text";
-import { TroubleLine, Waiting } from "../parts/told";
+import { shown, Text } from "../parts/text";
+import { useRead } from "../state/read";
 import { START, write, type Go, type RunState } from "../state/url";
 import { History } from "./history";
 
@@ -38,53 +37,28 @@ export function OverRuns(p: Props) {
   );
 }
 
-/** What is read anew for another key; what was read before stays until then. */
-function useRead<T>(read: () => Promise<T> | undefined, key: string) {
-  const [value, set] = useState<T>();
-  const [problem, fail] = useState<Problem>();
-  useEffect(() => {
-    let on = true;
-    const timer = setTimeout(() => {
-      read()?.then(
-        (found) => {
-          if (!on) return;
-          set(found);
-          fail(undefined);
-        },
-        (thrown: unknown) => on && fail(problemOf(thrown)),
-      );
-    }, value === undefined ? 0 : PAUSE);
-    return () => {
-      on = false;
-      clearTimeout(timer);
-    };
-  }, [key]);
-  return { value, problem, none: value !== undefined || problem !== undefined ? null : <Waiting>Reading the runs…</Waiting> };
-}
-
 function Unread({ of, n }: { of: string; n: number }) {
-  return <p class="note">{`${of}${n > 0 ? ` ${count(n, "run")}, the oldest, would take long and ${n === 1 ? "is" : "are"} left out.` : ""}`}</p>;
+  return <p class="note">{`${of}${n > 0 ? ` ${count(n, "older run")} would take long: left out.` : ""}`}</p>;
 }
 
 function Cases({ source, head, runs }: Props) {
   const [text, find] = useState("");
   const [most, show] = useState(ROWS);
-  const { value: page, problem, none } = useRead(() => source.cases?.(head.id, text), text);
+  const [page, told] = useRead(() => source.cases?.(head.id, text), text, text.length && PAUSE);
   return (
     <>
       <p><input class="control" type="search" placeholder="Case" aria-label="Search the cases" value={text} onInput={(event) => find(event.currentTarget.value)} /></p>
-      <TroubleLine problem={problem} />
-      {none}
+      {told}
       {page !== undefined && (
         <>
-          <Unread of={`${count(page.total, "line")} over ${count(page.runs.length, "run")}; those that flip most come first. A flip is a change between pass and fail, from one run to the next or among repeats: prompts and models may have changed, too.`} n={page.unread} />
+          <Unread of={`${count(page.total, "line")} over ${count(page.runs.length, "run")}; those that flip most between pass and fail, over runs and repeats, come first.`} n={page.unread} />
           <div class="table-box" tabIndex={0} role="region" aria-label="Table of cases">
             <table class="list">
               <thead><tr><th>Case</th><th>Variant</th><th class="n">Flips</th><th class="n">Errors</th><th>Runs, newest first</th></tr></thead>
               <tbody>{page.lines.slice(0, most).map((line) => <Case key={`${line.variant} ${line.case}`} line={line} ids={page.runs} runs={runs} />)}</tbody>
             </table>
           </div>
-          {page.lines.length > most ? <button type="button" class="button" onClick={() => show(most + ROWS)}>Show more</button> : page.total > most && <p class="note">Search for a case to see others.</p>}
+          {page.lines.length > most ? <button type="button" class="button" onClick={() => show(most + ROWS)}>Show more</button> : page.total > most && <p class="note">Search for others.</p>}
         </>
       )}
     </>
@@ -110,14 +84,13 @@ function Case({ line, ids, runs }: { line: CaseLine; ids: readonly string[]; run
 }
 
 function Prompts({ source, head, runs }: Props) {
-  const { value: page, problem, none } = useRead(() => source.prompts?.(head.id), head.id);
+  const [page, told] = useRead(() => source.prompts?.(head.id), "");
   return (
     <>
-      <TroubleLine problem={problem} />
-      {none}
+      {told}
       {page !== undefined && (
         <>
-          <Unread of={page.prompts.length === 0 ? "No prompt of these runs has a text: it was written in code." : "Every case of a version's runs counts once. Runs may differ in cases and models: the comparison of two runs says what a change did."} n={page.unread} />
+          <Unread of={page.prompts.length === 0 ? "These runs have no prompts but in code." : "Every case counts once in a version. Runs may differ in their cases and columns: the comparison of two of them says what a change did."} n={page.unread} />
           {page.prompts.map(({ name, versions }) => (
             <section key={name} class="found">
               <h2>{shown(name)}</h2>
@@ -136,11 +109,10 @@ function Version({ version: { text, runs: ids, created_at, rate: of }, before, r
     <details class="card" onToggle={(event) => set(event.currentTarget.open)}>
       <summary><b>{when(created_at)}</b> {count(ids.length, "run")} <span>{rate(rateFrom(of))}</span></summary>
       {open && (
-        <div class="over-version">
-          {before !== undefined && <Diff before={before.text} after={text} names={["the version before", "this one"]} />}
-          <TextBox title="Text" text={text} />
+        <div class="card-body">
+          {before === undefined ? <Text text={text} /> : <Diff before={before.text} after={text} names={["the version before", "this one"]} />}
           <p class="note">
-            Runs:{ids.map((id) => {
+            {ids.map((id) => {
               const run = runs.find((each) => each.id === id);
               return run && <span key={id}> <a href={write({ ...START, run: id })}>{started(run, runs)}</a></span>;
             })}

@@ -12,6 +12,7 @@ import { Hint, useHint } from "../parts/hint";
 import { useKeys } from "../parts/keyboard";
 import { ReviewLine } from "../parts/labels";
 import { RunTitle, RunTotals } from "../parts/runheader";
+import { SavedViews } from "../parts/savedviews";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
 import { TopBar } from "../parts/topbar";
 import { useBaseline } from "../state/baseline";
@@ -70,7 +71,7 @@ export function RunPage({ source, state, go }: Props) {
   return (
     <div class={`run-page${tools.low ? " low" : ""}${tools.folded ? " folded" : ""}`}>
       <button type="button" class="button skip" onClick={() => document.querySelector<HTMLElement>("[role=grid], .page-scroll :is(a, button, input, select)")?.focus()}>Skip to the results</button>
-      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} ranked={ranked} />}</TopBar>
+      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} ranked={ranked} />}{head !== undefined && source.savedViews !== undefined && <SavedViews source={source} run={head.id} state={state} />}</TopBar>
       {trouble !== false && (head === undefined ? <main class="run-main"><h1 class="unseen">The run cannot be shown</h1>{trouble}</main> : trouble)}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} missed={missed} ranked={ranked} />}

@@ -39,7 +39,7 @@ export function RunList({ source, state, go }: { source: DataSource; state: RunS
             id="search" class="control list-search" type="search" placeholder={texts ? "Words, /expression/, case:" : "Search"} aria-label={texts ? "Search the texts of all runs" : "Search the runs"} value={state.q}
             onInput={(event) => go({ q: event.currentTarget.value }, true)}
           />
-          <button type="button" class="button" aria-pressed={texts} title="Search the cases, outputs and reasons of all runs" onClick={() => go({ tab: texts ? "" : "texts" })}>In all texts</button>
+          <button type="button" class="button" aria-pressed={texts} onClick={() => go({ tab: texts ? "" : "texts" })}>In all texts</button>
           {!texts && <span class="list-compare">
             {run !== undefined && base !== undefined ? (
               <a class="button primary" href={write({ ...START, run: run.id, view: "comparison", base: base.id })}>Compare the two</a>

@@ -29,6 +29,9 @@ VIEWS: dict[str, dict[str, object]] = {
     "comparison": {"view": "comparison", "base": "0"},
     "history": {"view": "history"},
     "about": {"view": "about"},
+    "cases over runs": {"view": "cases"},
+    "prompts over runs": {"view": "prompts"},
+    "texts found": {"run": "", "tab": "texts", "q": "refund"},
     "cell beside another column": {"cell": 12, "tab": "output.variant-1"},
     "matrix with columns of its own, sorted by a metric": {
         "extra": "var.thing",

@@ -192,7 +192,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
     return RunSummary(
         id=run.path.stem,
         title=meta.title,
-        source=meta.source or _imported_from(meta),
+        source=source_of(meta),
         status=meta.status,
         alive=run.alive,
         created_at=meta.created_at,
@@ -210,6 +210,11 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         note=run.remarks.note,
         of_judges=meta.is_judge_check,
     )
+
+
+def source_of(meta: RunMeta) -> str:
+    """What a run is of: the file or folder that it was made or imported from; empty for one that was made in code."""
+    return meta.source or _imported_from(meta)
 
 
 def _imported_from(meta: RunMeta) -> str:

@@ -45,6 +45,7 @@ from evenhand.wings.viewer.passes import Pass, RunPasses
 from evenhand.wings.viewer.prompts import prompt_page
 from evenhand.wings.viewer.reviewing import Review
 from evenhand.wings.viewer.runner import PageRunner, error_answer
+from evenhand.wings.viewer.saved import keep_view, saved_views
 from evenhand.wings.viewer.searching import Query, search_piece
 from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
 from evenhand.wings.viewer.summary import summary
@@ -58,8 +59,9 @@ LABELLING: Mapping[str, Callable[[Path, Mapping[str, Any]], None]] = {
     "pairs": draw_more_pairs,
     "pair-rules": keep_pair_rule,
     "preferences": keep_preference,
+    "views": keep_view,
 }
-"""What changes the labels of a run, by the last word of its address."""
+"""What changes the labels of a run, or its saved views, by the last word of its address."""
 OVER_RUNS: Mapping[str, Callable[[Runs, Path, Mapping[str, str]], object]] = {
     "cases": lambda runs, path, query: case_page(runs, path, query.get("q", "")),
     "prompts": lambda runs, path, _: prompt_page(runs, path),
@@ -123,6 +125,7 @@ class PageServer:
             app.router.add_post(f"{run}/{path}", self._changing(change))
         for path, look in OVER_RUNS.items():
             app.router.add_get(f"{run}/{path}", self._over_runs(look))
+        app.router.add_get(run + "/views", self._saved)
         app.router.add_get(run + "/export", self._export)
         app.router.add_get(run + "/measures", self._measures)
         app.router.add_get(run + "/changes", self._changes)
@@ -365,6 +368,9 @@ class PageServer:
             return _body(b"{}")
 
         return answer
+
+    async def _saved(self, request: web.Request) -> web.Response:
+        return await self._answer(request, saved_views)
 
     async def _export(self, request: web.Request) -> web.StreamResponse:
         path, base = self._path(request), request.query.get("baseline", "")
