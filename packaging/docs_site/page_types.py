@@ -24,11 +24,15 @@ from evenhand.store.counted import ModelUsage
 from evenhand.store.labels.drawn_pairs import PairAnswer
 from evenhand.store.labels.label import Label
 from evenhand.wings.viewer import (
+    cases,
     cell,
     drawn,
     drawn_pairs,
     history,
+    prompts,
     run_labels,
+    saved,
+    searching,
     shapes,
     timeline,
 )
@@ -89,6 +93,14 @@ RECORDS: Mapping[str, type[Struct]] = {
     "Draw": drawn.DrawShape,
     "DrawnPair": drawn_pairs.DrawnPairShape,
     "PairDraw": drawn_pairs.PairDrawShape,
+    "Hit": searching.Hit,
+    "SearchPiece": searching.SearchPiece,
+    "SavedView": saved.SavedView,
+    "CaseLine": cases.CaseLine,
+    "CasePage": cases.CasePage,
+    "PromptVersion": prompts.PromptVersion,
+    "PromptHistory": prompts.PromptHistory,
+    "PromptPage": prompts.PromptPage,
 }
 """What each record is called on the page."""
 _NAMES = {record: name for name, record in RECORDS.items()}

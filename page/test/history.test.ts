@@ -46,8 +46,8 @@ test("what a judge is right on of the canaries stands beside what it passes, wha
 });
 
 test("a line has a point for each run that has the number, and no other", () => {
-  const found = [[column("a", 0.5, { score: 1, "~m": 2 }), column("b", null)], undefined, [column("a", 0.75, { score: 0.5 })]];
-  assert.deepEqual(measuresIn(found.flatMap((each) => (each === undefined ? [] : [each]))), ["passed", "score", "~m"]);
+  const found = [[column("a", 0.5, { cost: 1, score: 1, "~m": 2 }), column("b", null)], undefined, [column("a", 0.75, { score: 0.5 })]];
+  assert.deepEqual(measuresIn(found.flatMap((each) => (each === undefined ? [] : [each]))), ["passed", "score", "~m", "cost"]);
   assert.deepEqual(linesOf(found, "passed").map(({ name, points }) => [name, points.map(({ at, least }) => [at, least])]), [["a", [[0, 0.5], [2, 0.75]]]]);
   assert.deepEqual(linesOf(found, "~m").map(({ points }) => points.length), [1]);
   assert.deepEqual(linesOf(found, "constructor"), []);

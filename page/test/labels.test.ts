@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Head, Label } from "../src/data/source";
 import { facets, toggled } from "../src/model/facets";
 import { namesOf, parse, select } from "../src/model/filter";
-import { agreement, eventsOf, reviewed, standing, takenBack, type Field, type Value } from "../src/model/labels";
+import { agreement, eventsOf, reviewed, standing, takenBack, thread, type Field, type Value } from "../src/model/labels";
 import { Table } from "../src/model/table";
 
 let seq = 0;
@@ -36,6 +36,16 @@ test("going back goes on before what was taken back, until nothing is left", () 
   }
   assert.deepEqual(steps, [["score", 3], ["score", null], ["verdict", null]]);
   assert.equal(takenBack(events, "nobody"), undefined);
+});
+
+test("notes stand one below another until their author takes them back, the last one first", () => {
+  const notes = (events: Label[]): Value[] => thread(events).map(({ value }) => value);
+  const events = [event("ada", "note", "one"), event("ada", "verdict", "pass"), event("bo", "note", "why?"), event("ada", "note", "two")];
+  assert.deepEqual(notes(events), ["one", "why?", "two"]);
+  const back = takenBack(events, "ada")!;
+  assert.deepEqual(notes([...events, event("ada", back.field, back.value)]), ["one", "why?"]);
+  assert.deepEqual(notes([...events, event("ada", "note", null), event("ada", "note", "three")]), ["why?", "three"]);
+  assert.deepEqual(notes([]), []);
 });
 
 test("agreement is of people's verdicts with passes and failures; errors and trials unknown count for nothing", () => {

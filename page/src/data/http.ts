@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Call, CanaryPoint, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, Remarks, RunChange, RunSummary, SentLabels, Sought, StepPage, Summary, WholeStep } from "./source";
+import type { Block, Call, CanaryPoint, CasePage, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, PromptPage, Remarks, RunChange, RunSummary, SavedView, SearchPiece, SentLabels, Sought, StepPage, Summary, WholeStep } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -55,6 +55,26 @@ export class Http implements DataSource {
 
   search(run: string, { text, pattern }: Sought, blind: boolean): Promise<readonly number[]> {
     return post(`${at(run)}/search`, { text, pattern, blind }); // in the body: an address cannot be as long as a text
+  }
+
+  searchAll(text: string, blind: boolean, from: string): Promise<SearchPiece> {
+    return post("/api/search", { text, blind, from });
+  }
+
+  cases(run: string, text: string): Promise<CasePage> {
+    return get(`${at(run)}/cases?${new URLSearchParams({ q: text })}`);
+  }
+
+  prompts(run: string): Promise<PromptPage> {
+    return get(`${at(run)}/prompts`);
+  }
+
+  savedViews(run: string): Promise<readonly SavedView[]> {
+    return get(`${at(run)}/views`);
+  }
+
+  async saveView(run: string, view: { readonly name: string; readonly state: string | null }): Promise<void> {
+    await post(`${at(run)}/views`, view);
   }
 
   labels(run: string): Promise<SentLabels> {

@@ -621,7 +621,7 @@ export interface Summary {
   readonly without: string;
 }
 
-/** One column of a run in a chart over several runs: its rate, and the mean over cases of each number. Metrics begin with `~`. */
+/** One column of a run in a chart over several runs: its rate, the mean over cases of each number, and its cost. Metrics begin with `~`. The cost, and the cost per passed trial, are sums of the column, and have no interval. */
 export interface MeasuredColumn {
   readonly name: string;
   /** Between these errors leave the pass rate; null where nothing has a verdict. */
@@ -707,4 +707,98 @@ export interface PairDraw {
   readonly worth: string;
   /** Pairs that are not drawn yet. */
   readonly left: number;
+}
+
+/** A trial that was found. */
+export interface Hit {
+  readonly run: string;
+  /** Its place in the plan. */
+  readonly index: number;
+  readonly case: string;
+  /** The name of its column; empty in a blind search. */
+  readonly variant: string;
+  /** Null in a blind search. */
+  readonly outcome: State | null;
+  /** What stands in front of the text. */
+  readonly before: string;
+  /** The text that was sought; empty for an expression or a case. */
+  readonly text: string;
+  /** What stands behind it; else how the output begins. */
+  readonly after: string;
+}
+
+/** What a part of a search over all runs came to. */
+export interface SearchPiece {
+  /** Of the newest runs first. */
+  readonly hits: readonly Hit[];
+  /** The runs in which there may be more than these. */
+  readonly more: readonly string[];
+  /** How many runs were searched to their end. */
+  readonly runs: number;
+  /** How many trials were looked at. */
+  readonly trials: number;
+  /** The runs that cannot be read. */
+  readonly unread: readonly string[];
+  /** Where the search goes on; empty at its end. */
+  readonly next: string;
+}
+
+/** A view that somebody saved. */
+export interface SavedView {
+  readonly name: string;
+  /** What the address says behind `#`, without the run and the cell. */
+  readonly state: string;
+  /** Seconds since 1970. */
+  readonly created_at: number;
+}
+
+/** What became of one case in one column over the runs. */
+export interface CaseLine {
+  readonly case: string;
+  readonly variant: string;
+  /** A letter for each run: p, f, e, n, m where repeats passed and failed, - where it is not there. */
+  readonly came: string;
+  /** Where its first trial is in each run's plan; -1 for none. */
+  readonly cells: readonly number[];
+  /** How often pass and fail changed: between runs, or among repeats. */
+  readonly flips: number;
+  /** In how many runs it ended in an error. */
+  readonly errors: number;
+}
+
+/** The cases of the runs of one config or set; those that flip most come first. */
+export interface CasePage {
+  /** Their ids, oldest first. */
+  readonly runs: readonly string[];
+  /** How many runs were not read: older ones, where there is much. */
+  readonly unread: number;
+  readonly lines: readonly CaseLine[];
+  /** How many lines there are. */
+  readonly total: number;
+}
+
+/** What a prompt said in some runs. */
+export interface PromptVersion {
+  /** Of the text: the same text, the same digest. */
+  readonly digest: string;
+  readonly text: string;
+  /** The runs that had it, oldest first. */
+  readonly runs: readonly string[];
+  /** When the first of them began, in seconds since 1970. */
+  readonly created_at: number;
+  /** Over all of its trials; each case counts once. */
+  readonly rate: RateInterval | null;
+}
+
+/** A prompt, by what people call it, and its versions, the one that appeared first first. */
+export interface PromptHistory {
+  readonly name: string;
+  readonly versions: readonly PromptVersion[];
+}
+
+/** The prompts of the runs of one config or set. */
+export interface PromptPage {
+  readonly prompts: readonly PromptHistory[];
+  /** How many runs were not read: older ones, where there is much. */
+  readonly unread: number;
 }

@@ -3,7 +3,7 @@
  *
  * What a model, a dataset or a judge wrote is text in all of these shapes, and stays text.
  */
-import type { Block, CanaryPoint, Comparison, Draw, Head, Label, MeasuredColumn, Notes, PairAnswer, PairDraw, Preview, RunChange, RunSummary, SentCall, SentCell, SentLabels, SentSteps, Summary, WholeStep } from "./shapes.generated";
+import type { Block, CanaryPoint, CasePage, Comparison, Draw, Head, Label, MeasuredColumn, Notes, PairAnswer, PairDraw, Preview, PromptPage, RunChange, RunSummary, SavedView, SearchPiece, SentCall, SentCell, SentLabels, SentSteps, Summary, WholeStep } from "./shapes.generated";
 
 export type * from "./shapes.generated";
 
@@ -91,6 +91,14 @@ export interface DataSource {
   /** The places in the plan of the trials in which this text stands, whatever its case: output, variables, reasons. */
   search(run: string, sought: Sought, blind: boolean): Promise<readonly number[]>;
   labels(run: string): Promise<SentLabels>;
+  /** Searches the texts of all runs on from a place, for half a second at most. Over HTTP: POST /api/search. */
+  searchAll?(text: string, blind: boolean, from: string): Promise<SearchPiece>;
+  /** The cases whose ids contain a text, and the prompts, over the runs of what this one is of. Only where `live`. */
+  cases?(run: string, text: string): Promise<CasePage>;
+  prompts?(run: string): Promise<PromptPage>;
+  /** What people saved for runs of what this one is of; saves one, or deletes it where there is no state. Over HTTP: /api/runs/{id}/views. */
+  savedViews?(run: string): Promise<readonly SavedView[]>;
+  saveView?(run: string, view: { readonly name: string; readonly state: string | null }): Promise<void>;
   label(run: string, label: NewLabel): Promise<Label>;
   /** What a run came to, column by column. Only where `live`. */
   measures?(run: string): Promise<readonly MeasuredColumn[]>;

@@ -37,7 +37,7 @@ export function finished(run: RunSummary): boolean {
 export function measuresIn(found: readonly (readonly MeasuredColumn[])[]): string[] {
   const means = new Set(found.flat().flatMap(({ means: of }) => Object.keys(of)));
   const metrics = [...means].filter((name) => name.startsWith("~")).sort();
-  return ["passed", ...["score"].filter((name) => means.has(name)), ...metrics, ...["latency"].filter((name) => means.has(name))];
+  return ["passed", ...["score"].filter((name) => means.has(name)), ...metrics, ...["latency", "cost", "cost per pass"].filter((name) => means.has(name))];
 }
 
 /** A line for each column by its name, with a point for each run that has a number for it. */

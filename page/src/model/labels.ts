@@ -74,6 +74,23 @@ export function reviewed(places: readonly number[], labels: readonly Label[]): {
   return { kept: values.filter((value) => value === "keep").length, leftOut: values.filter((value) => value === "leave out").length };
 }
 
+/**
+ * The notes on one trial that nobody took back, oldest first. Each is added to those before it; the same author's note from
+ * before the last one, given again, takes the last one back, as `takenBack` does it, and none takes back all of theirs.
+ */
+export function thread(events: readonly Label[]): readonly Label[] {
+  const by = new Map<string, Label[]>();
+  for (const event of events) {
+    if (event.field !== "note") continue;
+    const notes = by.get(event.author) ?? [];
+    by.set(event.author, notes);
+    if (!event.value) notes.length = 0;
+    else if (event.value === notes.at(-2)?.value) notes.pop();
+    else if (event.value !== notes.at(-1)?.value) notes.push(event);
+  }
+  return [...by.values()].flat().sort((a, b) => a.seq - b.seq);
+}
+
 /** The events of one trial, oldest first. */
 export function eventsOf(labels: readonly Label[], index: number): readonly Label[] {
   return labels.filter((label) => label.index === index).sort((a, b) => a.seq - b.seq);

@@ -65,16 +65,16 @@ export function LabelBar(p: { labels: Labels; drawn: boolean; author: string; na
       <button type="button" class="button small quiet" title="Take the last back: key u" disabled={mine === undefined} onClick={labels.undo}>
         Undo
       </button>
-      <Note key={`${p.author} ${mine?.note ?? ""}`} note={mine?.note ?? ""} noting={p.noting} noted={p.noted} say={(note) => labels.say("note", note === "" ? null : note)} />
+      <Note key={`${p.author} ${mine?.note ?? ""}`} noting={p.noting} noted={p.noted} say={(note) => labels.say("note", note)} />
       <Author key={p.author} author={p.author} name={p.name} />
       <TroubleLine problem={labels.problem} />
     </div>
   );
 }
 
-function Note({ note, noting, noted, say }: { note: string; noting: boolean; noted: () => void; say: (note: string) => void }) {
+function Note({ noting, noted, say }: { noting: boolean; noted: () => void; say: (note: string) => void }) {
   const field = useRef<HTMLTextAreaElement>(null);
-  const [text, setText] = useState(note);
+  const [text, setText] = useState("");
   useEffect(() => {
     if (!noting) return;
     field.current?.focus();
@@ -82,17 +82,17 @@ function Note({ note, noting, noted, say }: { note: string; noting: boolean; not
   }, [noting]);
   const dropped = useRef(false);
   const done = (): void => {
-    if (!dropped.current && text.trim() !== note) say(text.trim());
+    if (!dropped.current && text.trim() !== "") say(text.trim());
     dropped.current = false;
   };
-  /** Leaving the field is what keeps the note. */
+  /** Leaving the field is what adds the note. */
   const leave = (): void => field.current?.closest<HTMLElement>(".drawer")?.focus();
   const key = (event: KeyboardEvent): void => {
     if (event.key === "Escape") {
       event.stopPropagation();
       event.preventDefault();
       dropped.current = true;
-      setText(note);
+      setText("");
       leave();
     } else if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
@@ -120,12 +120,13 @@ export function Author({ author, name }: { author: string; name: (author: string
   );
 }
 
-/** What everybody says of this trial now. */
+/** What everybody says of this trial now, but for their notes. */
 export function Standing({ said }: { said: readonly Said[] }) {
-  if (said.length === 0) return null;
+  const more = said.filter((one) => Object.keys(one).length > 2 + Number(one.note !== undefined)); // than author and blind
+  if (more.length === 0) return null;
   return (
     <ul class="standing" aria-label="What people say">
-      {said.map((one) => (
+      {more.map((one) => (
         <li key={one.author}>
           <b>{shown(one.author)}</b> {one.verdict !== undefined && <Mark outcome={one.verdict} />}{" "}
           {one.score !== undefined && <span>{one.score} of 5</span>}{" "}
@@ -138,26 +139,41 @@ export function Standing({ said }: { said: readonly Said[] }) {
           {one.blind && <span class="chip" title="Variant and verdicts were hidden">blind</span>}
           {one.dataset !== undefined && <span class="chip" title="In the dataset">{one.dataset}</span>}
           {one.code !== undefined && <span class="chip" title="Failure code">{shown(one.code)}</span>}
-          {one.note !== undefined && <p class="standing-note" dir="auto">{shown(one.note)}</p>}
         </li>
       ))}
     </ul>
   );
 }
 
+/** The notes on this trial, oldest first, whoever wrote them. `withdraw`: takes back this author's last one. */
+export function Thread({ notes, author, withdraw }: { notes: readonly Label[]; author: string; withdraw: ((before: Label["value"]) => void) | undefined }) {
+  const mine = notes.filter((note) => note.author === author);
+  if (notes.length === 0) return null;
+  return (
+    <ol class="events" aria-label="Notes">
+      {notes.map((note) => (
+        <Event key={note.seq} event={note}>
+          {withdraw !== undefined && note === mine.at(-1) && <button type="button" class="button quiet small" onClick={() => withdraw(mine.at(-2)?.value ?? null)}>Withdraw</button>}
+        </Event>
+      ))}
+    </ol>
+  );
+}
+
 /** Every event of this trial, newest first. */
 export function History({ events }: { events: readonly Label[] }) {
   if (events.length === 0) return <p class="note">Nobody has said anything of this trial.</p>;
+  return <ol class="events">{[...events].reverse().map((event) => <Event key={event.seq} event={event} />)}</ol>;
+}
+
+function Event({ event, children }: { event: Label; children?: ComponentChildren }) {
   return (
-    <ol class="events">
-      {[...events].reverse().map((event) => (
-        <li key={event.seq}>
-          <time dateTime={new Date(event.at * 1000).toISOString()}>{when(event.at)}</time>{" "}
-          <b>{shown(event.author)}</b> {saidOf(event)}
-          {event.blind && " (blind)"}
-        </li>
-      ))}
-    </ol>
+    <li dir="auto">
+      <time dateTime={new Date(event.at * 1000).toISOString()}>{when(event.at)}</time>{" "}
+      <b>{shown(event.author)}</b> {saidOf(event)}
+      {event.blind && " (blind)"}
+      {children}
+    </li>
   );
 }
 

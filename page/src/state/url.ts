@@ -7,7 +7,7 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 import { extraOf } from "../model/extras";
 import { SHOWS, type Show } from "../model/shows";
 
-export type View = "matrix" | "label" | "summary" | "charts" | "comparison" | "history" | "about";
+export type View = "matrix" | "label" | "summary" | "charts" | "comparison" | "history" | "cases" | "prompts" | "about";
 export type Size = "s" | "m" | "l";
 
 export interface RunState {
@@ -32,7 +32,7 @@ export interface RunState {
   readonly size: Size;
   /** The open trial's place in the plan. */
   readonly cell: number | undefined;
-  /** What is open in the drawer; empty for its first tab. */
+  /** What is open in the drawer; empty for its first tab. In the list of runs, `texts` where their texts are searched. */
   readonly tab: string;
   /** The open cell has the whole window: somebody reads. */
   readonly wide: boolean;
@@ -73,7 +73,7 @@ export const START: RunState = {
   col: undefined,
 };
 
-const VIEWS: readonly View[] = ["matrix", "label", "summary", "charts", "comparison", "history", "about"];
+const VIEWS: readonly View[] = ["matrix", "label", "summary", "charts", "comparison", "history", "cases", "prompts", "about"];
 const SIZES: readonly Size[] = ["s", "m", "l"];
 
 /** The state that an address's fragment means; what it does not know has its usual value. */

@@ -4,7 +4,9 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { Cell, DataSource, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
+import { thread } from "../model/labels";
 import { neighbour } from "../model/neighbour";
+import { quoted } from "../model/query";
 import type { Table } from "../model/table";
 import { Asked } from "../parts/asked";
 import { Calls } from "../parts/calls";
@@ -14,7 +16,7 @@ import { Expectations, InShort } from "../parts/expectations";
 import { useKeys } from "../parts/keyboard";
 import { grouped } from "../parts/marks";
 import { useLabelKeys, useLabels } from "../parts/labelling";
-import { AgreementLine, History, LabelBar, Standing } from "../parts/labels";
+import { AgreementLine, History, LabelBar, Standing, Thread } from "../parts/labels";
 import { MoreTab, PromptTab } from "../parts/more";
 import { besideForm, besideOf, formsOf, Output, turnsOf, usualForm, useBefore, useOther, type Form, type Neighbour } from "../parts/output";
 import { Tabs, type Tab } from "../parts/tabs";
@@ -22,7 +24,7 @@ import { Timeline } from "../parts/timeline";
 import { told } from "../parts/text";
 import { useKept } from "../state/kept";
 import type { RunLabels } from "../state/labelled";
-import { link, read, type Go } from "../state/url";
+import { link, read, START, write, type Go } from "../state/url";
 
 export interface DrawerProps {
   readonly source: DataSource;
@@ -94,7 +96,7 @@ function useCell(source: DataSource, run: string, index: number, stamp: string):
   return loaded;
 }
 
-function Bar({ source, say, table, index, go, wide, close }: DrawerProps & { close: () => void }) {
+function Bar({ source, say, table, index, blind, go, wide, close }: DrawerProps & { close: () => void }) {
   const trial = table.at(index);
   /** Where a matrix is on the page its order counts, and it has the keys; a button is one of them pressed. */
   const matrix = (): boolean => document.querySelector("[role=grid]") !== null;
@@ -117,6 +119,9 @@ function Bar({ source, say, table, index, go, wide, close }: DrawerProps & { clo
       <button type="button" class="button quiet small" title="Variant to the right: key l" onClick={press("l")}>→<span class="unseen">Variant to the right</span></button>
       <span class="drawer-space" />
       <button type="button" class="button quiet small" aria-pressed={wide} title="In the whole window, with what was asked: key r" onClick={() => go({ wide: !wide })}>Read</button>
+      {source.searchAll !== undefined && trial >= 0 && (
+        <a class="button quiet small" title="This case in all runs" href={write({ ...START, q: `case:${quoted(table.rows[table.row[trial]!]!.id)}`, tab: "texts", blind })}>In all runs</a>
+      )}
       <Copy what="Copy link" title={source.live ? HERE : "The address of this cell in this file"} text={() => link(read(location.hash))} copied={() => source.live && say(`Copied. ${HERE}`)} />
       <button type="button" class="button quiet small" title="Close: Esc" onClick={close}>Close</button>
     </div>
@@ -176,6 +181,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
       <div class="drawer-head">
         <CellHead head={head} table={table} cell={cell} trial={trial} baseline={p.baseline} hidden={hidden} reveal={() => reveal(cell.index)} open={(index) => go({ cell: index })} />
         {source.writable && <LabelBar labels={labels} drawn={drawn} author={author} name={p.name} noting={p.noting} noted={() => p.note(false)} />}
+        <Thread notes={thread(labels.events).filter((note) => !hidden || note.author === author)} author={author} withdraw={source.writable ? (before) => labels.say("note", before) : undefined} />
         {!hidden && <Standing said={source.writable ? labels.said.filter((one) => one.author !== author) : labels.said} />}
       </div>
       <Tabs tabs={tabs} chosen={now} choose={(id) => go({ tab: id === "output" ? "" : id })}>

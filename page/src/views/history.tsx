@@ -6,7 +6,7 @@ import { ticks } from "../model/histogram";
 import { canaryLines, canaryMeasures, finished, linesOf, measuresIn, rangeOf, runsLike, TICKS, type Line, type Point } from "../model/history";
 import { started } from "../model/runs";
 import { visible } from "../model/visible";
-import { count, interval, number, percents, seconds } from "../parts/marks";
+import { count, interval, money, number, percents, seconds } from "../parts/marks";
 import { shown } from "../parts/text";
 import { Told, TroubleLine, Waiting } from "../parts/told";
 import { useMedia } from "../state/media";
@@ -174,7 +174,7 @@ function isShare(measure: string): boolean {
 
 function formOf(measure: string): (value: number) => string {
   if (isShare(measure)) return (value) => `${Math.round(value * 100)} %`;
-  return measure === "latency" ? seconds : (value) => number(Number(value.toPrecision(3)));
+  return measure === "latency" ? seconds : measure.startsWith("cost") ? money : (value) => number(Number(value.toPrecision(3)));
 }
 
 function told({ least, most, low, high }: Point, measure: string): string {

@@ -12,6 +12,7 @@ import { Hint, useHint } from "../parts/hint";
 import { useKeys } from "../parts/keyboard";
 import { ReviewLine } from "../parts/labels";
 import { RunTitle, RunTotals } from "../parts/runheader";
+import { SavedViews } from "../parts/savedviews";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
 import { TopBar } from "../parts/topbar";
 import { useBaseline } from "../state/baseline";
@@ -26,9 +27,9 @@ import { About } from "./about";
 import { Charts } from "./charts";
 import { ComparisonView } from "./comparison";
 import { Drawer } from "./drawer";
-import { History } from "./history";
 import { LabelView } from "./label";
 import { MatrixView, Reading } from "./matrixview";
+import { OVER_RUNS, OverRuns } from "./overruns";
 import { SummaryView } from "./summary";
 
 interface Props {
@@ -63,14 +64,14 @@ export function RunPage({ source, state, go }: Props) {
     if (head !== undefined && head.id !== state.run) go({ run: head.id }, true); // it was named by the start of its id
   }, [head?.id, state.run]);
   useEffect(() => {
-    const view = VIEWS.find(([each]) => each === state.view && each !== "matrix")?.[1];
+    const view = [...VIEWS, ...OVER_RUNS].find(([each]) => each === state.view && each !== "matrix")?.[1];
     if (head !== undefined) document.title = [view, visible(head.title || head.id), "Evenhand"].filter((part) => part !== undefined).join(" · ");
   }, [head, state.view]);
   const trouble = problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>;
   return (
     <div class={`run-page${tools.low ? " low" : ""}${tools.folded ? " folded" : ""}`}>
       <button type="button" class="button skip" onClick={() => document.querySelector<HTMLElement>("[role=grid], .page-scroll :is(a, button, input, select)")?.focus()}>Skip to the results</button>
-      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} ranked={ranked} />}</TopBar>
+      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} ranked={ranked} />}{head !== undefined && source.savedViews !== undefined && <SavedViews source={source} run={head.id} state={state} />}</TopBar>
       {trouble !== false && (head === undefined ? <main class="run-main"><h1 class="unseen">The run cannot be shown</h1>{trouble}</main> : trouble)}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} missed={missed} ranked={ranked} />}
@@ -109,7 +110,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
   const hidden = state.blind && state.view !== "matrix" && state.view !== "label";
   const troubles = [
     missed,
-    !state.blind && (state.view === "matrix" || state.view === "comparison" || state.view === "history") ? unlisted : undefined,
+    !state.blind && (state.view === "matrix" || state.view === "comparison" || isOver(state.view)) ? unlisted : undefined,
     state.view === "matrix" ? against.problem : undefined,
     state.cell === undefined ? labels.problem : undefined,
   ];
@@ -133,7 +134,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
         {state.view === "label" && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} md={state.md} setMd={(md) => go({ md }, true)} />}
         {!hidden && state.view === "summary" && <SummaryView source={source} head={head} table={table} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
-        {!hidden && state.view === "history" && <History source={source} head={head} runs={runs} state={state} go={go} />}
+        {!hidden && isOver(state.view) && <OverRuns source={source} head={head} runs={runs} state={state} go={go} />}
         {!hidden && state.view === "about" && <About head={head} />}
       </div>
       {state.cell !== undefined && progress.done && table.at(state.cell) < 0 && <TroubleLine problem={new Problem(`there is no trial ${state.cell} here`, head.alive ? "It may not be settled yet." : "")} />}
@@ -153,6 +154,11 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
 
 const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["label", "Label"], ["summary", "Summary"], ["charts", "Charts"], ["comparison", "Comparison"], ["history", "History"], ["about", "About"]];
 
+/** Whether it is about all runs of what the run is of: a part of the history. */
+function isOver(view: View): boolean {
+  return OVER_RUNS.some(([each]) => each === view);
+}
+
 /** In place of a view that is about what is hidden. */
 function Hidden({ state }: { state: RunState }) {
   return (
@@ -169,7 +175,7 @@ function Tabs({ state, live, judged }: { state: RunState; live: boolean; judged:
   return (
     <nav class="views" aria-label="Views of this run">
       {views.map(([view, words]) => (
-        <a key={view} class="view-tab" href={write({ ...state, view, cell: undefined })} aria-current={state.view === view ? "page" : undefined}>{words}</a>
+        <a key={view} class="view-tab" href={write({ ...state, view, cell: undefined })} aria-current={state.view === view || (view === "history" && isOver(state.view)) ? "page" : undefined}>{words}</a>
       ))}
     </nav>
   );

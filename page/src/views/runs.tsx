@@ -10,6 +10,7 @@ import { RunTable } from "../parts/runtable";
 import { Told, Trouble, Waiting } from "../parts/told";
 import { TopBar } from "../parts/topbar";
 import { START, write, type Go, type RunState } from "../state/url";
+import { FoundTexts } from "./found";
 
 const AGAIN = 1000; // ms between two looks: another run may be started
 const REST = 4; // times as long as the last look took
@@ -26,30 +27,33 @@ export function RunList({ source, state, go }: { source: DataSource; state: RunS
   const found = useMemo(() => runs?.filter((run) => fits(run, state.q)), [runs, state.q]);
   const toggle = (id: string): void => pick(picked.includes(id) ? picked.filter((each) => each !== id) : [...picked, id].slice(-2));
   const [base, run] = pair(runs ?? [], picked);
+  const texts = state.tab === "texts";
   return (
     <div class="list-page">
       <TopBar source={source} help={() => setHelp(true)} />
       <main class="list-main">
         <div class="list-head">
           <h1>Runs</h1>
-          {runs !== undefined && <span class="muted">{found?.length === runs.length ? count(runs.length, "run") : `${found?.length ?? 0} of ${count(runs.length, "run")}`}</span>}
+          {runs !== undefined && <span class="muted">{texts || found?.length === runs.length ? count(runs.length, "run") : `${found?.length ?? 0} of ${count(runs.length, "run")}`}</span>}
           <input
-            id="search" class="control list-search" type="search" placeholder="Search" aria-label="Search the runs" value={state.q}
+            id="search" class="control list-search" type="search" placeholder={texts ? "Words, /expression/, case:" : "Search"} aria-label={texts ? "Search the texts of all runs" : "Search the runs"} value={state.q}
             onInput={(event) => go({ q: event.currentTarget.value }, true)}
           />
-          <span class="list-compare">
+          <button type="button" class="button" aria-pressed={texts} onClick={() => go({ tab: texts ? "" : "texts" })}>In all texts</button>
+          {!texts && <span class="list-compare">
             {run !== undefined && base !== undefined ? (
               <a class="button primary" href={write({ ...START, run: run.id, view: "comparison", base: base.id })}>Compare the two</a>
             ) : (found?.length ?? 0) > 1 && (
               <span class="muted">{picked.length === 1 ? "Tick one more run to compare" : "Tick two runs to compare them"}</span>
             )}
-          </span>
+          </span>}
         </div>
         {problem !== undefined && <Trouble problem={problem} />}
         {found === undefined && problem === undefined && <Waiting>Reading the runs…</Waiting>}
         {runs?.length === 0 && <NoRuns />}
-        {found !== undefined && found.length > 0 && <RunTable runs={found} picked={picked} toggle={toggle} edit={edit} />}
-        {runs !== undefined && runs.length > 0 && found?.length === 0 && (
+        {texts && runs !== undefined && <FoundTexts key={`${state.q} ${state.blind}`} source={source} runs={runs} state={state} />}
+        {!texts && found !== undefined && found.length > 0 && <RunTable runs={found} picked={picked} toggle={toggle} edit={edit} />}
+        {!texts && runs !== undefined && runs.length > 0 && found?.length === 0 && (
           <Told title="No run fits">
             <button class="button" type="button" onClick={() => go({ q: "" })}>Show all runs</button>
           </Told>

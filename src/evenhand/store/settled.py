@@ -67,12 +67,19 @@ class SettledTrials(Record, frozen=True):
             )
             return array("q", (place for (place,) in rows))
 
-    def results(self) -> Iterator[bytes]:
-        """The settled trials in the plan's order, each as whole JSON; four times as fast as `trials`."""
+    def results(self, first: int = 0) -> Iterator[bytes]:
+        """The settled trials in the plan's order, each as whole JSON; four times as fast as `trials`.
+
+        Args:
+            first: Leaves out those whose place in the plan is before this.
+        """
         with readable(self._run.path):
             yield from map(
                 whole,
-                self._run.db.execute(f"{WHOLE.format(table=self._run.table())} order by t.idx"),
+                self._run.db.execute(
+                    f"{WHOLE.format(table=self._run.table())} where t.idx >= ? order by t.idx",
+                    (first,),
+                ),
             )
 
     def last_part(self) -> int:

@@ -29,6 +29,9 @@ VIEWS: dict[str, dict[str, object]] = {
     "comparison": {"view": "comparison", "base": "0"},
     "history": {"view": "history"},
     "about": {"view": "about"},
+    "cases over runs": {"view": "cases"},
+    "prompts over runs": {"view": "prompts"},
+    "texts found": {"run": "", "tab": "texts", "q": "refund"},
     "cell beside another column": {"cell": 12, "tab": "output.variant-1"},
     "cell in the whole window": {"cell": 232, "wide": 1, "tab": "output.variant-1-2"},
     "matrix with columns of its own, sorted by a metric": {

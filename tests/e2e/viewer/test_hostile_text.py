@@ -221,6 +221,11 @@ def test_text_is_text_in_every_field_and_view(poisoned: Any, link: str, watch: A
     seen.show()
     assert page.evaluate(FOREIGN) == []
     assert page.evaluate(UNSEEN) == []
+    if not seen.embedded:
+        seen.turn(tab="texts", q="evil")
+        page.locator(".found li").first.wait_for()
+        assert page.evaluate(FOREIGN) == []
+        assert page.evaluate(UNSEEN) == []
     for state in (
         {},
         {"md": 1},
@@ -229,6 +234,8 @@ def test_text_is_text_in_every_field_and_view(poisoned: Any, link: str, watch: A
         {"view": "comparison", "base": poisoned[1][0]},
         {"view": "summary"},
         {"view": "history"},
+        {"view": "cases"},
+        {"view": "prompts"},
         {"view": "about"},
         {"q": ALL},
         {"q": MARKUP[0]},
@@ -280,7 +287,12 @@ def test_a_very_long_word_does_not_widen_the_page(poisoned: Any, link: str, watc
     """What cannot be broken is broken, or scrolls in its own place: neither the page nor a view scrolls sideways."""
     run = poisoned[1][1]
     seen = watch(link, viewport={"width": width, "height": 800})
-    views = ["charts", "summary", "about", *(() if seen.embedded else ("label", "history"))]
+    views = [
+        "charts",
+        "summary",
+        "about",
+        *(() if seen.embedded else ("label", "history", "cases", "prompts")),
+    ]
     cells = [{"cell": 0, "tab": tab} for tab in ("", "expectations", "prompt", "labels")]
     for state in ({}, {"q": "stauts:" + "x" * 300}, *({"view": view} for view in views), *cells):
         seen.turn(run, **state)

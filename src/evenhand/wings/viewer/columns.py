@@ -128,7 +128,7 @@ def _made(
         # Trials of a case stand together: what they share is made once.
         if trial.case != case or trial.vars != vars_:
             case, vars_ = trial.case, trial.vars
-            about = _about(trial).lower()
+            about = FIELD.join(fields_about(trial)).lower()
             known = len(rows)
             place = rows.number(case)
             if place == known:
@@ -218,12 +218,12 @@ def _line(block: Block) -> bytes:
         return encode(block, ordered=False) + b"\n"
 
 
-def _about(trial: SearchedTrial) -> str:
+def fields_about(trial: SearchedTrial) -> list[str]:
     """What is searched of a case, whoever answers it."""
     values = list(_decoded(trial.vars).values())
     if trial.input is not None:
         values.insert(0, trial.input)
-    return FIELD.join((trial.case, trial.description, *map(text_of, values)))
+    return [trial.case, trial.description, *map(text_of, values)]
 
 
 def _decoded(raw: msgspec.Raw) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from evenhand.analysis.summaries.rates import (
 from evenhand.analysis.trust.canaries import beside_earlier, finished_checks
 from evenhand.core.document import Key
 from evenhand.core.record import Record
+from evenhand.core.run import Totals
 from evenhand.render.drift import drift_words
 from evenhand.stats.correction import Estimate
 from evenhand.store.decoding import read_named_scores
@@ -35,9 +36,9 @@ MOST = 200_000
 
 
 class MeasuredColumn(Record, frozen=True, kw_only=True):
-    """One column of a run in a chart over several runs: its rate, and the mean over cases of each number.
+    """One column of a run in a chart over several runs: its rate, the mean over cases of each number, and its cost.
 
-    Metrics begin with `~`.
+    Metrics begin with `~`. The cost, and the cost per passed trial, are sums of the column, and have no interval.
     """
 
     name: str
@@ -76,8 +77,9 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
     partial = run.settled() > MOST
     metrics = [{} for _ in run.meta.variants] if partial else _metrics(run)
     columns: list[MeasuredColumn] = []
-    for name, rate, score, latency, named in zip(
+    for name, totals, rate, score, latency, named in zip(
         column_names(run.meta.variants),
+        run.by_variant(),
         rates(run),
         scores(run),
         latencies(run),
@@ -97,7 +99,8 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
                     measure: Interval(mean.value, mean.low, mean.high, mean.cases)
                     for measure, mean in means.items()
                     if mean is not None
-                },
+                }
+                | _costs(totals),
                 partial=partial,
             )
         )
@@ -140,6 +143,17 @@ def canary_points(files: Iterable[Path]) -> list[CanaryPoint]:
 
 def _interval(estimate: Estimate | None, count: int) -> Interval | None:
     return estimate and Interval(estimate.value, estimate.low, estimate.high, count)
+
+
+def _costs(totals: Totals) -> dict[str, Interval]:
+    """What a column cost, and for each trial that passed; nothing where a price is not known."""
+    cost, n = totals.cost_usd, totals.trials
+    if cost is None or not n:
+        return {}
+    costs = {"cost": Interval(cost, None, None, n)}
+    if totals.passed:
+        costs["cost per pass"] = Interval(cost / totals.passed, None, None, totals.passed)
+    return costs
 
 
 def _never_negative(mean: Mean | None) -> Mean | None:

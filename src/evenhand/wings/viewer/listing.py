@@ -22,6 +22,8 @@ from evenhand.wings.viewer.shapes import RateShape, RunSummary
 
 FEW = 20_000
 """Trials that are looked at one by one for the list and for the first paint; of larger runs that comes later."""
+MOST = 60
+"""Runs of one config or set that are looked at together: the newest."""
 _WALK_EVERY_S = 5.0
 
 
@@ -85,6 +87,19 @@ class Runs:
             self._look()
             files = list(self._paths.values())
         return sorted((self.known(p).summary for p in files), key=lambda r: r.id, reverse=True)
+
+    def like(self, path: Path) -> list[RunSummary]:
+        """The runs of what this one is of, itself included: those with results, the oldest first, the newest MOST."""
+        run = self.known(path).summary
+        alike = [
+            one
+            for one in self.list()
+            if not (one.problem or one.of_judges)
+            and one.totals.trials
+            and one.source == run.source
+            and (run.source or one.title == run.title)
+        ]
+        return sorted(alike, key=lambda one: (one.created_at, one.id))[-MOST:]
 
     def hidden(self) -> dict[Path, Path]:
         """The files that are not shown because another one has the same id, each with the one that is shown."""
@@ -176,7 +191,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
     return RunSummary(
         id=run.path.stem,
         title=meta.title,
-        source=meta.source or _imported_from(meta),
+        source=source_of(meta),
         status=meta.status,
         alive=run.alive,
         created_at=meta.created_at,
@@ -193,6 +208,11 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         note=run.remarks.note,
         of_judges=meta.is_judge_check,
     )
+
+
+def source_of(meta: RunMeta) -> str:
+    """What a run is of: the file or folder that it was made or imported from; empty for one that was made in code."""
+    return meta.source or _imported_from(meta)
 
 
 def _imported_from(meta: RunMeta) -> str:

@@ -7,6 +7,7 @@ written in code have no text in a run, and are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 from evenhand.analysis.summaries.column_names import file_names
@@ -17,8 +18,10 @@ from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
 from evenhand.stats.tallies import Tally
+from evenhand.store.groups import Groups
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.listing import rate
+from evenhand.wings.viewer.listing import Runs, rate
+from evenhand.wings.viewer.recent import read_recent
 from evenhand.wings.viewer.shapes import EditedPrompt, RateShape
 
 
@@ -44,6 +47,23 @@ class PromptHistory(Record, frozen=True):
 
     name: str
     versions: Sequence[PromptVersion]
+
+
+class PromptPage(Record, frozen=True):
+    """The prompts of the runs of one config or set."""
+
+    prompts: Sequence[PromptHistory]
+    unread: Annotated[int, Key("How many runs were not read: older ones, where there is much.")]
+
+
+class RunPrompts(Record, frozen=True):
+    """What one run says of its prompts: its id and facts, their texts, and by prompt what its cases came to."""
+
+    id: str
+    meta: RunMeta
+    texts: Mapping[str, PromptText]
+    tallies: Mapping[str, Mapping[str, Tally]]
+    groups: Groups
 
 
 class _Version(MutableRecord, kw_only=True):
@@ -105,26 +125,56 @@ def _says_itself(name: str, texts: Mapping[str, PromptText]) -> bool:
     return " ".join(texts[name].text.split()).startswith(begin)
 
 
-def prompt_histories(runs: Iterable[RunFile]) -> list[PromptHistory]:
+def prompt_page(runs: Runs, path: Path) -> PromptPage:
+    """The prompts of the runs of what this one is of.
+
+    Raises:
+        StoreError: Files cannot be read.
+    """
+    looks, unread = read_recent(runs, path, run_prompts)
+    return PromptPage(prompt_histories(looks), unread)
+
+
+def run_prompts(run: RunFile) -> RunPrompts:
+    """What one run says of its prompts.
+
+    Raises:
+        StoreError: The file cannot be read.
+    """
+    texts = prompt_texts(run.meta.variants)
+    sums = run.sums()
+    tallies: dict[str, dict[str, Tally]] = {}
+    for name, prompt in texts.items():
+        together = tallies[name] = {}
+        for column in prompt.columns:
+            _add(together, sums.of_column(column))
+    belongs = {case: number for each in run.groups() for case, number in each.items()}
+    return RunPrompts(run.path.stem, run.meta, texts, tallies, belongs)
+
+
+def _add(together: dict[str, Tally], tallies: Mapping[str, Tally]) -> None:
+    for case, tally in tallies.items():
+        before = together.get(case)
+        together[case] = (
+            Tally(*(a + b for a, b in zip(before, tally, strict=True))) if before else tally
+        )
+
+
+def prompt_histories(runs: Iterable[RunPrompts]) -> list[PromptHistory]:
     """Each prompt of these runs with its versions; those of the newest run first.
 
     Args:
-        runs: Open, the oldest first. One is looked at before the next is taken.
-
-    Raises:
-        StoreError: A file cannot be read.
+        runs: The oldest first.
     """
     prompts: dict[str, dict[str, _Version]] = {}
-    before: dict[str, PromptText] = {}
+    before: Mapping[str, PromptText] = {}
     for run in runs:
-        texts = prompt_texts(run.meta.variants)
-        earlier = _earlier_names(before, texts)
-        newest = {name: prompts.pop(earlier.get(name, name), {}) for name in texts}
-        for name, prompt in texts.items():
-            versions = newest[name]
-            version = versions.get(digest(prompt.text))
+        earlier = _earlier_names(before, run.texts)
+        newest = {name: prompts.pop(earlier.get(name, name), {}) for name in run.texts}
+        for name, prompt in run.texts.items():
+            version = newest[name].get(digest(prompt.text))
             if version is None:
-                version = versions[digest(prompt.text)] = _Version(
+                version = newest[name][digest(prompt.text)] = _Version(
                     text=prompt.text,
                     runs=[],
                     created_at=run.meta.created_at,
@@ -132,21 +182,12 @@ def prompt_histories(runs: Iterable[RunFile]) -> list[PromptHistory]:
                     groups={},
                     meta=run.meta,
                 )
-            _add(version, run, prompt.columns)
-        prompts, before = newest | prompts, texts
+            version.runs.append(run.id)
+            version.meta = run.meta
+            version.groups.update(run.groups)
+            _add(version.tallies, run.tallies[name])
+        prompts, before = newest | prompts, run.texts
     return [PromptHistory(name, _read(versions)) for name, versions in prompts.items()]
-
-
-def _add(version: _Version, run: RunFile, columns: Sequence[int]) -> None:
-    version.runs.append(run.path.stem)
-    version.meta = run.meta
-    sums, groups = run.sums(), run.groups()
-    for place, variant in enumerate(run.meta.variants):
-        if variant.index in columns:
-            version.groups.update(groups[place])
-            for case, tally in sums.of_column(variant.index).items():
-                before = version.tallies.get(case, Tally())
-                version.tallies[case] = Tally(*(a + b for a, b in zip(before, tally, strict=True)))
 
 
 def _read(versions: Mapping[str, _Version]) -> list[PromptVersion]:

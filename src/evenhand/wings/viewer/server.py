@@ -24,6 +24,7 @@ from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.access import HEADERS, Refused, RequestGate
+from evenhand.wings.viewer.cases import case_page
 from evenhand.wings.viewer.cell import BODY, MOST, Cell, call, cell, previews
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
 from evenhand.wings.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
@@ -40,9 +41,12 @@ from evenhand.wings.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.wings.viewer.live import follow
 from evenhand.wings.viewer.page import FILES
 from evenhand.wings.viewer.passes import Pass, RunPasses
+from evenhand.wings.viewer.prompts import prompt_page
 from evenhand.wings.viewer.reviewing import Review
 from evenhand.wings.viewer.run_labels import run_labels
 from evenhand.wings.viewer.runner import PageRunner, error_answer
+from evenhand.wings.viewer.saved import keep_view, saved_views
+from evenhand.wings.viewer.searching import Query, search_piece
 from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
 from evenhand.wings.viewer.summary import summary
 from evenhand.wings.viewer.timeline import StepPage, steps_page, whole_step
@@ -55,8 +59,14 @@ LABELLING: Mapping[str, Callable[[Path, Mapping[str, Any]], None]] = {
     "pairs": draw_more_pairs,
     "pair-rules": keep_pair_rule,
     "preferences": keep_preference,
+    "views": keep_view,
 }
-"""What changes the labels of a run, by the last word of its address."""
+"""What changes the labels of a run, or its saved views, by the last word of its address."""
+OVER_RUNS: Mapping[str, Callable[[Runs, Path, Mapping[str, str]], object]] = {
+    "cases": lambda runs, path, query: case_page(runs, path, query.get("q", "")),
+    "prompts": lambda runs, path, _: prompt_page(runs, path),
+}
+"""What is read of all runs of what a run is of, by the last word of its address."""
 LONGEST_SEARCH = 10_000
 _SOON_S = 1.0
 _M_MMAP_THRESHOLD = -3
@@ -80,6 +90,8 @@ class PageServer:
         self._passes = RunPasses()
         self._large = asyncio.Lock()
         """Held by what takes much memory for a large run: one at a time."""
+        self._searching = asyncio.Lock()
+        """Held by a piece of a search in all runs: those who wait take turns."""
         self._compared: dict[tuple[object, ...], bytes] = {}
         self._closing = asyncio.Event()
         self._whole: dict[tuple[str, Path], tuple[State, bytes]] = {}
@@ -93,6 +105,7 @@ class PageServer:
         for path in FILES:
             app.router.add_get(path, self._file)
         app.router.add_get("/api/runs", self._list)
+        app.router.add_post("/api/search", self._search_all)
         run = "/api/runs/{run}"
         app.router.add_get(run, self._head)
         app.router.add_get(run + "/notes", self._notes)
@@ -110,6 +123,9 @@ class PageServer:
         app.router.add_get(run + "/pairs", self._drawn_pairs)
         for path, change in LABELLING.items():
             app.router.add_post(f"{run}/{path}", self._changing(change))
+        for path, look in OVER_RUNS.items():
+            app.router.add_get(f"{run}/{path}", self._over_runs(look))
+        app.router.add_get(run + "/views", self._saved)
         app.router.add_get(run + "/export", self._export)
         app.router.add_get(run + "/measures", self._measures)
         app.router.add_get(run + "/changes", self._changes)
@@ -283,16 +299,29 @@ class PageServer:
 
     async def _search(self, request: web.Request) -> web.Response:
         path, body = self._path(request), await _object(request, "a search")
-        text, blind = body.get("text"), body.get("blind") is True
+        text, blind = _sought(body), body.get("blind") is True
         searched = Pass.search_pattern if body.get("pattern") is True else Pass.search
-        if not isinstance(text, str):
-            raise UsageError("text: what is sought")
-        if len(text) > LONGEST_SEARCH:
-            raise UsageError(
-                f"a text of {len(text):,} characters cannot be searched for",
-                hint=f"It may have {LONGEST_SEARCH:,}.",
-            )
         return await _in_thread(lambda: searched(self._passes.of(path), text, blind=blind))
+
+    async def _search_all(self, request: web.Request) -> web.Response:
+        body = await _object(request, "a search")
+        query, place = Query(_sought(body), blind=body.get("blind") is True), body.get("from", "")
+        if not isinstance(place, str):
+            raise UsageError("from: where the search goes on")
+        async with self._searching:
+            return await _in_thread(lambda: search_piece(self._runs, query, place))
+
+    def _over_runs(
+        self, look: Callable[[Runs, Path, Mapping[str, str]], object]
+    ) -> Callable[[web.Request], Awaitable[web.Response]]:
+        """Answers with a look into the runs of what a run is of."""
+
+        async def answer(request: web.Request) -> web.Response:
+            path = self._path(request)
+            async with self._large:
+                return await _in_thread(lambda: look(self._runs, path, request.query))
+
+        return answer
 
     async def _labels(self, request: web.Request) -> web.Response:
         return await self._answer(request, run_labels)
@@ -339,6 +368,9 @@ class PageServer:
             return _body(b"{}")
 
         return answer
+
+    async def _saved(self, request: web.Request) -> web.Response:
+        return await self._answer(request, saved_views)
 
     async def _export(self, request: web.Request) -> web.StreamResponse:
         path, base = self._path(request), request.query.get("baseline", "")
@@ -429,6 +461,19 @@ async def _object(request: web.Request, what: str) -> dict[str, Any]:
     if not is_object(value):
         raise UsageError(f"{what} is a JSON object")
     return value
+
+
+def _sought(body: Mapping[str, Any]) -> str:
+    """The text that a search is for."""
+    text = body.get("text")
+    if not isinstance(text, str):
+        raise UsageError("text: what is sought")
+    if len(text) > LONGEST_SEARCH:
+        raise UsageError(
+            f"a text of {len(text):,} characters cannot be searched for",
+            hint=f"It may have {LONGEST_SEARCH:,}.",
+        )
+    return text
 
 
 def _place(text: str) -> int:

@@ -13,6 +13,7 @@ from evenhand.wings.viewer.prompts import (
     edited_prompts,
     prompt_histories,
     prompt_texts,
+    run_prompts,
 )
 
 
@@ -26,7 +27,7 @@ async def test_a_version_counts_each_case_once_over_its_runs(make_run: Make) -> 
     for text, passed in (("Say it.", (1, 0)), ("Say it.", (1, 0)), ("Say it briefly.", (1, 1))):
         trials = [result(n, ok=bool(ok)) for n, ok in enumerate(passed)]
         runs.append(await make_run(trials, _columns(("plain", text))))
-    (prompt,) = prompt_histories(runs)
+    (prompt,) = prompt_histories(map(run_prompts, runs))
     old, new = prompt.versions
     assert (prompt.name, old.text, new.text) == ("plain", "Say it.", "Say it briefly.")
     assert (old.runs, new.runs) == ([r.path.stem for r in runs[:2]], [runs[2].path.stem])
@@ -45,7 +46,7 @@ async def test_a_text_that_comes_back_is_the_version_it_was(make_run: Make) -> N
         await make_run([result(0)], _columns((name, text)))
         for name, text in (("old", "Hum."), ("a", "One."), ("a", "Two."), ("a", "One."))
     ]
-    first, last = prompt_histories(runs)
+    first, last = prompt_histories(map(run_prompts, runs))
     assert (first.name, last.name) == ("a", "old")
     assert [(len(v.runs), v.text) for v in first.versions] == [(2, "One."), (1, "Two.")]
 

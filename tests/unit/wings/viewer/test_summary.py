@@ -101,6 +101,23 @@ async def test_a_metric_over_runs_has_the_interval_of_its_column(make_run: Make)
     assert not column.partial
 
 
+async def test_what_a_column_cost_is_had_over_time_also_for_each_pass(make_run: Make) -> None:
+    """Where every price is known; the cost per pass not where nothing passed."""
+    columns = [Variant(n, f"p{n}", "m") for n in range(3)]
+    trials = [
+        result(
+            2 * variant + i, ok=variant == 0 and i == 0, variant=variant, case=f"c{i}", cost_usd=c
+        )
+        for variant, costs in enumerate([(0.25, 0.5), (0.5, 0.5), (0.5, None)])
+        for i, c in enumerate(costs)
+    ]
+    found = [
+        {name: mean.value for name, mean in column.means.items() if name.startswith("cost")}
+        for column in measures(await make_run(trials, columns))
+    ]
+    assert found == [{"cost": 0.75, "cost per pass": 0.75}, {"cost": 1.0}, {}]
+
+
 async def test_a_very_large_run_keeps_its_rates_scores_and_latencies_over_time(
     make_run: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,100 @@
+"""The cases of a config over its runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.conftest import Make, result
+from tests.unit.wings.viewer.conftest import Asking
+
+from evenhand.core.run import TrialResult
+from evenhand.core.variant import Variant
+from evenhand.wings.viewer import cases, recent
+from evenhand.wings.viewer.cases import case_page
+from evenhand.wings.viewer.listing import Runs
+
+
+def _trials(came: str, case: str, start: int) -> list[TrialResult]:
+    """Repeats of a case: p, f, e."""
+    states = {"p": True, "f": False, "e": None}
+    return [
+        result(start + n, ok=states[letter], case=case, repeat=n) for n, letter in enumerate(came)
+    ]
+
+
+async def _history(make_run: Make, *runs: dict[str, str], source: str = "a.yaml") -> Runs:
+    """The oldest first: what became of each case's repeats."""
+    files = []
+    for n, came in enumerate(runs):
+        trials: list[TrialResult] = []
+        for case, letters in came.items():
+            trials += _trials(letters, case, len(trials))
+        run = await make_run(trials, [Variant(0, "plain", "gpt")], source=source, title=f"run {n}")
+        files.append(run.path)
+    return Runs(Path("/nowhere"), only=files)
+
+
+async def test_cases_that_flip_come_first_with_what_became_of_them_in_each_run(
+    make_run: Make,
+) -> None:
+    """A run without a case leaves a gap; repeats that differ are a flip of their own; an error is none."""
+    runs = await _history(
+        make_run,
+        {"steady": "pp", "turns": "f", "broken": "p"},
+        {"steady": "pp", "turns": "p", "broken": "e"},
+        {"steady": "pp", "turns": "pf", "new": "f"},
+    )
+    (path, *_) = [runs.path(one.id) for one in runs.list()]
+    page = case_page(runs, path, "")
+    assert [(line.case, line.came, line.flips, line.errors) for line in page.lines] == [
+        ("turns", "fpm", 2, 0),
+        ("broken", "pe-", 0, 1),
+        ("new", "--f", 0, 0),
+        ("steady", "ppp", 0, 0),
+    ]
+    assert page.lines[0].cells == [2, 2, 2]
+    assert page.lines[2].cells == [-1, -1, 3 + 1]
+    assert (page.unread, page.total, len(page.runs)) == (0, 4, 3)
+    assert [line.case for line in case_page(runs, path, "RoK").lines] == ["broken"]
+
+
+async def test_only_runs_of_the_same_source_count(make_run: Make) -> None:
+    """Runs without one are alike where their titles are."""
+    for source, alike in (("a.yaml", 3), ("", 1)):
+        runs = await _history(make_run, *[{"a": "p"}] * 3, source=source)
+        (path, *_) = [runs.path(one.id) for one in runs.list()]
+        assert len(runs.like(path)) == alike
+
+
+async def test_older_runs_are_left_out_where_time_is_up(
+    make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And it is said how many; the newest run is always there."""
+    runs = await _history(make_run, {"a": "f"}, {"a": "p"}, {"a": "p"})
+    monkeypatch.setattr(recent, "ENOUGH_S", -1.0)
+    (path, *_) = [runs.path(one.id) for one in runs.list()]
+    page = case_page(runs, path, "")
+    assert (page.unread, page.lines[0].came) == (2, "p")
+
+
+async def test_a_page_has_so_many_lines_and_says_how_many_there_are(
+    make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case's id is the one that people wrote, in whatever letters."""
+    monkeypatch.setattr(cases, "MOST", 2)
+    run = await make_run([replace(result(n), case=f"Größe \U0001f600\ud800 {n}") for n in range(3)])
+    page = case_page(Runs(Path("/nowhere"), only=[run.path]), run.path, "größe")
+    assert page.total == 3
+    assert [line.case for line in page.lines] == [f"Größe \U0001f600\ud800 {n}" for n in (0, 1)]
+
+
+async def test_the_server_answers_with_cases_and_prompts(ask: Asking) -> None:
+    """Of the runs of what a run is of."""
+    page = await ask.json("/cases?q=case2")
+    assert [(line["variant"], line["came"]) for line in page["lines"]] == [
+        ("basic", "f"), ("better", "f"), ("best", "p")
+    ]  # fmt: skip
+    assert page["runs"] == [ask.run]
+    assert (await ask.json("/prompts"))["unread"] == 0
