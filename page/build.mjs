@@ -7,7 +7,7 @@ import { build } from "esbuild";
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { minify } from "terser";
@@ -49,42 +49,79 @@ const LEXER = {
 const OPTIONS = {
   ...SHARED,
   plugins: [LEXER],
-  entryPoints: { app: "src/main.tsx" },
   outdir: PAGE,
-  format: "iife",
   minify: true,
   target: ["chrome110", "firefox113", "safari16.4"],
   write: false,
+  metafile: true,
 };
+const APP = { ...OPTIONS, entryPoints: { app: "src/main.tsx" }, format: "iife" };
 
-// The packages whose code is in the page.
-async function bundled() {
-  const { metafile } = await build({ ...OPTIONS, metafile: true });
-  const names = Object.keys(metafile.inputs).map((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
-  return [...new Set(names.filter((name) => name !== undefined))].sort();
+// What only a served page has is in live.js. It takes the modules that the page has from the page: both need the same
+// Preact, and nothing is there twice. `modules` are the page's; `taken` is told which of them were asked for.
+function fromPage(modules, taken) {
+  return {
+    name: "from-page",
+    setup({ onResolve, onLoad, resolve }) {
+      onResolve({ filter: /./ }, async ({ path, importer, resolveDir, kind, pluginData, namespace }) => {
+        if (pluginData === "resolved" || kind === "entry-point" || namespace === "page") return undefined;
+        const found = await resolve(path, { importer, resolveDir, kind, pluginData: "resolved" });
+        if (!modules.has(found.path)) return found;
+        taken.add(found.path);
+        return { path: `${keyOf(found.path)}.cjs`, namespace: "page" };
+      });
+      onLoad({ filter: /./, namespace: "page" }, ({ path }) => ({ contents: `module.exports = evenhand[${JSON.stringify(path.slice(0, -4))}]` }));
+    },
+  };
+}
+
+// What a module of the page is called.
+const keyOf = (path) => relative(HERE, path).replace(/^(src|node_modules)\//, "");
+
+// The page's own script, which hands on those of its modules that live.js takes.
+function handing(taken) {
+  const paths = [...taken].sort();
+  const contents = [
+    `import ${JSON.stringify(join(HERE, "src/main.tsx"))};`,
+    ...paths.map((path, i) => `import * as m${i} from ${JSON.stringify(path)};`),
+    `globalThis.evenhand = { ${paths.map((path, i) => `${JSON.stringify(keyOf(path))}: m${i}`).join(", ")} };`,
+  ].join("\n");
+  return { ...APP, entryPoints: undefined, stdin: { contents, resolveDir: HERE, sourcefile: "app.js" }, outdir: undefined, outfile: join(PAGE, "app.js") };
+}
+
+// The files of the page, and the packages whose code is in them.
+async function built() {
+  const alone = await build(APP);
+  const modules = new Set(Object.keys(alone.metafile.inputs).map((path) => join(HERE, path)));
+  const taken = new Set();
+  const live = await build({ ...OPTIONS, plugins: [fromPage(modules, taken), LEXER], entryPoints: { live: "src/live.ts" }, format: "esm" });
+  const app = await build(handing(taken));
+  const inputs = [app, live].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  const names = inputs.map((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
+  return { outputs: [...app.outputFiles, ...live.outputFiles], packages: [...new Set(names.filter((name) => name !== undefined))].sort() };
 }
 
 // What esbuild wrote, minified further: 4 % less when gzipped. The banner stays.
-async function smaller(path, contents) {
+async function smaller(path, contents, banner) {
   if (!path.endsWith(".js")) return contents;
   const { code } = await minify(Buffer.from(contents).toString(), {
     ecma: 2020,
+    module: basename(path) === "live.js",
     compress: { passes: 3, unsafe_arrows: true, pure_getters: true, keep_fargs: false },
-    format: { comments: /This page contains/ },
   });
-  return Buffer.from(code);
+  return Buffer.from(`${basename(path) === "app.js" ? banner : ""}${code}`);
 }
 
 async function files() {
-  const inPage = await Promise.all((await bundled()).map((name) => licence(MODULES, name)));
+  const { outputs, packages } = await built();
+  const inPage = await Promise.all(packages.map((name) => licence(MODULES, name)));
   const copied = await Promise.all(COPIED.map((name) => licence(MODULES, name)));
   const named = inPage.map(({ name, version, license, text }) => {
     const whose = text.match(/^Copyright \(c\) .+$/m)?.[0] ?? "";
     return ` * ${name} ${version}, ${license}. ${whose}`;
   });
-  const banner = { js: `/* This page contains, with their licences in Evenhand's package:\n${named.join("\n")}\n */` };
-  const { outputFiles } = await build({ ...OPTIONS, banner });
-  const written = await Promise.all(outputFiles.map(async ({ path, contents }) => [path, await smaller(path, contents)]));
+  const banner = `/* This page contains, with their licences in Evenhand's package:\n${named.join("\n")}\n */\n`;
+  const written = await Promise.all(outputs.map(async ({ path, contents }) => [path, await smaller(path, contents, banner)]));
   return [
     ...written,
     ...(await copies(MODULES)).map(([path, text]) => [join(LIBRARIES, path), Buffer.from(text)]),
@@ -97,13 +134,14 @@ async function files() {
 
 async function write() {
   for (const folder of [PAGE, LIBRARIES, LICENCES]) await rm(folder, { recursive: true, force: true });
-  let size = 0;
+  let [size, later] = [0, 0];
   for (const [path, contents] of await files()) {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, contents);
-    if (dirname(path) === PAGE) size += gzipSync(contents).length;
+    if (basename(path) === "live.js") later += gzipSync(contents).length;
+    else if (dirname(path) === PAGE) size += gzipSync(contents).length;
   }
-  console.log(`the page: ${size.toLocaleString("en")} bytes gzipped`);
+  console.log(`the page: ${size.toLocaleString("en")} bytes gzipped, and ${later.toLocaleString("en")} of what only a served page has`);
   return size <= MOST;
 }
 

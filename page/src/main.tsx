@@ -5,19 +5,21 @@ import { Embedded, isEmbedded } from "./data/embedded";
 import { Http } from "./data/http";
 import { problemOf, type Problem } from "./data/problem";
 import type { DataSource, RunSummary } from "./data/source";
+import { later } from "./parts/later";
 import { nameWhatIsNotSeen } from "./parts/attributes";
 import { startTheme } from "./parts/theme";
 import { Trouble, Waiting } from "./parts/told";
 import { START, useUrl, write } from "./state/url";
 import { Lost } from "./views/lost";
 import { RunPage } from "./views/run";
-import { RunList } from "./views/runs";
 import "./style/tokens.css";
 import "./style/shell.css";
 import "./style/matrix.css";
 import "./style/drawer.css";
 import "./style/charts.css";
 import "./style/print.css";
+
+const RunList = later((live) => live.RunList);
 
 /** A report is about one run: it opens on it, held against its baseline where it has one. */
 function TheRun({ source }: { source: DataSource }) {

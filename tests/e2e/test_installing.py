@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 PARTS = (
     "evenhand/wings/viewer/static/app.js",
     "evenhand/wings/viewer/static/app.css",
+    "evenhand/wings/viewer/static/live.js",
     "evenhand/languages/javascript/libraries/nunjucks.js",
     "evenhand/languages/javascript/libraries/big-integer.js",
     "evenhand/languages/javascript/libraries/sql.json.xz",

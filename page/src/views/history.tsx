@@ -38,7 +38,6 @@ export function History({ source, head, runs, state, go }: Props) {
   const ofCanaries = measure.startsWith("!");
   const lines = ofCanaries ? canaryLines(asked, alike, measure) : linesOf(found, measure);
   const unread = found.filter((columns) => columns?.some(({ partial }) => partial) === true);
-  if (source.measures === undefined) return <Told title="A report has no history"><p>It holds one run. <code>evenhand view</code> draws a measure over all runs of a config.</p></Told>;
   if (alike.length === 0) return runs.length === 0 ? <Waiting>Reading the runs…</Waiting> : <Told title="Nothing to draw"><p>Runs that have no results, or did not finish, are not drawn.</p></Told>;
   return (
     <div class="history">

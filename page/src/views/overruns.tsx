@@ -1,6 +1,7 @@
 /** What is read of all runs of one config or set: its measures, its cases and its prompts. */
 import { useState } from "preact/hooks";
 import type { CaseLine, DataSource, Head, PromptVersion, RunSummary } from "../data/source";
+import { OVER_RUNS } from "../model/overruns";
 import { rateFrom } from "../model/rate";
 import { started } from "../model/runs";
 import { OUTCOME_WORDS } from "../model/table";
@@ -19,14 +20,12 @@ interface Props {
   readonly go: Go;
 }
 
-export const OVER_RUNS = [["history", "Measures"], ["cases", "Cases"], ["prompts", "Prompts"]] as const;
 const PAUSE = 200; // ms after a key before cases are looked for
 const NEWEST = 20; // runs whose outcomes are shown
 const ROWS = 50; // at once
 
 export function OverRuns(p: Props) {
-  const { source, head, state } = p;
-  if (!source.live) return <History {...p} />;
+  const { head, state } = p;
   return (
     <>
       <nav class="views over-runs" aria-label="Over all runs">

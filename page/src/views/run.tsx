@@ -5,14 +5,15 @@ import type { DataSource, Head, RunSummary } from "../data/source";
 import { snapshot } from "../model/snapshot";
 import { onlyRanked, summaries as summariesOf } from "../model/summary";
 import type { Table } from "../model/table";
+import { isOver, OVER_RUNS } from "../model/overruns";
 import { visible } from "../model/visible";
 import { useAuthor } from "../parts/author";
 import { Help } from "../parts/help";
+import { later } from "../parts/later";
 import { Hint, useHint } from "../parts/hint";
 import { useKeys } from "../parts/keyboard";
 import { ReviewLine } from "../parts/labels";
 import { RunTitle, RunTotals } from "../parts/runheader";
-import { SavedViews } from "../parts/savedviews";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
 import { TopBar } from "../parts/topbar";
 import { useBaseline } from "../state/baseline";
@@ -27,9 +28,7 @@ import { About } from "./about";
 import { Charts } from "./charts";
 import { ComparisonView } from "./comparison";
 import { Drawer } from "./drawer";
-import { LabelView } from "./label";
 import { MatrixView, Reading } from "./matrixview";
-import { OVER_RUNS, OverRuns } from "./overruns";
 import { SummaryView } from "./summary";
 
 interface Props {
@@ -37,6 +36,10 @@ interface Props {
   readonly state: RunState;
   readonly go: Go;
 }
+
+const SavedViews = later((live) => live.SavedViews, null);
+const LabelView = later((live) => live.LabelView);
+const OverRuns = later((live) => live.OverRuns);
 
 export function RunPage({ source, state, go }: Props) {
   const { head: read, table, progress, problem, missed } = useRun(source, state.run);
@@ -131,10 +134,11 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
         {!hidden && !progress.done && (state.view === "charts" || state.view === "comparison") && <Reading head={head} progress={progress} />}
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
-        {state.view === "label" && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} md={state.md} setMd={(md) => go({ md }, true)} />}
+        {state.view === "label" && source.live && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} md={state.md} setMd={(md) => go({ md }, true)} />}
         {!hidden && state.view === "summary" && <SummaryView source={source} head={head} table={table} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
-        {!hidden && isOver(state.view) && <OverRuns source={source} head={head} runs={runs} state={state} go={go} />}
+        {!hidden && isOver(state.view) && source.live && <OverRuns source={source} head={head} runs={runs} state={state} go={go} />}
+        {(isOver(state.view) || state.view === "label") && !source.live && <Told title={state.view === "label" ? "A report cannot be labelled" : "A report has no history"}><p>It holds one run. <code>evenhand view</code> shows it with all others.</p></Told>}
         {!hidden && state.view === "about" && <About head={head} />}
       </div>
       {state.cell !== undefined && progress.done && table.at(state.cell) < 0 && <TroubleLine problem={new Problem(`there is no trial ${state.cell} here`, head.alive ? "It may not be settled yet." : "")} />}
@@ -153,11 +157,6 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
 }
 
 const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["label", "Label"], ["summary", "Summary"], ["charts", "Charts"], ["comparison", "Comparison"], ["history", "History"], ["about", "About"]];
-
-/** Whether it is about all runs of what the run is of: a part of the history. */
-function isOver(view: View): boolean {
-  return OVER_RUNS.some(([each]) => each === view);
-}
 
 /** In place of a view that is about what is hidden. */
 function Hidden({ state }: { state: RunState }) {

@@ -183,7 +183,17 @@ def test_a_name_that_leads_here_is_not_enough(served: Any, runs: list[str], host
 def test_nothing_is_answered_without_the_token(served: Any, runs: list[str]):
     """Every address, with every method: 401 or worse, and no word of a run."""
     run = f"/api/runs/{runs[0]}"
-    paths = ["/", "/app.js", "/app.css", "/icon.svg", "/favicon.ico", "/api/runs", run, "/api/none"]
+    paths = [
+        "/",
+        "/app.js",
+        "/live.js",
+        "/app.css",
+        "/icon.svg",
+        "/favicon.ico",
+        "/api/runs",
+        run,
+        "/api/none",
+    ]
     paths += [f"{run}/{part}" for part in ("blocks", "labels", "events", "cells/0", "notes")]
     paths += [f"{run}/search", f"{run}/previews?cells=1"]
     paths += [f"{run}/comparison?baseline={runs[1]}"]

@@ -24,6 +24,7 @@ _INDEX = """<!doctype html>
 <body>
 <div id="app"></div>
 <script src="/app.js"></script>
+<link rel="modulepreload" href="/live.js">
 </body>
 </html>
 """
@@ -52,6 +53,7 @@ def look() -> None:
 FILES: Mapping[str, Callable[[], File]] = {
     "/": lambda: (_INDEX.encode(), "text/html; charset=utf-8"),
     "/app.js": lambda: (static("app.js"), "text/javascript; charset=utf-8"),
+    "/live.js": lambda: (static("live.js"), "text/javascript; charset=utf-8"),
     "/app.css": lambda: (static("app.css"), "text/css; charset=utf-8"),
     "/icon.svg": lambda: (ICON.encode(), "image/svg+xml"),
 }

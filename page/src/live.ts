@@ -1,0 +1,5 @@
+/** What only a served page has: a file of its own, loaded beside the page. `parts/later.tsx` draws it. */
+export { SavedViews } from "./parts/savedviews";
+export { LabelView } from "./views/label";
+export { OverRuns } from "./views/overruns";
+export { RunList } from "./views/runs";
