@@ -29,6 +29,8 @@ def _bench(name: str) -> ModuleType:
 
 
 bench, errors = _bench("coverage"), _bench("errors")
+FEW = [n for n in bench.MEANS if n <= 50]
+"""Of so many scores the shape matters most; more of them come ever closer to a normal distribution."""
 cells = pytest.mark.parametrize(("n", "p"), [(n, p) for n in bench.SIZES for p in bench.RATES])
 
 
@@ -59,10 +61,10 @@ def test_t_over_clusters_holds_the_mean(n: int, size: int) -> None:
 
 @pytest.mark.parametrize("shape", bench.SHAPES)
 def test_the_interval_of_a_mean_holds_it_whatever_the_shape_of_the_scores(shape: str) -> None:
-    """At least 92 times in a hundred for 5 to 200 scores, less what 200 draws may be off; 94 on average."""
+    """At least 92 times in a hundred for 5 to 50 scores, less what 200 draws may be off; 94 on average."""
     held = [
         sum(bench.of_shape(random, shape, n) for _ in range(200)) / 200
-        for n in bench.MEANS
+        for n in FEW
         for random in [Random(bench.SEED + n)]
     ]
     assert min(held) >= 0.90
@@ -72,8 +74,8 @@ def test_the_interval_of_a_mean_holds_it_whatever_the_shape_of_the_scores(shape:
 @pytest.mark.parametrize("still", [False, True])
 @pytest.mark.parametrize("shape", bench.SHAPES)
 def test_scores_of_unlike_shapes_with_equal_means_raise_few_alarms(shape: str, still: bool) -> None:
-    """At most 5 in a hundred for 5 to 200 scores, and what 100 draws may be off."""
-    for n in bench.MEANS:
+    """At most 5 in a hundred for 5 to 50 scores, and what 100 draws may be off."""
+    for n in FEW:
         random = Random(bench.SEED + n)
         alarms = sum(bench.alarm_of_unlike(random, shape, n, still=still) for _ in range(100))
         assert alarms / 100 <= 0.10, n
