@@ -19,7 +19,7 @@ from tests.faults.conftest import Folder, settled, until
 
 from evenhand.testing import FakeProvider, Rule, Script
 
-KILLS_EACH = int(os.environ.get("KILLS", "6"))
+KILLS_EACH = int(os.environ.get("KILLS", "4"))
 CALLS = 300
 CONCURRENCY = 10
 QUIET = ("--no-progress", "--no-table")
@@ -42,7 +42,6 @@ class Shape:
 
 SHAPES = {
     "plain": Shape(),
-    "again": Shape(),
     "with the cache": Shape(flags=()),
     "repeated and sampled": Shape(
         rows=150,
@@ -67,7 +66,7 @@ SHAPES = {
 def test_a_killed_run_resumes_to_the_same_results_and_pays_for_no_reply_twice(
     name: str, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:
-    """Six kills, or KILLS, at random instants of a 300-call run, every third resume killed as well.
+    """Four kills, or KILLS, at random instants of a 300-call run, every third resume killed as well.
 
     What is asked twice was in flight at a kill, and is reported as in doubt, with the most that it can have cost.
     """
