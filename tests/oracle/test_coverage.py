@@ -135,9 +135,7 @@ def test_errors_make_nothing_better(rate: float, lost: float) -> None:
 
     At most 5 in a hundred, and at least 92, each with what 80 draws may be off.
     """
-    *_, compared, told, held = map(
-        float, errors.row(80, 20, rate, lost, "5 each", varied=True)[3:]
-    )
+    *_, compared, told, held = map(float, errors.row(80, 20, rate, lost, "5 each", varied=True)[3:])
     assert max(compared, told) <= 10
     assert held >= 86
 

@@ -115,7 +115,7 @@ def corrected(
 def test_corrected_rates_of_repeated_cases_cover(
     world: World, cases: int, repeats: int, labels: int
 ):
-    """Of 60 draws 54 or more: fewer come in 3 % where 95 % are promised. Had each repeat been a case, they would not."""
+    """Of 60 draws 54 or more: fewer come in 3 % where 95 % are promised. Had each repeat been a case, fewer would."""
     random, covered, before = Random(SEED), 0, 0
     for _ in range(DRAWS):
         outputs = world.run(random, cases, repeats)
