@@ -11,7 +11,9 @@ import pytest
 from hypothesis import settings
 from tests import warm
 
-settings.register_profile("evenhand", derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "evenhand", derandomize=True, deadline=None, database=None, max_examples=60
+)
 settings.load_profile("evenhand")
 
 HERE = frozenset({"localhost", "", None})
