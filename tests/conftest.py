@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -65,6 +67,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """
     cores = os.cpu_count() or 1
     return cores if config.option.numprocesses == "logical" else 2 * cores
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collects no garbage while tests are imported: nearly all that is made then stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
