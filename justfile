@@ -19,11 +19,16 @@ setup:
 check: format lint prose types floors changed
 
 # Everything that .ci/run runs
-all: installed whole lanes
+all: installed whole rest
 
 [parallel]
 [private]
-whole: format lint prose types floors unit
+whole: format lint prose floors unit
+
+# While those tests wait for processes, disks and servers, a core is free for the types
+[parallel]
+[private]
+rest: types lanes
 
 # Does every installed package have what it requires? The pins are installed without looking
 installed:

@@ -38,7 +38,8 @@ def of_a_rate(interval: Callable[[int, int], Interval], n: int, p: float) -> flo
     return math.fsum(
         math.comb(n, k) * p**k * (1 - p) ** (n - k)
         for k in range(n + 1)
-        if interval(k, n)[0] - 1e-12 <= p <= interval(k, n)[1] + 1e-12
+        for low, high in [interval(k, n)]
+        if low - 1e-12 <= p <= high + 1e-12
     )
 
 

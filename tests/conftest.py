@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -12,7 +14,9 @@ import pytest
 from hypothesis import settings
 from tests import warm
 
-settings.register_profile("evenhand", derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "evenhand", derandomize=True, deadline=None, database=None, max_examples=60
+)
 settings.load_profile("evenhand")
 
 HERE = frozenset({"localhost", "", None})
@@ -75,6 +79,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """
     cores = os.cpu_count() or 1
     return cores if config.option.numprocesses == "logical" else 2 * cores
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collects no garbage while tests are imported: nearly all that is made then stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def evenhand(folder: Path, *words: str) -> Any:
     """Runs the command in a folder."""
-    code = "import sys; from evenhand.cli import main; main(sys.argv[1:])"
+    code = "from evenhand.cli import main; main()"
     keyless = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")} | {
         "COLUMNS": "120"
     }

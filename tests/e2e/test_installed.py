@@ -26,8 +26,22 @@ for module in pkgutil.walk_packages(evenhand.__path__, "evenhand."):
     if "scaffolds" in module.name or "starters" in module.name:
         continue  # files for users
     importlib.import_module(module.name)
-print(len(sys.modules))
 """
+COMMANDS = """
+import contextlib, io, json
+from evenhand.cli import main
+
+ended = []
+for words in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
+        try:
+            main(words)
+        except SystemExit as error:
+            ended.append([error.code, said.getvalue()])
+print(json.dumps(ended))
+"""
+"""Command lines, one after the other: in a process of its own, each would import everything anew."""
+REPORTS = ("report.html", "run.json", "run.csv", "report.md", "junit.xml")
 CONFIG = """
 prompts: ["Say {{ word | upper }}"]
 providers: [echo]
@@ -104,36 +118,39 @@ def test_what_is_installed_without_extras_does_the_main_jobs(
     ).stdout.strip()
     (Path(site) / "evenhand.pth").write_text(str(ROOT / "src"))
 
-    def ours(*words: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    (tmp_path / "greetings_evals.py").write_text(EVALS)
+    (tmp_path / "xlsx.yaml").write_text(CONFIG.partition("tests:")[0] + "tests: rows.xlsx\n")
+    (tmp_path / "rows.xlsx").write_bytes(b"PK")
+    lines = [
+        ["run", "greetings_evals.py"],
+        *(["export", "latest", "--to", file] for file in REPORTS),
+        ["run", "rows.yaml"],
+        ["check", "xlsx.yaml"],
+    ]
+
+    def ours(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [home / "bin/python", "-W", "error", *words],
+            [home / "bin/python", "-W", "error", "-c", *words],
             cwd=tmp_path,
             env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+            input=stdin,
             capture_output=True,
             text=True,
             check=False,
         )
 
-    def evenhand(*words: str) -> subprocess.CompletedProcess[str]:
-        return ours("-c", "from evenhand.cli import main; main()", *words)
-
-    imported = ours("-c", EVERY_MODULE)
-    assert imported.returncode == 0, imported.stderr
-    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
-    (tmp_path / "greetings_evals.py").write_text(EVALS)
-    ran = evenhand("run", "promptfooconfig.yaml", "--json")
+    command = "from evenhand.cli import main; main()"
+    ran = ours(command, "run", "promptfooconfig.yaml", "--json")
     assert ran.returncode == 1, ran.stderr
     (trial,) = json.loads(ran.stdout)["trials"]
     assert [o["outcome"] for o in trial["outcomes"]] == ["pass", "pass", "fail"]
-    ran = evenhand("run", "greetings_evals.py")
-    assert (ran.returncode, "2 of 2 passed" in ran.stdout) == (0, True), ran.stdout + ran.stderr
-    for file in ("report.html", "run.json", "run.csv", "report.md", "junit.xml"):
-        exported = evenhand("export", "latest", "--to", file)
-        assert exported.returncode == 0, exported.stderr
+    done = ours(EVERY_MODULE + COMMANDS, stdin=json.dumps(lines))
+    assert done.returncode == 0, done.stderr
+    evals, *exports, missing, extra = json.loads(done.stdout)
+    assert (evals[0], "2 of 2 passed" in evals[1]) == (0, True), evals
+    for file, exported in zip(REPORTS, exports, strict=True):
+        assert exported[0] == 0, exported
         assert (tmp_path / file).stat().st_size > 100
-    missing = evenhand("run", "rows.yaml")
-    assert missing.returncode == 2
-    (tmp_path / "xlsx.yaml").write_text(CONFIG.partition("tests:")[0] + "tests: rows.xlsx\n")
-    (tmp_path / "rows.xlsx").write_bytes(b"PK")
-    extra = evenhand("check", "xlsx.yaml")
-    assert "evenhand[xlsx]" in extra.stdout + extra.stderr
+    assert missing[0] == 2, missing
+    assert "evenhand[xlsx]" in extra[1]

@@ -17,6 +17,7 @@ from tests.e2e.mcp_servers import SERVER, served
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 STARTS = """
 from pathlib import Path
 starts = Path(__file__).with_name("starts.txt")
@@ -48,7 +49,7 @@ def ran(folder: Path, model: FakeProvider) -> dict[str, Any]:
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), "EVENHAND_HOME": str(folder / "home")}
     env |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     done = subprocess.run(
-        [sys.executable, "-m", "evenhand", "run", ".", "--json"],
+        [*COMMAND, "run", ".", "--json"],
         cwd=folder,
         env=env | dict(model.env()) | {"OPENAI_API_KEY": "sk-test", "ANTHROPIC_API_KEY": "sk-test"},
         capture_output=True,
@@ -125,7 +126,10 @@ CALLING = [
 def test_the_tools_that_a_model_asks_for_are_called_if_the_config_says_so(
     tmp_path: Path, provider: str
 ):
-    """Each trial has a server of its own, the model is told what came of the calls, and they are steps."""
+    """Each trial has a server of its own, the model is told what came of the calls, and they are steps.
+
+    What else can become of a call is asked of one vendor: by then it is nobody's form any more.
+    """
     (tmp_path / "server.py").write_text(SERVER)
     mcp = {"server": {"path": "server.py"}, "call": True, "max_turns": 3}
     write(tmp_path, mcp, provider)
@@ -134,7 +138,6 @@ def test_the_tools_that_a_model_asks_for_are_called_if_the_config_says_so(
     said: Any = {"type": "equals", "value": "Your money is on its way."}
     config["tests"] = [
         {"vars": {"message": "A refund for order 7!"}, "assert": [succeeds, said]},
-        {"vars": {"message": "Once more for order 7!"}, "assert": [succeeds, said]},
         {
             "vars": {"message": "A refund for order 8!"},
             "assert": [
@@ -142,6 +145,7 @@ def test_the_tools_that_a_model_asks_for_are_called_if_the_config_says_so(
                 {"type": "equals", "value": "There is no such order."},
             ],
         },
+        {"vars": {"message": "Once more for order 7!"}, "assert": [succeeds, said]},
         {
             "vars": {"message": "How is the weather?"},
             "assert": [{"type": "steps:count", "value": {"kind": "model", "max": 1}}],
@@ -155,10 +159,13 @@ def test_the_tools_that_a_model_asks_for_are_called_if_the_config_says_so(
         },
         {"vars": {"message": "crash"}, "assert": []},
     ]
+    expected = ["pass"] * 5 + ["error"]
+    if provider != "openai:chat:m":
+        del config["tests"][2:], expected[2:]
     (tmp_path / "promptfooconfig.yaml").write_text(yaml.safe_dump(config))
     with FakeProvider(Script(CALLING)) as fake:
         made = ran(tmp_path, fake)
-    assert outcomes(made) == ["pass"] * 5 + ["error"], json.dumps(made["trials"])
+    assert outcomes(made) == expected, json.dumps(made["trials"])
     steps = made["trials"][0]["steps"]
     assert [(step["kind"], step["status"]) for step in steps] == [
         ("model", "ok"),
@@ -169,8 +176,9 @@ def test_the_tools_that_a_model_asks_for_are_called_if_the_config_says_so(
     assert made["trials"][0]["tokens_in"] == sum(
         step["tokens_in"] for step in steps if step["kind"] == "model"
     )
-    assert [step["status"] for step in made["trials"][2]["steps"]][1] == "error"
-    assert made["trials"][5]["error"]["slug"] == "infrastructure"
+    assert [step["status"] for step in made["trials"][1]["steps"]][1] == "error"
+    if provider == "openai:chat:m":
+        assert made["trials"][5]["error"]["slug"] == "infrastructure"
 
 
 def test_a_user_talks_with_a_model_whose_tools_are_called(tmp_path: Path):

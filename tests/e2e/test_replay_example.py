@@ -15,7 +15,7 @@ def test_the_example_is_replayed_from_its_cassette_and_a_changed_word_is_shown(t
     folder = tmp_path / "replay"
     shutil.copytree(ROOT / "examples" / "replay", folder)
     (folder / "offline.jsonl").unlink()
-    code = "import sys; from evenhand.cli import main; main(sys.argv[1:])"
+    code = "from evenhand.cli import main; main()"
     command = [sys.executable, "-c", code, "run", ".", "--replay", "shop.cassette"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

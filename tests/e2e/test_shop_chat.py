@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "shop_chat"
 
 
@@ -18,7 +19,7 @@ def test_the_example_runs_offline_and_its_simulators_mistake_is_put_right(tmp_pa
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".evenhand"))
     env = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     done = subprocess.run(
-        [sys.executable, "-m", "evenhand", "run", ".", "--offline", "--json"],
+        [*COMMAND, "run", ".", "--offline", "--json"],
         cwd=folder,
         env=env | {"HOME": str(tmp_path)},
         capture_output=True,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -237,12 +238,19 @@ IN_PYTEST = ["execv", "an execv that was imported before", "the C library's exit
 IN_PYTEST += ["the C library's _exit", "a thread", *LATE]
 
 
-@pytest.mark.parametrize("place", ["test", "fixture", "import"])
-@pytest.mark.parametrize("way", IN_PYTEST)
+@pytest.mark.parametrize(
+    ("way", "place"),
+    [
+        *((way, "test") for way in IN_PYTEST),
+        *product(
+            ["execv", "the C library's _exit", "exec in a handler of atexit"], ["fixture", "import"]
+        ),
+    ],
+)
 def test_no_way_of_ending_the_process_makes_pytest_exit_with_0(
     way: str, place: str, tmp_path: Path
 ) -> None:
-    """A test has failed before; the guardian says which one was running."""
+    """A test has failed before; the guardian says which one was running. Three ways are tried in each place."""
     here = {
         one: {**WAYS, **LATE}[way] if one == place else "pass"
         for one in ("test", "fixture", "import")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import resource
 import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.faults.conftest import COMMAND
 
 HEAD = "prompts: ['Say {{x}}']\nproviders: [echo]\n"
 ENTITY = b'<!DOCTYPE x [<!ENTITY a "b">]>'
@@ -56,15 +56,17 @@ def log(size: int) -> bytes:
 
 def ran(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """A command line with little memory."""
-    return subprocess.run(
-        [sys.executable, "-m", "evenhand", *words],
+    process = subprocess.Popen(
+        [*COMMAND, *words],
         cwd=folder,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=100,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
     )
+    # Set from outside and not before it starts, so that it can start warm.
+    resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
+    out, err = process.communicate(timeout=100)
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
 
 
 KINDS = pytest.mark.parametrize(

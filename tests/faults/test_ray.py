@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from tests.faults.conftest import Folder, Trial, settled, until
+from tests.faults.conftest import Folder, Trial, environment, settled, until
 
 from evenhand.testing import FakeProvider
 
@@ -43,6 +43,15 @@ def cluster(env: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
             process.wait(20)
         except subprocess.TimeoutExpired:
             process.kill()
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[tuple[FakeProvider, str, str]]:
+    """A cluster for tests that leave it as it is: the provider, the cluster's address, and that of Ray's client."""
+    with FakeProvider() as fake, cluster({**environment(fake), "KNOWN_THERE": "secret"}) as nodes:
+        assert nodes.stdout is not None
+        address, client = nodes.stdout.readline().split()
+        yield fake, address, client
 
 
 def run_alone(fake: FakeProvider, evals: Folder) -> tuple[list[Trial], Counter[str]]:
@@ -84,28 +93,27 @@ def test_a_node_that_is_taken_away_loses_nothing_and_nothing_is_paid_twice(
 
 @pytest.mark.timeout(600)
 def test_a_run_from_outside_the_cluster_is_that_of_one_process(
-    serve: Callable[..., FakeProvider],
+    shared: tuple[FakeProvider, str, str],
     folder: Callable[..., Folder],
 ):
     """Through Ray's client: files, keys and calls as from a node; Ctrl-C finishes what is under way; and it goes on."""
-    fake = serve(latency_ms=100)
+    fake, _, address = shared
+    fake.latency_ms = 100
+    fake.ledger.clear()
     evals = folder(fake)
     wanted, price = run_alone(fake, evals)
     quiet = {"PYTHONWARNINGS": "ignore"}
-    with cluster(evals.env) as nodes:
-        assert nodes.stdout is not None
-        _, address = nodes.stdout.readline().split()
-        fleet = ("-j", "4", "--ray", address, "--workers", "2")
-        for _ in range(3):  # on a busy machine, Ray gives its own server too little time to start
-            process = evals.start("run", *QUIET, *fleet, env=quiet)
-            until(lambda p=process: fake.ledger.total >= ROWS // 4 or p.poll() is not None, 60)
-            process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=200)
-            if "Starting Ray client server failed" not in err:
-                break
-        assert process.returncode == 130, err
-        assert not evals.doubted()
-        resumed = evals.run("resume", *QUIET, *fleet, env=quiet)
+    fleet = ("-j", "4", "--ray", address, "--workers", "2")
+    for _ in range(3):  # on a busy machine, Ray gives its own server too little time to start
+        process = evals.start("run", *QUIET, *fleet, env=quiet)
+        until(lambda p=process: fake.ledger.total >= ROWS // 4 or p.poll() is not None, 60)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=200)
+        if "Starting Ray client server failed" not in err:
+            break
+    assert process.returncode == 130, err
+    assert not evals.doubted()
+    resumed = evals.run("resume", *QUIET, *fleet, env=quiet)
     assert resumed.returncode == 1, resumed.stderr
     assert settled(evals.document()) == wanted
     assert Counter(fake.ledger.counts) == price
@@ -113,14 +121,14 @@ def test_a_run_from_outside_the_cluster_is_that_of_one_process(
 
 @pytest.mark.timeout(600)
 def test_what_a_node_lacks_is_said_before_anything_is_sent(
-    serve: Callable[..., FakeProvider],
+    shared: tuple[FakeProvider, str, str],
     folder: Callable[..., Folder],
 ):
     """Another address of a model, a variable of a file, and a file of keys, which all stay on this machine.
 
     A file of variables that the node knows is not missed.
     """
-    fake = serve()
+    fake, address, _ = shared
     evals = folder(fake)
     evals.write(3)
     (evals.path / "more.env").write_text("A_KEY_OF_OURS=secret\n")
@@ -130,22 +138,20 @@ def test_what_a_node_lacks_is_said_before_anything_is_sent(
         if name in {"OPENAI_BASE_URL", "OPENAI_API_BASE_URL"}
     }
     quiet = {"PYTHONWARNINGS": "ignore"}
-    with cluster({**evals.env, "KNOWN_THERE": "secret"}) as nodes:
-        assert nodes.stdout is not None
-        address, _ = nodes.stdout.readline().split()
-        start = ("run", *QUIET, "--ray", address, "--workers", "1")
-        far = evals.run(*start, env={**quiet, **elsewhere})
-        assert "asks 127.0.0.1, and this machine localhost" in far.stderr
-        without = evals.run(*start, "--env-file", "more.env", env=quiet)
-        assert "lacks environment variables: A_KEY_OF_OURS" in without.stderr
-        evals.write(3, defaultTest={"vars": {"keys": "file://more.env"}})
-        unsent = evals.run(*start, env=quiet)
-        assert "more.env" in unsent.stderr
-        assert not fake.requests
-        evals.write(3)
-        (evals.path / "known.env").write_text("KNOWN_THERE=secret\n")
-        complete = evals.run(*start, "--env-file", "known.env", env=quiet)
-        assert settled(evals.document())
+    asked_before = len(fake.requests)
+    start = ("run", *QUIET, "--ray", address, "--workers", "1")
+    far = evals.run(*start, env={**quiet, **elsewhere})
+    assert "asks 127.0.0.1, and this machine localhost" in far.stderr
+    without = evals.run(*start, "--env-file", "more.env", env=quiet)
+    assert "lacks environment variables: A_KEY_OF_OURS" in without.stderr
+    evals.write(3, defaultTest={"vars": {"keys": "file://more.env"}})
+    unsent = evals.run(*start, env=quiet)
+    assert "more.env" in unsent.stderr
+    assert len(fake.requests) == asked_before
+    evals.write(3)
+    (evals.path / "known.env").write_text("KNOWN_THERE=secret\n")
+    complete = evals.run(*start, "--env-file", "known.env", env=quiet)
+    assert settled(evals.document())
     for done in (far, without, unsent):
         assert (done.returncode, "Nothing was sent." in done.stderr) == (2, True), done.stderr
     assert complete.returncode == 1, complete.stderr

@@ -197,14 +197,18 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
     return home, [hostile(home), hostile(home)]
 
 
-@pytest.fixture(params=["server", "file"])
+@pytest.fixture(scope="module", params=["server", "file"])
 def link(
-    request: pytest.FixtureRequest, poisoned: Any, serve: Any, command: Any, tmp_path: Path
+    request: pytest.FixtureRequest,
+    poisoned: Any,
+    serve: Any,
+    command: Any,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Any:
     """The page on it: from the server, and as a file."""
     home, runs = poisoned
     if request.param == "file":
-        path = tmp_path / "report.html"
+        path = tmp_path_factory.mktemp("report") / "report.html"
         command("export", runs[1], "--to", path, "--baseline", runs[0], EVENHAND_HOME=str(home))
         yield path.as_uri()
         return

@@ -20,7 +20,7 @@ from tests.unit.engine.vendors import (
     uneven,
 )
 
-SEEDS = (1, 2)
+SEEDS = (1,)
 
 
 def billed(timeline, vendor: Vendor, sizes, seed: int = 1, at_once: int = 50) -> Bill:

@@ -49,13 +49,13 @@ JUDGES: tuple[Scores, ...] = (
 )
 
 
-@pytest.mark.parametrize("labels", [30, 60, 100, 200])
+@pytest.mark.parametrize("labels", [30, 100])
 @pytest.mark.parametrize("scores", JUDGES)
 def test_corrected_means_hold_what_people_would_have_said(scores: Scores, labels: int) -> None:
-    """Of 150 draws at least 136: so few, or fewer, come in 2 % where 95 % are promised. The seed is 7."""
+    """Of 60 draws at least 53: fewer come in 3 % where 95 % are promised. The seed is 7."""
     rng = random.Random(SEED)
     held = 0
-    for _ in range(150):
+    for _ in range(60):
         outputs = [scores(rng) for _ in range(OUTPUTS)]
         truth = fmean(people for people, _ in outputs)
         found = paired_scores([ScoredStratum(OUTPUTS, outputs[:labels])])
@@ -68,7 +68,7 @@ def test_corrected_means_hold_what_people_would_have_said(scores: Scores, labels
         )
         assert mean is not None
         held += mean.low - 1e-9 <= truth <= mean.high + 1e-9
-    assert held >= 136
+    assert held >= 53
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])

@@ -241,13 +241,13 @@ def covered(fitted: Strengths, truth: Strengths) -> Iterator[bool]:
 def test_intervals_cover_in_at_least_93_of_100_draws_of_cases(
     cases: int, strengths: tuple[float, ...]
 ):
-    """Answers of a case depend on each other; the truth is what 4,000 cases give. 120 draws, at most 7 % miss."""
+    """Answers of a case depend on each other; the truth is what 4,000 cases give. 60 draws, at most 7 % miss."""
     random = Random(SEED)
     settings = {"place": 0.4, "ties": -0.7}
     truth = fit(drawn(random, 4000, strengths, **settings), prior=False)
     hits = [
         hit
-        for _ in range(120)
+        for _ in range(60)
         for hit in covered(fit(drawn(random, cases, strengths, **settings)), truth)
     ]
     assert sum(hits) >= 0.93 * len(hits), f"seed {SEED}: {sum(hits)} of {len(hits)}"

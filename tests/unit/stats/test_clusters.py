@@ -54,7 +54,7 @@ def test_equal_variants_are_rarely_found_to_differ_on_cases_that_go_together(
     number: int, sizes: tuple[int, ...], icc: float
 ) -> None:
     """At most 5 % of draws find a difference, 2.5 % block a gate, and limits hold; `bench/clusters.py` has more."""
-    draws = 60
+    draws = 30
     shares = _BENCH["of_documents"](number, sizes, icc, draws, seed=3)
     assert shares.shown <= 5 + 100 / draws
     assert shares.gate_worse <= 2.5 + 200 / draws

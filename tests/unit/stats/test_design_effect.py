@@ -24,7 +24,7 @@ from evenhand.stats.interval import clopper_pearson
 from evenhand.stats.weighted import corrected_by_strata, weighted
 
 SEED = 20_261_126
-DRAWS = 100
+DRAWS = 60
 
 
 class Output(NamedTuple):
@@ -115,7 +115,7 @@ def corrected(
 def test_corrected_rates_of_repeated_cases_cover(
     world: World, cases: int, repeats: int, labels: int
 ):
-    """Of 100 draws 95 to 97. Had each repeat been a case, 62 to 85 would."""
+    """Of 60 draws 54 or more: fewer come in 3 % where 95 % are promised. Had each repeat been a case, fewer would."""
     random, covered, before = Random(SEED), 0, 0
     for _ in range(DRAWS):
         outputs = world.run(random, cases, repeats)
@@ -126,14 +126,14 @@ def test_corrected_rates_of_repeated_cases_cover(
         assert plain is not None
         before += plain.low <= world.rate <= plain.high
     assert before < 0.9 * DRAWS
-    assert covered >= 0.92 * DRAWS
+    assert covered >= 0.9 * DRAWS
 
 
 def test_labels_of_an_earlier_run_cover_too_and_say_less_than_its_own():
-    """New repeats of the same cases: of 100 draws 92 or more; had they been other cases, at most 90."""
+    """New repeats of the same cases: of 60 draws 54 or more; had they been other cases, fewer."""
     world, random = World(0.8, 0.95, 0.6, 1.0), Random(SEED)
     covered = before = 0
-    for _ in range(100):
+    for _ in range(DRAWS):
         chances = [(random.random() < 0.8, str(case)) for case in range(60)]
         first, later = (
             [
@@ -149,15 +149,15 @@ def test_labels_of_an_earlier_run_cover_too_and_say_less_than_its_own():
         plain = corrected_rate(verdicts(later, labelled))
         assert plain is not None
         before += plain.low <= world.rate <= plain.high
-    assert before <= 90
-    assert covered >= 92
+    assert before < 0.9 * DRAWS
+    assert covered >= 0.9 * DRAWS
 
 
 def test_weighted_labels_of_repeated_cases_cover():
-    """What the judge passes is drawn half as often: of 100 draws, 92. Had each repeat been a case, 82 would."""
+    """What the judge passes is drawn half as often: of 60 draws 54 or more; had each repeat been a case, fewer."""
     world, random = World(0.8, 0.95, 0.6, 1.0), Random(SEED)
     covered = before = 0
-    for _ in range(100):
+    for _ in range(DRAWS):
         outputs = world.run(random, 60, 5)
         strata = [[one for one in outputs if one.judge == side] for side in (True, False)]
         drawn = [
@@ -181,8 +181,8 @@ def test_weighted_labels_of_repeated_cases_cover():
                 covered += holds
             else:
                 before += holds
-    assert before <= 85
-    assert covered >= 92
+    assert before < 0.9 * DRAWS
+    assert covered >= 0.9 * DRAWS
 
 
 @given(st.integers(0, 2**32), st.integers(30, 90), st.integers(10, 30))

@@ -85,13 +85,13 @@ def labels_of(strata: list[ScoredStratum]) -> list[ScoreLabel]:
 
 @pytest.mark.parametrize("even", [True, False])
 def test_corrected_means_cover_the_mean_that_people_give(even: bool):
-    """Of 100 draws of 50 of 400, seed 2, 93 % or more.
+    """Of 60 draws of 50 of 400, seed 2, 90 % or more: fewer come in 3 % where 95 % are promised.
 
     The judge's own mean is off in each. What 100 labels are said to bring is what they bring, to a twentieth.
     """
     rng = random.Random(SEED)
     covered = said = came = 0.0
-    for _ in range(100):
+    for _ in range(60):
         items = people_and_judge(rng)
         truth = fmean(i[1] for i in items)
         strata = labelled(rng, items, 50, even=even)
@@ -109,7 +109,7 @@ def test_corrected_means_cover_the_mean_that_people_give(even: bool):
         assert more is not None
         said += half_width_of_mean(found, 100)
         came += half_width_of_mean(more, 100)
-    assert covered >= 93, SEED
+    assert covered >= 54, SEED
     assert said == pytest.approx(came, rel=0.05)
 
 

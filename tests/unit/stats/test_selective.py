@@ -94,16 +94,16 @@ def wrong_where_sure(rng: random.Random) -> list[tuple[float, bool]]:
     ]
 
 
-@pytest.mark.parametrize("every", [5, 20, 200])
+@pytest.mark.parametrize("every", [5, 200])
 @pytest.mark.parametrize(
     "judge", [as_sure_as_right, equally_sure, sure_at_random, wrong_where_sure]
 )
 def test_too_many_are_wrong_in_at_most_a_tenth_of_draws_however_often_somebody_looks(
     judge: Judge, every: int
 ):
-    """After every five, every twenty, and once: the first answer is taken. The seed is 3."""
+    """After every five, and once: the first answer is taken. The seed is 3."""
     rng = random.Random(3)
-    draws = 60
+    draws = 40
     too_many = 0
     for _ in range(draws):
         items = judge(rng)
@@ -120,7 +120,7 @@ def test_too_many_are_wrong_in_at_most_a_tenth_of_draws_however_often_somebody_l
         if found is not None:
             agrees = [right for one, right in items if one >= found.threshold]
             too_many += agrees.count(False) > 0.2 * len(agrees)
-    assert too_many <= 10  # of 60 draws at 10 %, so many or fewer come in 97 %
+    assert too_many <= 7  # of 40 draws at 10 %, so many or fewer come in 96 %
 
 
 @pytest.mark.parametrize(("wrong", "labels", "least"), [(0.1, 200, 0.9), (0.02, 40, 0.8)])

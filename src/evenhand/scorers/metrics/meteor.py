@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 
 def meteor(
@@ -63,7 +64,7 @@ def _aligned(words: Sequence[str], others: Sequence[str]) -> list[tuple[int, int
     """Pairs of places, each word in one at most: the last words take their partners first, as do exact forms."""
     import snowballstemmer  # noqa: PLC0415 (only for METEOR)
 
-    stem = snowballstemmer.stemmer("porter").stemWord
+    stem = cache(snowballstemmer.stemmer("porter").stemWord)  # a long text has few different words
     pairs: list[tuple[int, int]] = []
     mine, theirs = list(enumerate(words)), list(enumerate(others))
     for form in (str, stem):
@@ -74,12 +75,12 @@ def _aligned(words: Sequence[str], others: Sequence[str]) -> list[tuple[int, int
             target = form(word)
             partner = next((pair for pair in reversed(left) if pair[1] == target), None)
             if partner is None:
-                unmatched.insert(0, (i, word))
+                unmatched.append((i, word))
             else:
                 left.remove(partner)
                 pairs.append((i, partner[0]))
         free = {j for j, _ in left}
-        mine, theirs = unmatched, [(j, word) for j, word in theirs if j in free]
+        mine, theirs = unmatched[::-1], [(j, word) for j, word in theirs if j in free]
     return sorted(pairs)
 
 

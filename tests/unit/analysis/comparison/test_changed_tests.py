@@ -211,13 +211,18 @@ def passed_of(comparison: Comparison) -> str:
     return next(one.verdict for one in comparison.results if one.metric == "passed")
 
 
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The run before any change, which nobody writes to."""
+    return made(tmp_path_factory.mktemp("before"), BASE, worse)
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_whatever_is_changed_in_a_test_is_named_in_each_place_and_no_verdict_rests_on_it(
-    tmp_path: Path, name: str
+    tmp_path: Path, before: Run, name: str
 ):
     """The system is another one as well: so much the more would be wrongly said."""
     edit, words = CHANGES[name]
-    before = made(tmp_path / "a", BASE, worse)
     now = made(tmp_path / "b", edited(edit))
     both = compare(before, now)
     assert passed_of(both) == "undecided"

@@ -16,7 +16,7 @@ from anthropic.types import Message, TextBlock, Usage
 from openai.types.chat import ChatCompletion
 from openai.types.responses import Response
 
-from evenhand import EvalSet, Expect, run, score, score_batch
+from evenhand import Case, EvalSet, Expect, run, score, score_batch
 from evenhand.core.message import Reply
 from evenhand.core.score import Outcome
 from evenhand.scorers import Contains, Equals, IsJson, Label, Matches, Passes, TokenF1
@@ -206,9 +206,18 @@ def graded(value: Any, scorer: Any) -> Outcome:
 
 @pytest.mark.parametrize("scorer", SCORERS)
 def test_what_is_no_text_is_an_error_with_its_line_and_what_was_meant(scorer: str) -> None:
-    """Every shape, by every kind of scorer."""
-    for shape, (make, message) in SHAPES.items():
-        outcome = graded(make(), SCORERS[scorer])
+    """Every shape, by every kind of scorer: a case each of one run."""
+    evals = EvalSet("no texts", data=[Case(shape) for shape in SHAPES])
+    bounds = {"at_least": 0.5} if scorer == "wording" else {}
+
+    @evals.eval
+    def one(case: Case, expect: Expect) -> None:
+        expect(SHAPES[case.id][0](), SCORERS[scorer], **bounds)
+
+    with run(evals) as result:
+        outcomes = {trial.case: trial.outcomes for trial in result.trials()}
+    for shape, (_, message) in SHAPES.items():
+        (outcome,) = outcomes[shape]
         assert outcome.outcome == "error", shape
         assert message in outcome.reason, shape
         assert f"{__file__}:" in outcome.reason, shape

@@ -46,7 +46,7 @@ def run(
 
     def go(*options: str, tail: str = "") -> pytest.RunResult:
         pytester.makepyfile(test_bot=TESTS.replace("TAIL", tail))
-        return pytester.runpytest_subprocess("--evenhand-cassette", "bot.cassette", *options)
+        return pytester.runpytest_inprocess("--evenhand-cassette", "bot.cassette", *options)
 
     return go
 

@@ -115,10 +115,10 @@ def test_a_judge_that_falls_for_one_kind_is_fooled_by_that_kind(
 ):
     """By no other."""
     judge = judge_that(lambda text: strict(text) or re.search(sign, text) is not None)
-    probe, file = probed(plan_for(judge), tmp_path)
+    probe, file = probed(plan_for(judge, cases=20), tmp_path)
     file.close()
     wrong = {name: one.wrong for name, one in by_kind(probe).items() if one.wrong}
-    assert wrong == {kind: 20}
+    assert wrong == {kind: 10}
     assert probe.verdict == "fooled"
 
 
