@@ -21,6 +21,7 @@ from evenhand.cli.run_request import Asked
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_whole
 from evenhand.core.malformed import shape_fault
 from evenhand.core.record import Record
 
@@ -58,7 +59,7 @@ class Study(Record, frozen=True):
         """
         code = cast("object", self.came_to(file, session))  # nobody has type-checked a package
         # True would exit with 1, and None with 0.
-        if isinstance(code, int) and not isinstance(code, bool):
+        if is_whole(code):
             return code
         raise UsageError(
             f"the report of the {self.name} returned {code!r}, not an exit code",

@@ -60,6 +60,15 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number. True and false are none, though Python counts them among the whole numbers.
+
+    >>> is_whole(1), is_whole(1.0), is_whole(True)
+    (True, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def as_mapping(value: object) -> Mapping[str, Any]:
     """A value that should be a mapping; an empty one in place of anything else.
 

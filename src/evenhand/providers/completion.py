@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, besides, ending
@@ -12,7 +13,7 @@ from evenhand.providers.chat import Dialect, passed_on
 from evenhand.providers.embeddings import looked_up, plain
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
-from evenhand.providers.usage import counted, mapping
+from evenhand.providers.usage import counted
 
 _NAMES = "max_tokens temperature top_p presence_penalty frequency_penalty best_of stop seed suffix".split()
 
@@ -30,7 +31,7 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     del parsed
     answer, first = looked_up(body, lambda answer: answer["choices"][0], "completion")
-    choice = mapping(first)
+    choice = as_mapping(first)
     usage = counted(answer, "prompt_tokens", "completion_tokens")
     reason = ending(choice.get("finish_reason"), choice.get("error") or answer.get("error"))
     written = choice.get("text")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenhand.core.encoding import decode
-from evenhand.providers.usage import listed, mapping
+from evenhand.core.json_shapes import as_array, as_mapping
 
 
 def gemini(pieces: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -16,16 +16,18 @@ def gemini(pieces: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
     parts: list[dict[str, Any]] = []
     for piece in pieces:
         whole.update({k: v for k, v in piece.items() if k != "candidates"})
-        for candidate in map(mapping, listed(piece.get("candidates"))):
+        for candidate in map(as_mapping, as_array(piece.get("candidates"))):
             if candidate.get("index"):
                 continue
             first.update({k: v for k, v in candidate.items() if k != "content"})
-            for part in map(mapping, listed(mapping(candidate.get("content")).get("parts"))):
+            for part in map(
+                as_mapping, as_array(as_mapping(candidate.get("content")).get("parts"))
+            ):
                 _join(parts, part)
     if "finishReason" in first:
         content = {"role": "model", "parts": parts}
         return {**whole, "candidates": [{**first, "content": content}]}
-    return whole if mapping(whole.get("promptFeedback")).get("blockReason") else None
+    return whole if as_mapping(whole.get("promptFeedback")).get("blockReason") else None
 
 
 def _join(parts: list[dict[str, Any]], part: Mapping[str, Any]) -> None:
@@ -45,13 +47,13 @@ def ollama(pieces: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
     calls: list[Any] = []
     for piece in pieces:
         last = piece
-        message = mapping(piece.get("message"))
+        message = as_mapping(piece.get("message"))
         for name in ("content", "thinking"):
             if isinstance(message.get(name), str):
                 texts[name] = texts.get(name, "") + message[name]
         if isinstance(piece.get("response"), str):
             texts["response"] = texts.get("response", "") + piece["response"]
-        calls += listed(message.get("tool_calls"))
+        calls += as_array(message.get("tool_calls"))
     if last.get("done") is not True:
         return None
     if "response" in last or "response" in texts:
@@ -66,7 +68,7 @@ def documents(body: bytes) -> Sequence[dict[str, Any]]:
     text = body.decode("utf-8-sig", "replace").strip()
     try:
         if text.startswith("["):
-            return [dict(mapping(piece)) for piece in listed(decode(text))]
-        return [dict(mapping(decode(line))) for line in text.split("\n") if line.strip()]
+            return [dict(as_mapping(piece)) for piece in as_array(decode(text))]
+        return [dict(as_mapping(decode(line))) for line in text.split("\n") if line.strip()]
     except ValueError:
         return ()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from evenhand.core.encoding import TooDeep, decode
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_array, is_array, is_mapping, is_object
 from evenhand.core.message import Message
 from evenhand.languages.documents.tree import refuse_yaml_depth, safe_loader
 from evenhand.languages.templates.printing import as_json
@@ -155,7 +155,7 @@ def _conversation(value: object) -> tuple[Message, ...]:
         if is_message(body) or conversation_of(body) is not None:
             return (Message.of(body),)
         return ()
-    rows = value if is_array(value) else []
+    rows = as_array(value)
     messages = [row for row in rows if is_mapping(row)]
     if len(messages) < len(rows) or not any(map(is_message, messages)):
         return ()

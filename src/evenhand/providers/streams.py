@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evenhand.core.encoding import decode
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_array
 from evenhand.providers import native_streams
 
 END = re.compile(
@@ -23,7 +23,7 @@ _LINE = re.compile(
 _LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
-def whole(kind: str, body: bytes) -> dict[str, Any] | None:
+def whole(kind: str, body: bytes) -> Mapping[str, Any] | None:
     """The answer that these events add up to; None where they stop before its end, or end in an error.
 
     Args:
@@ -42,7 +42,7 @@ def whole(kind: str, body: bytes) -> dict[str, Any] | None:
         return _message(events)
     if kind == "responses":
         last = next((e for e in reversed(events) if e.get("type") in _LAST), {})
-        return _mapping(last.get("response")) or None
+        return as_mapping(last.get("response")) or None
     return _completion(events)
 
 
@@ -63,22 +63,22 @@ def error_instead(body: bytes) -> str:
     if not body.lstrip().startswith(b"{"):
         return ""
     try:
-        error = _mapping(decode(body)).get("error")
+        error = as_mapping(decode(body)).get("error")
     except ValueError:
         return ""
-    return str(_mapping(error).get("message") or error)[:200] if error else ""
+    return str(as_mapping(error).get("message") or error)[:200] if error else ""
 
 
-def _events(body: bytes) -> Iterator[dict[str, Any]]:
+def _events(body: bytes) -> Iterator[Mapping[str, Any]]:
     for block in re.split(r"\r\n\r\n|\n\n|\r\r", body.decode("utf-8-sig", "replace")):
         lines = [line[5:].lstrip() for line in _LINE.split(block) if line.startswith("data:")]
         try:
-            yield _mapping(decode("\n".join(lines)))
+            yield as_mapping(decode("\n".join(lines)))
         except ValueError:  # no data in it, or [DONE]
             continue
 
 
-def _completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _completion(events: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """Chat completions, and the older ones of plain text. Only the first choice is read."""
     text = _Text()
     refusals: list[str] = []
@@ -89,16 +89,16 @@ def _completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
     for event in events:
         model = event.get("model") or model
         usage = event.get("usage") or usage
-        for choice in map(_mapping, _list(event.get("choices"))):
+        for choice in map(as_mapping, as_array(event.get("choices"))):
             if choice.get("index"):
                 continue
-            delta = _mapping(choice.get("delta"))
+            delta = as_mapping(choice.get("delta"))
             text.add(delta.get("content", choice.get("text")))
             refusals.append(str(delta.get("refusal") or ""))
             reason = choice.get("finish_reason") or reason
-            for part in map(_mapping, _list(delta.get("tool_calls"))):
+            for part in map(as_mapping, as_array(delta.get("tool_calls"))):
                 tools.add(part)
-            _join(function, _mapping(delta.get("function_call")))
+            _join(function, as_mapping(delta.get("function_call")))
             _add(more, {k: v for k, v in delta.items() if k not in _READ})
     if reason is None:
         return None
@@ -125,7 +125,7 @@ class _Text:
         if isinstance(piece, str):
             self._pieces.append(piece)
         elif is_array(piece):
-            parts = (_mapping(part).get("text") for part in piece)
+            parts = (as_mapping(part).get("text") for part in piece)
             self._pieces += [part for part in parts if isinstance(part, str)]
         elif piece is not None:
             self._odd = piece
@@ -160,9 +160,9 @@ class _Tools:
         call["id"] = id_ or call["id"]
         if part.get("custom"):
             call["function"] = None
-            _join(call.setdefault("custom", {}), _mapping(part["custom"]))
+            _join(call.setdefault("custom", {}), as_mapping(part["custom"]))
         elif call["function"] is not None:
-            _join(call["function"], _mapping(part.get("function")))
+            _join(call["function"], as_mapping(part.get("function")))
 
     @property
     def whole(self) -> list[dict[str, Any]]:
@@ -185,36 +185,38 @@ def _add(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
     _join(message, delta)
     for name, piece in delta.items():
         if isinstance(piece, dict):
-            inner = message[name] = _mapping(message.get(name))
-            _join(inner, _mapping(piece))
+            inner = message[name] = dict(as_mapping(message.get(name)))
+            _join(inner, as_mapping(piece))
         elif isinstance(piece, list):
-            message[name] = [*_list(message.get(name)), *_list(piece)]
+            message[name] = [*as_array(message.get(name)), *as_array(piece)]
 
 
-def _message(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _message(events: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     message: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
     for event in events:
         block = blocks.setdefault(event.get("index") or 0, {})
-        delta = _mapping(event.get("delta"))
+        delta = as_mapping(event.get("delta"))
         match event.get("type"):
             case "message_start":
-                message = dict(_mapping(event.get("message")))
+                message = dict(as_mapping(event.get("message")))
                 # What it has written by then says nothing: the count comes at the end.
                 used = {
-                    k: v for k, v in _mapping(message.get("usage")).items() if k != "output_tokens"
+                    k: v
+                    for k, v in as_mapping(message.get("usage")).items()
+                    if k != "output_tokens"
                 }
                 message["usage"] = used
             case "content_block_start":
-                block.update(_mapping(event.get("content_block")))
+                block.update(as_mapping(event.get("content_block")))
             case "content_block_delta" if "partial_json" in delta:
                 block["json"] = block.get("json", "") + str(delta["partial_json"])
             case "content_block_delta" if isinstance(delta.get("text"), str):
                 block["text"] = (block.get("text") or "") + delta["text"]
             case "message_delta":
                 message.update({k: v for k, v in delta.items() if v is not None})
-                used = {k: v for k, v in _mapping(event.get("usage")).items() if v is not None}
-                message["usage"] = {**_mapping(message.get("usage")), **used}
+                used = {k: v for k, v in as_mapping(event.get("usage")).items() if v is not None}
+                message["usage"] = {**as_mapping(message.get("usage")), **used}
             case "message_stop":
                 content = [_block(blocks[i]) for i in sorted(blocks) if blocks[i]]
                 return {**message, "content": content}
@@ -231,11 +233,3 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
     except ValueError:  # cut off by the longest answer allowed
         value = None
     return {**block, "input": value}
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if is_object(value) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if is_array(value) else []

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from email.message import Message
 from typing import Any
 
 from evenhand.core.encoding import decode
-from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.testing.batch_queue import BatchQueue
 from evenhand.testing.connection import HttpRequest
@@ -103,11 +101,6 @@ def decoded(data: bytes) -> object:
         return decode(data)
     except ValueError:
         return None
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """A JSON object; empty for anything else."""
-    return value if is_object(value) else {}
 
 
 def refused(status: int, message: str) -> Said:

@@ -41,7 +41,7 @@ def one_text(value: object, *, lists: str = "") -> str:
     """
     if isinstance(value, str):
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if is_number(value):
         return printed(value)
     listed = isinstance(value, (list, tuple)) and lists
     raise ScoreError(

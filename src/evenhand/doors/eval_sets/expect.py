@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar, cast, overload
 from evenhand.core.arguments import checked
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
 from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
+from evenhand.core.json_shapes import is_number
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Score, check
 from evenhand.core.step import Step, StepKind, StepStatus
@@ -372,7 +373,7 @@ def _undecided(value: Any, label: str, bounded: bool) -> tuple[str, str]:
     if not label:
         hint = 'Write expect(condition, "what it says").'
         return "a condition or a number needs a label", hint
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = is_number(value)
     if bounded and not number:
         return f"{label}: bounds are for numbers, and this is {value!r}", ""
     if number and not bounded:

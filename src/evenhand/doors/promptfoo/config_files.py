@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.names import did_you_mean, nearest
 from evenhand.core.record import Record
 from evenhand.doors.promptfoo.config_code import read_code
@@ -248,7 +248,7 @@ class References:
             # JSON Pointer writes `/` as `~1` and `~` as `~0`; the other order would turn `~01` into `/`.
             inside = _inside(target_value, part.replace("~1", "/").replace("~0", "~"))
             if inside is None:
-                there = target_value if is_mapping(target_value) else {}
+                there = as_mapping(target_value)
                 # A schema's own references look the same, and lead to parts of the schema.
                 self._findings.hint(
                     here,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from evenhand.core.errors import ScoreError
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_number
 from evenhand.core.record import Record
 
 Topic = Literal["on", "off", "unsure"]
@@ -196,7 +196,7 @@ def claims_in(stored: object, key: str = REFERENCE_CLAIMS) -> tuple[Claim, ...]:
         text, weight = one, 1.0
         if isinstance(one, Mapping):
             text, weight = one.get("claim", one.get("text")), one.get("weight", 1.0)
-        number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+        number = is_number(weight)
         if not isinstance(text, str) or not text.strip() or not number or not 0 < weight < math.inf:
             raise _unusable(key, one, '["…", "…"], or [{"claim": "…", "weight": 2}]')
         claims.setdefault(text.strip(), Claim(text.strip(), float(weight)))

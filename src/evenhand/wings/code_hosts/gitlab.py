@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.providers.rest import Api
 from evenhand.wings.code_hosts.comments import Comment, Moment
@@ -101,17 +101,17 @@ class GitLabThread(MutableRecord):
         """The notes that the token's owner wrote."""
         if self._user is None:
             user, _ = await self.api.ask("GET", "/user")
-            self._user = _mapping(user).get("id")
+            self._user = as_mapping(user).get("id")
         comments: list[Comment] = []
         for page in range(1, PAGES + 1):
             rows, headers = await self.api.ask(
                 "GET", f"{self._notes()}?per_page=100&sort=asc&order_by=created_at&page={page}"
             )
-            notes = map(_mapping, rows if is_array(rows) else [])
+            notes = map(as_mapping, as_array(rows))
             comments += [
                 self._comment(note)
                 for note in notes
-                if _mapping(note.get("author")).get("id") == self._user and not note.get("system")
+                if as_mapping(note.get("author")).get("id") == self._user and not note.get("system")
             ]
             if not headers.get("x-next-page"):
                 break
@@ -120,17 +120,17 @@ class GitLabThread(MutableRecord):
     async def read(self, number: int) -> Comment:
         """One note on the merge request."""
         row, _ = await self.api.ask("GET", f"{self._notes()}/{number}")
-        return self._comment(_mapping(row))
+        return self._comment(as_mapping(row))
 
     async def create(self, body: str) -> Comment:
         """Writes one."""
         row, _ = await self.api.ask("POST", self._notes(), {"body": body})
-        return self._comment(_mapping(row))
+        return self._comment(as_mapping(row))
 
     async def update(self, number: int, body: str) -> Comment:
         """Gives one another text."""
         row, _ = await self.api.ask("PUT", f"{self._notes()}/{number}", {"body": body})
-        return self._comment(_mapping(row))
+        return self._comment(as_mapping(row))
 
     async def delete(self, number: int) -> None:
         """Deletes one."""
@@ -144,10 +144,6 @@ class GitLabThread(MutableRecord):
         id_ = number if isinstance(number, int) else 0
         text = body if isinstance(body, str) else ""
         return Comment(id_, text, f"{self.page}#note_{id_}" if self.page else "")
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if is_object(value) else {}
 
 
 def _whole(text: str) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_object
 from evenhand.doors.importers.foreign_files import moment_of
 from evenhand.doors.importers.moved_in import MovedIn
 from evenhand.languages.documents.foreign import Notes, Part, shown
@@ -137,8 +137,8 @@ def _messages(sample: Part) -> list[dict[str, object]]:
     """The conversation up to the first answer; empty where it holds more than text."""
     messages: list[dict[str, object]] = []
     rows = resolved(sample.value.get("messages"), _texts(sample))
-    for row in rows if is_array(rows) else []:
-        message = row if is_object(row) else {}
+    for row in as_array(rows):
+        message = as_mapping(row)
         if message.get("role") == "assistant" and message.get("source") != "input":
             break
         content = _text(message.get("content"))
@@ -157,9 +157,8 @@ def _text(content: object) -> str | None:
     return "\n".join(lines) if len(lines) == len(blocks) else None
 
 
-def _texts(sample: Part) -> dict[str, object]:
-    attached = sample.value.get("attachments")
-    return attached if is_object(attached) else {}
+def _texts(sample: Part) -> Mapping[str, object]:
+    return as_mapping(sample.value.get("attachments"))
 
 
 def _settings(about: Part) -> dict[str, object]:

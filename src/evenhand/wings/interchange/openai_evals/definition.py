@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from evenhand.core.case import case_id
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import is_number, is_object
 from evenhand.core.record import Record
 from evenhand.doors.importers.naming import one_line, unlike
 from evenhand.languages.documents.foreign import Part
@@ -99,7 +99,7 @@ def line_of(item: Mapping[str, object]) -> str:
         if isinstance(value, str) and value.strip():
             text = one_line(value)
             return text if len(text) <= 60 else f"{text[:59]}…"
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if is_number(value):
             return str(value)[:60]
     return ""
 
