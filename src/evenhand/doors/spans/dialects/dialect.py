@@ -16,7 +16,6 @@ from evenhand.doors.spans.span import RawSpan
 from evenhand.languages.documents.foreign import MOST_TOKENS
 
 Structure = Mapping[str, StepKind | None]
-Attributes = Mapping[str, Any]
 
 
 class Dialect(Record, frozen=True, kw_only=True):

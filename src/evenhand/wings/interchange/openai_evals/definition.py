@@ -11,8 +11,6 @@ from evenhand.core.record import Record
 from evenhand.doors.importers.naming import one_line, unlike
 from evenhand.languages.documents.foreign import Part
 
-TYPES = ("string_check", "text_similarity", "label_model", "score_model", "python")
-"""The types of graders that an eval can have."""
 _SUFFIX = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 _REFERENCE = re.compile(r"\{\{\s*item\.([A-Za-z_]\w*)\s*\}\}")
 
@@ -22,7 +20,7 @@ class Criterion(Record, frozen=True):
 
     Attributes:
         name: What people call it: unlike that of any other grader of the eval.
-        type: One of `TYPES`, or what the file says.
+        type: What the file says, such as "string_check".
         part: The definition.
     """
 
