@@ -15,13 +15,7 @@ from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_objec
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import answer_text, ending
-from evenhand.providers.chat import (
-    ChatProvider,
-    Dialect,
-    passed_on,
-    read_as,
-    seconds,
-)
+from evenhand.providers.chat import ChatProvider, Dialect, passed_on, read_as, seconds
 from evenhand.providers.message_forms import (
     SYSTEM_ROLES,
     Row,

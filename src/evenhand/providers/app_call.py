@@ -20,13 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 from msgspec.structs import replace as record_replace
 
 from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.errors import (
-    BadReply,
-    BadRequest,
-    ConnectionFailed,
-    ProviderError,
-    UsageError,
-)
+from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, ProviderError, UsageError
 from evenhand.core.json_shapes import as_mapping, is_array, is_object
 from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request

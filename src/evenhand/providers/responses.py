@@ -35,6 +35,7 @@ _NAMES = (
     "top_p tools tool_choice parallel_tool_calls reasoning instructions previous_response_id store metadata user "
     "truncation include service_tier text max_tool_calls background prompt".split()
 )
+_OF_MESSAGES = ("type", "role", "content", "parts", "id", "status", "phase", "tool_calls")
 
 
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
@@ -64,7 +65,7 @@ def _items(row: Row, names: Mapping[str, str]) -> list[Mapping[str, Any]]:
         content = row.content
         output = content if isinstance(content, str) else _content(row, "input_text")
         return [{"type": "function_call_output", "call_id": id_, "output": output}]
-    row.only("type", "role", "content", "parts", "id", "status", "phase", "tool_calls")
+    row.only(*_OF_MESSAGES)
     calls = [
         {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.text}
         for call in calls_of(row)

@@ -24,16 +24,7 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import (
-    Any,
-    ClassVar,
-    Generic,
-    Self,
-    TypeVar,
-    dataclass_transform,
-    get_args,
-    get_origin,
-)
+from typing import Any, ClassVar, Generic, Self, TypeVar, dataclass_transform, get_args, get_origin
 
 from evenhand.core.arguments import checked_class
 from evenhand.core.errors import JudgeError, UsageError

@@ -56,11 +56,8 @@ class GoogleBatches:
     async def find(
         self, name: str, requests: int, since: float, known: frozenset[str]
     ) -> tuple[BatchLook | None, bool]:
-        del (
-            requests,
-            known,
-            since,
-        )  # the name is enough; in which order they are listed is not documented
+        # The name is enough; in which order they are listed is not documented.
+        del (requests, known, since)
         after = ""
         while True:
             page = await self._control.get(f"batches?pageSize={PAGE}{after}")

@@ -51,11 +51,8 @@ class MistralBatches:
     async def find(
         self, name: str, requests: int, since: float, known: frozenset[str]
     ) -> tuple[BatchLook | None, bool]:
-        del (
-            requests,
-            known,
-            since,
-        )  # the name is enough; in which order they are listed is not documented
+        # The name is enough; in which order they are listed is not documented.
+        del (requests, known, since)
         page = 0
         while True:
             answer = await self._control.get(f"batch/jobs?page={page}&page_size={PAGE}")

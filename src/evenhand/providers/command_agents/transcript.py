@@ -8,11 +8,7 @@ from typing import Any, Literal, get_args
 from msgspec import field
 
 from evenhand.core.encoding import decode
-from evenhand.core.json_shapes import (
-    as_mapping,
-    is_number,
-    is_whole,
-)
+from evenhand.core.json_shapes import as_mapping, is_number, is_whole
 from evenhand.core.message import Usage
 from evenhand.core.record import Record
 from evenhand.core.step import Step

@@ -14,10 +14,7 @@ from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.inspect_logs.checks import GRADERS, checks_of
 from evenhand.wings.interchange.inspect_logs.log import InspectLog, read_log
 from evenhand.wings.interchange.inspect_logs.transcript import resolved
-from evenhand.wings.interchange.recorded_eval import (
-    RecordedEval,
-    asked_model,
-)
+from evenhand.wings.interchange.recorded_eval import RecordedEval, asked_model
 from evenhand.wings.interchange.recorded_folder import write_evals
 
 _PROMPTING = frozenset(
