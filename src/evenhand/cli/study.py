@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 import click
 import msgspec
@@ -31,7 +31,14 @@ if TYPE_CHECKING:
     from evenhand.engine.door import Finished, Settings
 
 _Kind = TypeVar("_Kind")
-_Options = TypeVar("_Options")
+
+
+class _JudgeOptions(Protocol):
+    @property
+    def offline(self) -> bool: ...
+
+
+_Options = TypeVar("_Options", bound=_JudgeOptions)
 
 
 class Study(Record, frozen=True):
@@ -119,6 +126,11 @@ class JudgeRequest(Record, Generic[_Options], frozen=True):
     def definitions(self) -> str:
         """Whose definitions of RAG metrics; empty for ours."""
         return self.asked.definitions
+
+    @property
+    def offline(self) -> bool:
+        """Whether judges' answers come from offline.jsonl."""
+        return self.options.offline
 
 
 def begin_study(study: Study, key: str, record: Mapping[str, Any], options: dict[str, Any]) -> int:

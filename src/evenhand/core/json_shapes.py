@@ -87,6 +87,15 @@ def as_array(value: object) -> Sequence[Any]:
     return value if is_array(value) else []
 
 
+def as_text(value: object) -> str:
+    """A value that should be a text; an empty one in place of anything else.
+
+    >>> as_text("a"), as_text(1), as_text(None)
+    ('a', '', '')
+    """
+    return value if isinstance(value, str) else ""
+
+
 def is_sequence(value: object) -> TypeIs[Sequence[Any]]:
     """Whether a value is a sequence of any class, texts and bytes among them: ask about those first.
 

@@ -71,6 +71,11 @@ def input_text(messages: Sequence[Message]) -> dict[str, Any]:
     return {"input": plain(messages)}
 
 
+def prompt_body(messages: Sequence[Message]) -> dict[str, Any]:
+    """The body of a request that takes one text, under `prompt`."""
+    return {"prompt": plain(messages)}
+
+
 def plain(messages: Sequence[Message]) -> str:
     """The text that is to be measured."""
     return str(messages[-1].content) if messages else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from email.message import Message
 from typing import Any
@@ -65,6 +66,11 @@ class BatchFiles:
         file = BatchFile(f"file-{len(self._files) + 1:06d}", name, purpose, data, made_at)
         self._files[file.id] = file
         return file
+
+    def keep_rows(self, name: str, rows: list[dict[str, Any]], made_at: float) -> str | None:
+        """Makes a file of results, a JSON document a line, and returns its id; None for no results."""
+        data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+        return self.keep(name, data, "batch_output", made_at).id if rows else None
 
     def answer(self, request: HttpRequest) -> Said:
         """The answer to a request."""

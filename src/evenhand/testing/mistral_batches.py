@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 from urllib.parse import parse_qs
@@ -137,14 +136,10 @@ class MistralBatches:
                 elif one.fate not in ("expired", "canceled"):  # what was not reached is in no file
                     bad.append(row_of(one))
             self._results[job.id] = (
-                self._written(f"{job.id}_output.jsonl", good, job.ended_at),
-                self._written(f"{job.id}_error.jsonl", bad, job.ended_at),
+                self._files.keep_rows(f"{job.id}_output.jsonl", good, job.ended_at),
+                self._files.keep_rows(f"{job.id}_error.jsonl", bad, job.ended_at),
             )
         return self._results[job.id]
-
-    def _written(self, name: str, rows: list[dict[str, Any]], at: float) -> str | None:
-        data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-        return self._files.keep(name, data, "batch_output", at).id if rows else None
 
 
 def _status(job: FakeBatch) -> str:

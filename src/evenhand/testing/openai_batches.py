@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 from urllib.parse import parse_qs
@@ -159,14 +158,10 @@ class OpenAIBatches:
             answers = [row_of(one) for one in results if one.fate in ("succeeded", "silent")]
             errors = [row_of(one) for one in results if one.fate not in ("succeeded", "silent")]
             self._results[batch.id] = (
-                self._written(f"{batch.id}_output.jsonl", answers, batch.ended_at),
-                self._written(f"{batch.id}_error.jsonl", errors, batch.ended_at),
+                self._files.keep_rows(f"{batch.id}_output.jsonl", answers, batch.ended_at),
+                self._files.keep_rows(f"{batch.id}_error.jsonl", errors, batch.ended_at),
             )
         return self._results[batch.id]
-
-    def _written(self, name: str, rows: list[dict[str, Any]], at: float) -> str | None:
-        data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-        return self._files.keep(name, data, "batch_output", at).id if rows else None
 
 
 def _state(batch: FakeBatch) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_array, as_mapping
-from evenhand.providers.batches.control import Control, lines_of
-from evenhand.providers.batches.openai import TAG, form_of, result_of
+from evenhand.providers.batches.control import Control
+from evenhand.providers.batches.openai import TAG, form_of, results_in
 from evenhand.providers.batches.protocol import BatchLook, BatchPlace, BatchResult
 
 PAGE = 100
@@ -68,13 +68,7 @@ class MistralBatches:
         return _look(await self._control.get(f"batch/jobs/{vendor_id}"))
 
     async def collect(self, look: BatchLook) -> Sequence[BatchResult]:
-        results: list[BatchResult] = []
-        for file in look.results:
-            data = await self._control.text(f"files/{file}/content")
-            results += [
-                result for line in lines_of(data) if (result := result_of(line)) is not None
-            ]
-        return results
+        return await results_in(self._control, look)
 
     async def cancel(self, vendor_id: str) -> None:
         await self._control.post(f"batch/jobs/{vendor_id}/cancel", b"")

@@ -91,13 +91,7 @@ class OpenAIBatches:
         return _look(await self._control.get(f"batches/{vendor_id}"))
 
     async def collect(self, look: BatchLook) -> Sequence[BatchResult]:
-        results: list[BatchResult] = []
-        for file in look.results:
-            data = await self._control.text(f"files/{file}/content")
-            results += [
-                result for line in lines_of(data) if (result := result_of(line)) is not None
-            ]
-        return results
+        return await results_in(self._control, look)
 
     async def cancel(self, vendor_id: str) -> None:
         await self._control.post(f"batches/{vendor_id}/cancel", b"")
@@ -117,6 +111,15 @@ def _look(batch: Mapping[str, Any]) -> BatchLook:
     return BatchLook(
         vendor_id=name, state="ended" if status in _ENDED else "working", results=files
     )
+
+
+async def results_in(control: Control, look: BatchLook) -> list[BatchResult]:
+    """What the lines of a batch's files say, of those that can be read."""
+    results: list[BatchResult] = []
+    for file in look.results:
+        data = await control.text(f"files/{file}/content")
+        results += [result for line in lines_of(data) if (result := result_of(line)) is not None]
+    return results
 
 
 def result_of(line: bytes) -> BatchResult | None:

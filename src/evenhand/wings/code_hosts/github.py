@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ProviderError, UsageError
-from evenhand.core.json_shapes import as_array, as_mapping, is_object, is_whole
+from evenhand.core.json_shapes import as_array, as_mapping, as_text, is_object, is_whole
 from evenhand.core.record import MutableRecord, Record
 from evenhand.providers.rest import Api
-from evenhand.wings.code_hosts.comments import Comment, Moment
+from evenhand.wings.code_hosts.comments import Comment, Moment, whole_number
 
 API = "https://api.github.com"
 PAGES = 100
@@ -99,7 +99,7 @@ def github_place(env: Mapping[str, str], number: int | None = None) -> GitHubPla
         number=number or known,
         head=head if number is None else "",
         commit=commit,
-        at=(_whole(run), _whole(attempt)),
+        at=(whole_number(run), whole_number(attempt)),
         log=f"{server}/{repository}/actions/runs/{run}" if run.isdecimal() else "",
         read_only=bool(pull)
         and (source != repository or env.get("GITHUB_ACTOR") == "dependabot[bot]"),
@@ -221,12 +221,8 @@ def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _text(value: Mapping[str, Any], key: str) -> str:
     text = value.get(key)
-    return text if isinstance(text, str) else ""
+    return as_text(text)
 
 
 def _number(value: object) -> int | None:
     return value if is_whole(value) else None
-
-
-def _whole(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.case import Case
-from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_object, is_whole
+from evenhand.core.json_shapes import as_array, as_mapping, as_text, is_array, is_object, is_whole
 from evenhand.doors.importers.moved_in import MovedIn
 from evenhand.doors.promptfoo.porting.literal import flat, laid, led, literal
 from evenhand.languages.documents.foreign import Notes, Part, shown
@@ -195,7 +195,7 @@ def _requests(sample: Part) -> list[list[object]]:
 def _context(sample: Part) -> str:
     requests = _requests(sample)
     context = requests[0][0] if requests and requests[0] else ""
-    return context if isinstance(context, str) else ""
+    return as_text(context)
 
 
 def _is_choice(sample: Part) -> bool:

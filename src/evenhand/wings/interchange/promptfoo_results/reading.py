@@ -19,7 +19,7 @@ from msgspec import field
 from evenhand.core.case import case_id
 from evenhand.core.encoding import decode, digest
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import as_mapping, is_mapping, is_number
+from evenhand.core.json_shapes import as_mapping, as_text, is_mapping, is_number
 from evenhand.core.malformed import document_fault, shape_fault
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
@@ -302,7 +302,7 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
         threshold=_number(test.get("threshold")),
         judged=judged,
         answer=AnswerDetails(
-            finish_reason=_text(response.get("finishReason")),
+            finish_reason=as_text(response.get("finishReason")),
             metadata=as_mapping(response.get("metadata")),
             cost_usd=_number(cost),
         ),
@@ -311,10 +311,6 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
             redacted({k: v for k, v in test.items() if k not in ("vars", "metadata")}),
         ),
     )
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _judged(used: Mapping[str, Any]) -> Judged | None:
