@@ -227,7 +227,7 @@ def _not_utf8(file: Path) -> int:
     return 0
 
 
-def problems_error(problems: Sequence[Problem], most: int = 50) -> ConfigError:
+def problems_error(problems: Sequence[Problem]) -> ConfigError:
     """The error that says what is wrong, of very many problems the first."""
     ordered = sorted(problems)
-    return ConfigError(ordered[:most], more=max(0, len(ordered) - most))
+    return ConfigError(ordered[:50], more=max(0, len(ordered) - 50))
