@@ -17,7 +17,7 @@ from random import Random
 from typing import NamedTuple
 
 from evenhand.stats.bounded import p_on_scale
-from evenhand.stats.interval import clopper_pearson, mean_of_clusters, wilson
+from evenhand.stats.interval import clopper_pearson, mean_of_sums, wilson
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import Differences, verdict
 from evenhand.stats.repeats import of_tries
@@ -128,7 +128,7 @@ def of_scores(random: Random, clusters: int, size: int) -> bool:
     for _ in range(clusters):
         common = random.gauss(0, 1)
         drawn.append([common + random.gauss(0, 1) for _ in range(size)])
-    _, low, high = mean_of_clusters(drawn) or (0, 0, 0)
+    _, low, high = mean_of_sums((math.fsum(scores), len(scores)) for scores in drawn) or (0, 0, 0)
     return low <= 0 <= high
 
 

@@ -12,7 +12,7 @@ from statistics import fmean
 
 import pytest
 
-from evenhand.stats.interval import mean_of_clusters
+from evenhand.stats.interval import mean_of_sums
 from evenhand.stats.paired_difference import Differences, verdict
 from evenhand.stats.repeats import of_tries, pass_hat
 from evenhand.stats.tallies import Tally, rate_of
@@ -62,7 +62,7 @@ def test_the_row_of_tau_bench() -> None:
         found = of_tries([Tally(c, n - c) for c, n in tau_bench()], k)
         assert found is not None
         assert (found.cases, found.always[0]) == (50, pytest.approx(rate, abs=5e-5))
-        mean, low, high = mean_of_clusters([[pass_hat(n, c, k)] for c, n in tau_bench()]) or (
+        mean, low, high = mean_of_sums((pass_hat(n, c, k), 1) for c, n in tau_bench()) or (
             0,
             0,
             0,

@@ -140,13 +140,7 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
     metavar="NAME=SHARE,…",
     help="The parts and their shares: dev=0.2,test=0.8.",
 )
-@click.option(
-    "--seed",
-    type=Number(SEED),
-    default=0,
-    show_default=True,
-    help="Seed of the split.",
-)
+@click.option("--seed", type=Number(SEED), default=0, show_default=True, help="Seed of the split.")
 @click.option(
     "--by",
     default="",

@@ -107,12 +107,7 @@ def doctor(home: Path, env: Mapping[str, str], folder: Path | None = None) -> li
 
 def document(findings: Sequence[Finding]) -> dict[str, Any]:
     """What `evenhand doctor --json` prints: `evenhand.doctor/1`."""
-    return as_object(
-        DoctorDocument(
-            schema=SCHEMA,
-            findings=list(findings),
-        )
-    )
+    return as_object(DoctorDocument(schema=SCHEMA, findings=list(findings)))
 
 
 def _python() -> Iterator[Finding]:

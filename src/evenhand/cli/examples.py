@@ -6,9 +6,6 @@ import click
 
 from evenhand.core.wing import command_of
 
-WIDEST = 57
-"""Columns of an example, so that it stands on one line of a terminal of 60."""
-
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "run": (
         "evenhand run my-evals --offline",

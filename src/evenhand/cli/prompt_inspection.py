@@ -115,11 +115,7 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
     looks = [
         one
         for library, names in prompts_meant(ids).items()
-        for one in look(
-            library,
-            names,
-            KeptRuns(home_for(library.root)) if evidence else None,
-        )
+        for one in look(library, names, KeptRuns(home_for(library.root)) if evidence else None)
     ]
     bad = [one for one in looks if one.problems or (check and one.stale)]
     if as_json:

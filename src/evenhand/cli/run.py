@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     from evenhand.engine.door import Settings
 
 
-@click.command(
-    cls=GroupedCommand,
-    short_help="Run prompts × models × tests, and say what passed.",
-)
+@click.command(cls=GroupedCommand, short_help="Run prompts × models × tests, and say what passed.")
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
 @selecting
 @answering

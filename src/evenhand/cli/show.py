@@ -129,13 +129,7 @@ def show(
                     sys.stdout.write(line + "\n")
         elif cell:
             with printing():
-                show_trial(
-                    run_file,
-                    cell,
-                    sys.stdout,
-                    color=takes_colors(sys.stdout),
-                    calls=calls,
-                )
+                show_trial(run_file, cell, sys.stdout, color=takes_colors(sys.stdout), calls=calls)
         else:
             if verbose:
                 _print_trials(run_file, sys.stderr if as_json else sys.stdout, calls=calls)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 import click
 import msgspec
@@ -21,6 +21,7 @@ from evenhand.cli.run_request import Asked
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_whole
 from evenhand.core.malformed import shape_fault
 from evenhand.core.record import Record
 
@@ -30,7 +31,14 @@ if TYPE_CHECKING:
     from evenhand.engine.door import Finished, Settings
 
 _Kind = TypeVar("_Kind")
-_Options = TypeVar("_Options")
+
+
+class _JudgeOptions(Protocol):
+    @property
+    def offline(self) -> bool: ...
+
+
+_Options = TypeVar("_Options", bound=_JudgeOptions)
 
 
 class Study(Record, frozen=True):
@@ -58,7 +66,7 @@ class Study(Record, frozen=True):
         """
         code = cast("object", self.came_to(file, session))  # nobody has type-checked a package
         # True would exit with 1, and None with 0.
-        if isinstance(code, int) and not isinstance(code, bool):
+        if is_whole(code):
             return code
         raise UsageError(
             f"the report of the {self.name} returned {code!r}, not an exit code",
@@ -118,6 +126,11 @@ class JudgeRequest(Record, Generic[_Options], frozen=True):
     def definitions(self) -> str:
         """Whose definitions of RAG metrics; empty for ours."""
         return self.asked.definitions
+
+    @property
+    def offline(self) -> bool:
+        """Whether judges' answers come from offline.jsonl."""
+        return self.options.offline
 
 
 def begin_study(study: Study, key: str, record: Mapping[str, Any], options: dict[str, Any]) -> int:

@@ -60,6 +60,15 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number. True and false are none, though Python counts them among the whole numbers.
+
+    >>> is_whole(1), is_whole(1.0), is_whole(True)
+    (True, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def as_mapping(value: object) -> Mapping[str, Any]:
     """A value that should be a mapping; an empty one in place of anything else.
 
@@ -76,6 +85,15 @@ def as_array(value: object) -> Sequence[Any]:
     ([1], [], [])
     """
     return value if is_array(value) else []
+
+
+def as_text(value: object) -> str:
+    """A value that should be a text; an empty one in place of anything else.
+
+    >>> as_text("a"), as_text(1), as_text(None)
+    ('a', '', '')
+    """
+    return value if isinstance(value, str) else ""
 
 
 def is_sequence(value: object) -> TypeIs[Sequence[Any]]:

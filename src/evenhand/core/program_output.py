@@ -26,14 +26,15 @@ async def printed_until_end(
         while process.returncode is None and not talk.done():
             await asyncio.wait((talk,), timeout=_LOOK_S)
         # What it left running holds the output open, and `talk` would wait for its end.
-        _end(process)
+        end_with_children(process)
         return await talk
     finally:
-        _end(process)
+        end_with_children(process)
         talk.cancel()
         await process.wait()
 
 
-def _end(process: asyncio.subprocess.Process) -> None:
+def end_with_children(process: asyncio.subprocess.Process) -> None:
+    """Ends a process, and all that it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

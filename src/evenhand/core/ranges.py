@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_number
 from evenhand.core.record import Record
 
 
@@ -25,7 +26,7 @@ class Range(Record, frozen=True):
     unit: str = ""
 
     def __contains__(self, value: object) -> bool:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if not is_number(value):
             return False
         # NaN fails every comparison, so it is in no range.
         if not (self.least <= value <= self.most) or abs(value) == math.inf:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from evenhand.core.encoding import decode
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_object
 from evenhand.core.message import Reply, ToolCall
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.step import Step, StepKind, StepStatus
@@ -184,7 +184,7 @@ def _fitting(step: Step, pending: Sequence[_Asked]) -> _Asked | None:
         return next((one for one in pending if one.call.id == step.call), None)
     name = step.name.rpartition(".")[2]
     same = [one for one in pending if one.call.name in (step.name, name)]
-    arguments = step.arguments if is_object(step.arguments) else {}
+    arguments = as_mapping(step.arguments)
     for one in same:
         expected = one.call.arguments or {}
         if all(key in arguments and arguments[key] == value for key, value in expected.items()):
@@ -232,8 +232,8 @@ def _returned(messages: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, StepSta
         elif isinstance(call, str) and str(message.get("type")).endswith("_output"):
             yield call, (message.get("output"), "unknown")
         content = message.get("content")
-        for each in content if is_array(content) else ():
-            block = each if is_object(each) else {}
+        for each in as_array(content):
+            block = as_mapping(each)
             if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
                 failed = block.get("is_error")
                 status: StepStatus = "unknown" if failed is None else "error" if failed else "ok"

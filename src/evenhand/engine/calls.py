@@ -31,13 +31,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from evenhand.core.errors import (
-    BadRequest,
-    BudgetStop,
-    EvenhandError,
-    NotRecorded,
-    ProviderError,
-)
+from evenhand.core.errors import BadRequest, BudgetStop, EvenhandError, NotRecorded, ProviderError
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request, says
 from evenhand.core.run import CallEnd, CallStart

@@ -137,10 +137,7 @@ def _settled(result: TrialResult, contest: Contest, outcomes: Sequence[Outcome])
         result.scale,
     )
     verdict = contest.rule(before, outcomes)
-    return replace(
-        _come_to(result, verdict, (*result.outcomes, *outcomes)),
-        before=before,
-    )
+    return replace(_come_to(result, verdict, (*result.outcomes, *outcomes)), before=before)
 
 
 def _come_to(result: TrialResult, verdict: Verdict, outcomes: tuple[Outcome, ...]) -> TrialResult:

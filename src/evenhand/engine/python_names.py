@@ -95,7 +95,7 @@ class _Watch:
     runs = 0
     modules: tuple[_Module, ...] = ()
     limit: tuple[int, int] = (0, 0)
-    told = ""
+    message = ""
     """What was replaced last, and by whom."""
 
 
@@ -111,7 +111,7 @@ def names_watched() -> Iterator[None]:
     """Inside, what the run needs is watched; in the end all of it is what it was."""
     with _lock:
         if not _watch.runs:
-            _watch.limit, _watch.told = _limits(_FILES), ""
+            _watch.limit, _watch.message = _limits(_FILES), ""
             _watch.modules = tuple(_Module(*item) for item in NEEDED.items())
         _watch.runs += 1
     try:
@@ -127,14 +127,14 @@ def names_watched() -> Iterator[None]:
 
 def told() -> str:
     """What code of the user's has replaced in the last run, and whose code it was; empty for nothing."""
-    return _watch.told
+    return _watch.message
 
 
 def trouble() -> str:
     """What the user's code has replaced, after an error of ours that may come of it; what still is, is put back."""
     if _watch.modules and not _is_intact():
         _accuse({**_suspects, **_under_way})
-    return _watch.told
+    return _watch.message
 
 
 class users_call:  # noqa: N801 (used like a function)
@@ -224,7 +224,7 @@ def _accuse(calls: Mapping[object, users_call]) -> None:
         names[_NAMED:] = [f"one of {len(names) - _NAMED} more"]
     who = " or ".join(names) or "code of yours"
     message = f"{who} {what}, which the run needs, and did not put it back"
-    _watch.told = message
+    _watch.message = message
     problem = CodeError(
         message, hint=f"Put it back before it ends, as mock.patch does. {place}".strip()
     )

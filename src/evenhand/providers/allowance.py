@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_number
 
 LONGEST_REPLY = 128_000
 """Tokens that a reply is assumed to be able to have where no limit is set."""
@@ -78,6 +78,6 @@ def _whole(value: object) -> int:
     """A number from 1 on, also one in quotes; 0 for anything else."""
     if isinstance(value, str):
         value = int(value) if _DIGITS.fullmatch(value) else 0
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value < math.inf:
+    if not is_number(value) or not 1 <= value < math.inf:
         return 0
     return min(int(value), _MOST)

@@ -11,17 +11,11 @@ import msgspec
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import answer_text, ending
-from evenhand.providers.chat import (
-    ChatProvider,
-    Dialect,
-    passed_on,
-    read_as,
-    seconds,
-)
+from evenhand.providers.chat import ChatProvider, Dialect, passed_on, read_as, seconds
 from evenhand.providers.message_forms import (
     SYSTEM_ROLES,
     Row,
@@ -38,7 +32,7 @@ from evenhand.providers.message_forms import (
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration, until
 from evenhand.providers.structured import RARE, fitted
-from evenhand.providers.usage import mapping, number
+from evenhand.providers.usage import number
 from evenhand.providers.wanted import Wanted
 
 HOME = "https://api.anthropic.com"
@@ -123,7 +117,7 @@ def _system(rows: Sequence[Row]) -> str | list[object]:
     """Words alone as one text; what says more than words, such as `cache_control`, block by block."""
     contents = [_content(row) for row in rows]
     blocks = [block for content in contents if not isinstance(content, str) for block in content]
-    if all(set(mapping(block)) == {"type", "text"} for block in blocks):
+    if all(set(as_mapping(block)) == {"type", "text"} for block in blocks):
         return "\n\n".join(map(_plain, contents))
     words = [[{"type": "text", "text": c}] if isinstance(c, str) else c for c in contents]
     return [block for content in words for block in content]
@@ -132,7 +126,7 @@ def _system(rows: Sequence[Row]) -> str | list[object]:
 def _plain(content: str | Sequence[object]) -> str:
     if isinstance(content, str):
         return content
-    return "".join(str(mapping(block).get("text", "")) for block in content)
+    return "".join(str(as_mapping(block).get("text", "")) for block in content)
 
 
 def _said(row: Row) -> dict[str, Any]:
@@ -181,7 +175,7 @@ _FOREIGN = frozenset(
 
 def _block(block: object, row: Row) -> object:
     """A part of a message in this API's form; what is in that form already goes as it is, with its data bare."""
-    fields = mapping(block)
+    fields = as_mapping(block)
     kind = fields.get("type")
     if kind is not None and kind not in _FOREIGN:
         return _with_bare_data(fields)
@@ -201,7 +195,7 @@ def _block(block: object, row: Row) -> object:
 
 def _with_bare_data(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """A block whose data is base64 alone, as this API wants it: a variable with a picture is a data URL."""
-    source = mapping(fields.get("source"))
+    source = as_mapping(fields.get("source"))
     if source.get("type") == "base64" and "data" in source:
         return {**fields, "source": {**source, "data": bare(source["data"])}}
     inside = fields.get("content")
@@ -209,7 +203,7 @@ def _with_bare_data(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         blocks = inside
         return {
             **fields,
-            "content": [_with_bare_data(b) if (b := mapping(x)) else x for x in blocks],
+            "content": [_with_bare_data(b) if (b := as_mapping(x)) else x for x in blocks],
         }
     return fields
 
@@ -300,7 +294,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
             output = decode(text)
         except ValueError:
             output = text
-    usage = mapping(answer.usage)
+    usage = as_mapping(answer.usage)
     fresh, cached = number(usage.get("input_tokens")), number(usage.get("cache_read_input_tokens"))
     created = number(usage.get("cache_creation_input_tokens"))
     total = None if fresh is None else fresh + (cached or 0) + (created or 0)
@@ -314,7 +308,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         finish_reason=reason,
         refused=reason == "content_filter",
         tool_calls=tuple(tools),
-        items=({"role": "assistant", "content": mapping(decode(body))["content"]},)
+        items=({"role": "assistant", "content": as_mapping(decode(body))["content"]},)
         if tools
         else (),
     )
@@ -326,14 +320,14 @@ def _cost(price: Price | None, tokens: Usage, usage: Mapping[str, Any]) -> float
     written = number(usage.get("cache_creation_input_tokens"))
     if price is None or total is None or not written:
         return total
-    hour = number(mapping(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
+    hour = number(as_mapping(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
     return total + (0.25 * written + 0.75 * (hour or 0)) * price.usd_in / 1e6
 
 
 def _thought(body: bytes) -> str:
     """The model's thoughts, block by block, each with the signature that says it is its own."""
     parts: list[str] = []
-    for block in map(mapping, mapping(decode(body)).get("content") or ()):
+    for block in map(as_mapping, as_mapping(decode(body)).get("content") or ()):
         if block.get("type") == "thinking":
             parts.append(f"Thinking: {block.get('thinking')}\nSignature: {block.get('signature')}")
         elif block.get("type") == "redacted_thinking":

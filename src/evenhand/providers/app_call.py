@@ -20,14 +20,8 @@ from urllib.parse import parse_qs, urlsplit
 from msgspec.structs import replace as record_replace
 
 from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.errors import (
-    BadReply,
-    BadRequest,
-    ConnectionFailed,
-    ProviderError,
-    UsageError,
-)
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, ProviderError, UsageError
+from evenhand.core.json_shapes import as_mapping, is_array, is_object
 from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.core.scripted import answers_at
@@ -231,7 +225,7 @@ class AppCall:
 
     def _is_determined(self, endpoint: Endpoint) -> bool:
         at = endpoint.dialect.sampling
-        sampling = _mapping(self.body.get(at)) if at else self.body
+        sampling = as_mapping(self.body.get(at)) if at else self.body
         settled = sampling.get("temperature") == 0 or sampling.get("seed") is not None
         return settled or not endpoint.speaks
 
@@ -377,7 +371,7 @@ def _not_yet(body: bytes) -> Reply:
 def _spent(kind: str, body: bytes, price: Price | None) -> Reply:
     """What an answer that is none has cost, and how it ended: its words are nobody's answer."""
     answer = _whole(kind, body)
-    usage = _mapping(answer.get("usage"))
+    usage = as_mapping(answer.get("usage"))
     tokens = Usage(
         count(usage.get("input_tokens", usage.get("prompt_tokens"))),
         count(usage.get("output_tokens", usage.get("completion_tokens"))),
@@ -391,11 +385,11 @@ def _spent(kind: str, body: bytes, price: Price | None) -> Reply:
     )
 
 
-def _whole(kind: str, body: bytes) -> dict[str, Any]:
+def _whole(kind: str, body: bytes) -> Mapping[str, Any]:
     if not body.lstrip().startswith(b"{"):
         return whole(kind, body) or {}
     try:
-        return _mapping(decode(body))
+        return as_mapping(decode(body))
     except ValueError:
         return {}
 
@@ -420,10 +414,10 @@ def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
     dialect = endpoint_of(kind).dialect
     if kind != "responses" and "embed" not in dialect.tasks:
         return dialect.read(body, False, price)
-    answer = value or _mapping(decode(body))
-    usage = _mapping(answer.get("usage"))
+    answer = value or as_mapping(decode(body))
+    usage = as_mapping(answer.get("usage"))
     if kind == "responses":
-        details = _mapping(usage.get("input_tokens_details"))
+        details = as_mapping(usage.get("input_tokens_details"))
         tokens = Usage(
             count(usage.get("input_tokens")),
             count(usage.get("output_tokens")),
@@ -545,10 +539,10 @@ def _plain(content: object) -> str:
     return _plain(part.get("text") or part.get("content") or part.get("parts"))
 
 
-def _body(sent: bytes) -> dict[str, Any]:
+def _body(sent: bytes) -> Mapping[str, Any]:
     """What is asked, as JSON; empty for what is none."""
     try:
-        return _mapping(decode(sent))
+        return as_mapping(decode(sent))
     except ValueError:
         return {}
 
@@ -562,7 +556,3 @@ def _as_text(sent: bytes, headers: Mapping[str, str]) -> object:
         return sent.decode()
     except UnicodeDecodeError:
         return {"bytes": len(sent), "digest": digest(sent)}
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if is_object(value) else {}

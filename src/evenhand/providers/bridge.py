@@ -24,6 +24,7 @@ from evenhand.core.errors import (
     TimedOut,
     UnknownModel,
 )
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.secrets import redacted, shown
@@ -32,7 +33,6 @@ from evenhand.providers.compatible import dialect_of, split_kind
 from evenhand.providers.embeddings import EMBEDS
 from evenhand.providers.prices import price_of
 from evenhand.providers.refusals import refusal, refused
-from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 
 _MISSING = "Install the library, pip install 'evenhand[litellm]', or name a LiteLLM proxy with config: {apiBaseUrl: …}."
@@ -126,7 +126,7 @@ class LiteLlm:
                 raise _fault(self.id, error) from None
             return Answer(block, time.perf_counter() - started)
         body = answer.model_dump(mode="json")
-        cost = mapping(getattr(answer, "_hidden_params", None)).get("response_cost")
+        cost = as_mapping(getattr(answer, "_hidden_params", None)).get("response_cost")
         return Answer(
             encode(
                 {"answer": body, "cost_usd": cost if isinstance(cost, float) else None},
@@ -136,7 +136,7 @@ class LiteLlm:
         )
 
     def reply(self, body: bytes) -> Reply:
-        row = mapping(decode(body))
+        row = as_mapping(decode(body))
         dialect = dialect_of("embedding" if self.embeds else "chat")
         answer = encode(row.get("answer"), ordered=False)
         try:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.core.encoding import encode
-from evenhand.core.json_shapes import is_array
+from evenhand.core.json_shapes import as_array, as_mapping, is_number
 from evenhand.core.message import Prompt, Reply, Usage
-from evenhand.providers.usage import mapping, number
+from evenhand.providers.usage import number
 
 
 def shown_to_code(prompt: Prompt) -> dict[str, object]:
@@ -30,7 +30,7 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
         text: The output as text, where it is neither text nor to be written as JSON.
     """
     extra = row.get("metadata")
-    metadata = mapping(extra) if isinstance(extra, dict) or not extra else {"metadata": extra}
+    metadata = as_mapping(extra) if isinstance(extra, dict) or not extra else {"metadata": extra}
     if row.get("guardrails"):
         metadata = {**metadata, "guardrails": row["guardrails"]}
     if text is None:
@@ -55,14 +55,14 @@ def latency_s(row: Mapping[str, Any]) -> float | None:
 
 def paid_for(row: Mapping[str, Any]) -> bool | None:
     """Whether a return value without an answer was paid for: None, for perhaps, where it has a cost or tokens."""
-    usage = mapping(row.get("tokenUsage"))
+    usage = as_mapping(row.get("tokenUsage"))
     counts = (number(usage.get(name)) for name in ("total", "prompt", "completion"))
     return None if _amount(row.get("cost")) or any(counts) else False
 
 
 def _usage(row: Mapping[str, Any]) -> Usage:
     """The row's tokens. Of `prompt`, `completion` and `total`, two say the third; `total` alone says neither."""
-    usage = mapping(row.get("tokenUsage"))
+    usage = as_mapping(row.get("tokenUsage"))
     total, read, wrote, cached = (
         number(usage.get(name)) for name in ("total", "prompt", "completion", "cached")
     )
@@ -76,15 +76,13 @@ def _usage(row: Mapping[str, Any]) -> Usage:
 
 def _numbers(value: object) -> tuple[float, ...] | None:
     """A list of numbers; None for anything else."""
-    items = value if is_array(value) else []
-    numbers = tuple(
-        float(one) for one in items if isinstance(one, (int, float)) and not isinstance(one, bool)
-    )
+    items = as_array(value)
+    numbers = tuple(float(one) for one in items if is_number(one))
     return numbers if numbers and len(numbers) == len(items) else None
 
 
 def _amount(value: object) -> float | None:
     """A number that is not negative; None for anything else that code may have put there."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+    if not is_number(value) or not 0 <= value < math.inf:
         return None
     return float(value)

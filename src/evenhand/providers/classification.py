@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from evenhand.core.errors import BadReply
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.message import Task
 
 CLASSIFIES: frozenset[Task] = frozenset({"classify"})
@@ -24,7 +24,7 @@ def labelled(classification: object) -> dict[str, float]:
     if is_array(classification):
         rows = [r for r in classification if isinstance(r, Mapping)]
         classification = {str(row.get("label")): row.get("score") for row in rows}
-    scores = classification if is_mapping(classification) else {}
+    scores = as_mapping(classification)
     if not scores or not all(type(score) in (int, float) for score in scores.values()):
         raise BadReply("the reply's classification is not a score for each label", billed=None)
     return {str(label): cast("float", score) for label, score in scores.items()}

@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import BadReply
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.message import Message, Reply, Task, Usage
 from evenhand.core.provider import Price
 from evenhand.providers.chat import Dialect
@@ -38,7 +38,7 @@ def reader(find: Find) -> Callable[[bytes, bool, Price | None], Reply]:
         answer, embedding = looked_up(body, find, "embedding")
         vector = numbers(embedding)
         reported = answer.get("usage") if isinstance(answer, dict) else None
-        usage = reported if is_object(reported) else {}
+        usage = as_mapping(reported)
         counted = usage.get("prompt_tokens", usage.get("total_tokens"))
         tokens = Usage(counted if isinstance(counted, int) and counted >= 0 else None, 0)
         model = answer.get("model") if isinstance(answer, dict) else None
@@ -69,6 +69,11 @@ def looked_up(body: bytes, find: Find, what: str) -> tuple[Any, object]:
 def input_text(messages: Sequence[Message]) -> dict[str, Any]:
     """The part of the body that carries the text, as OpenAI calls it."""
     return {"input": plain(messages)}
+
+
+def prompt_body(messages: Sequence[Message]) -> dict[str, Any]:
+    """The body of a request that takes one text, under `prompt`."""
+    return {"prompt": plain(messages)}
 
 
 def plain(messages: Sequence[Message]) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, CodeError, NoOutput
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Answer, Host, Request
@@ -31,7 +32,6 @@ from evenhand.providers.classification import labelled
 from evenhand.providers.embeddings import numbers
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.prices import call_bound
-from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.workers import COUNT, Workers, another_python
 
@@ -149,7 +149,7 @@ class FunctionProvider:
 
     def reply(self, body: bytes) -> Reply:
         value = decode(body)
-        row = mapping(value)
+        row = as_mapping(value)
         reading = next(((kind, read) for _, kind, read in _CALLED.values() if kind in row), None)
         if reading is None:
             raise BadReply(f"what {self.path.name} answered cannot be read", billed=None)

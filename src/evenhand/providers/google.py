@@ -8,6 +8,7 @@ from typing import Any
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, ending
@@ -27,7 +28,7 @@ from evenhand.providers.message_forms import (
     rows_of,
 )
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.usage import counted, listed, mapping, number
+from evenhand.providers.usage import counted, number
 from evenhand.providers.wanted import Wanted
 
 HOME = "https://generativelanguage.googleapis.com"
@@ -132,7 +133,7 @@ def _parts(row: Row) -> list[object]:
 
 
 def _part(block: object, row: Row) -> object:
-    fields = mapping(block)
+    fields = as_mapping(block)
     if fields and "type" not in fields:  # in this API's own words already
         return _with_bare_data(fields)
     part = part_of(block, row)
@@ -150,7 +151,7 @@ def _part(block: object, row: Row) -> object:
 def _with_bare_data(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """A part whose data is base64 alone, as this API wants it: a variable with a picture is a data URL."""
     for name in ("inlineData", "inline_data"):
-        inner = mapping(fields.get(name))
+        inner = as_mapping(fields.get(name))
         if "data" in inner:
             return {**fields, name: {**inner, "data": bare(inner["data"])}}
     return fields
@@ -180,7 +181,7 @@ def _result(row: Row, names: Mapping[str, str]) -> Mapping[str, Any]:
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     del model  # it is in the address
-    generation = {**passed_on(config, _GENERATION), **mapping(config.get("generationConfig"))}
+    generation = {**passed_on(config, _GENERATION), **as_mapping(config.get("generationConfig"))}
     if config.get("responseSchema"):
         generation["responseSchema"] = config["responseSchema"]
         generation.setdefault("responseMimeType", "application/json")
@@ -194,14 +195,14 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
         )
     tools = config.get("tools")
     if tools:
-        body["tools"] = [_tool_of(mapping(tool)) for tool in tools]
-    body.update(mapping(config.get("passthrough")))
+        body["tools"] = [_tool_of(as_mapping(tool)) for tool in tools]
+    body.update(as_mapping(config.get("passthrough")))
     return body
 
 
 def _tool_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     """A tool in this API's words, also where it was written in OpenAI's."""
-    function = mapping(tool.get("function"))
+    function = as_mapping(tool.get("function"))
     if not function:
         return tool
     known = {k: function[k] for k in ("name", "description", "parameters") if k in function}
@@ -218,12 +219,12 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         "cachedContentTokenCount",
         at="usageMetadata",
     )
-    thought = number(mapping(answer.get("usageMetadata")).get("thoughtsTokenCount"))
+    thought = number(as_mapping(answer.get("usageMetadata")).get("thoughtsTokenCount"))
     usage = Usage(usage.tokens_in, (usage.tokens_out or 0) + (thought or 0), usage.tokens_cached)
     model = str(answer.get("modelVersion") or "")
-    candidates = listed(answer.get("candidates"))
+    candidates = as_array(answer.get("candidates"))
     if not candidates:
-        why = mapping(answer.get("promptFeedback")).get("blockReason")
+        why = as_mapping(answer.get("promptFeedback")).get("blockReason")
         if not why:
             raise BadReply("the reply holds no candidates", billed=None)
         return Reply(
@@ -235,10 +236,12 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
             finish_reason="content_filter",
             refused=True,
         )
-    candidate = mapping(candidates[0])
-    content = listed(mapping(candidate.get("content")).get("parts"))
-    parts = [part for part in map(mapping, content) if not part.get("thought")]
-    function_calls = [mapping(part["functionCall"]) for part in parts if part.get("functionCall")]
+    candidate = as_mapping(candidates[0])
+    content = as_array(as_mapping(candidate.get("content")).get("parts"))
+    parts = [part for part in map(as_mapping, content) if not part.get("thought")]
+    function_calls = [
+        as_mapping(part["functionCall"]) for part in parts if part.get("functionCall")
+    ]
     calls = function_calls if any(call.get("name") for call in function_calls) else []
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
     reason = ending(candidate.get("finishReason"), answer.get("error"))
@@ -256,7 +259,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         finish_reason="tool_calls" if calls else reason,
         refused=reason == "content_filter",
         tool_calls=tuple(
-            ToolCall(str(c.get("name") or ""), mapping(c.get("args")), str(c.get("id") or ""))
+            ToolCall(str(c.get("name") or ""), as_mapping(c.get("args")), str(c.get("id") or ""))
             for c in calls
         ),
         items=({"role": "model", "parts": content},) if calls else (),
@@ -266,9 +269,9 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
 def _rated(answer: Mapping[str, Any], candidate: Mapping[str, Any]) -> Mapping[str, Any]:
     """What was rated as more than negligible, as `guardrails` reads it: that is a flag in promptfoo, too."""
     flagged = [
-        any(mapping(rating).get("probability") != "NEGLIGIBLE" for rating in listed(rated))
+        any(as_mapping(rating).get("probability") != "NEGLIGIBLE" for rating in as_array(rated))
         for rated in (
-            mapping(answer.get("promptFeedback")).get("safetyRatings"),
+            as_mapping(answer.get("promptFeedback")).get("safetyRatings"),
             candidate.get("safetyRatings"),
         )
     ]
@@ -281,7 +284,7 @@ def _rated(answer: Mapping[str, Any], candidate: Mapping[str, Any]) -> Mapping[s
 
 def _besides(content: Sequence[Any]) -> str:
     """The first part that is thought, drawn or done; empty where all are text."""
-    for part in map(mapping, content):
+    for part in map(as_mapping, content):
         if part.get("thought"):
             return "a thought"
         for name in part:
@@ -291,9 +294,9 @@ def _besides(content: Sequence[Any]) -> str:
 
 
 def _thought(body: bytes) -> str:
-    answer = mapping(decode(body))
-    candidate = mapping(next(iter(listed(answer.get("candidates"))), None))
-    parts = map(mapping, listed(mapping(candidate.get("content")).get("parts")))
+    answer = as_mapping(decode(body))
+    candidate = as_mapping(next(iter(as_array(answer.get("candidates"))), None))
+    parts = map(as_mapping, as_array(as_mapping(candidate.get("content")).get("parts")))
     thought = "".join(str(part.get("text") or "") for part in parts if part.get("thought"))
     return f"Thinking: {thought}" if thought else ""
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import as_mapping, is_object
 from evenhand.core.message import Reply
 from evenhand.providers import anthropic, google, openai
 from evenhand.providers.app_call import kind_of, read_answer
@@ -59,7 +59,7 @@ def _as_it_is(body: bytes) -> Reply:
     except ValueError:
         text = body.decode("utf-8", "replace").strip()
         return Reply(text, text)
-    fields = value if is_object(value) else {}
+    fields = as_mapping(value)
     if isinstance(fields.get("answer"), dict):  # the bridge's
         inner = encode(fields["answer"], ordered=False)
         return replace(openai.DIALECT.read(inner, False, None), cost_usd=fields.get("cost_usd"))

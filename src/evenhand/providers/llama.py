@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from evenhand.core.message import Message, Reply
+from evenhand.core.message import Reply
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, ending, unfinished
 from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
-from evenhand.providers.embeddings import looked_up, plain
+from evenhand.providers.embeddings import looked_up, prompt_body
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.usage import counted
@@ -42,10 +42,6 @@ def make(wanted: Wanted) -> ChatProvider:
         price=price_of("", wanted.rest, wanted.config),
         timeout_s=seconds(wanted.config, wanted.id),
     )
-
-
-def _messages(messages: Sequence[Message]) -> dict[str, Any]:
-    return {"prompt": plain(messages)}
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +78,7 @@ DIALECT = Dialect(
     vendor="llama",
     version="",
     headers=bearer,
-    messages=_messages,
+    messages=prompt_body,
     settings=_settings,
     read=_read,
     limits=("n_predict",),

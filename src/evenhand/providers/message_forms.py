@@ -15,10 +15,9 @@ from msgspec import field
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadRequest
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping
 from evenhand.core.message import CONVERSATIONS, Message
 from evenhand.core.record import Record
-from evenhand.providers.usage import listed, mapping
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 _SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
@@ -198,7 +197,7 @@ def _of_body(
         if name == own and (key not in _SYSTEM or key in system):
             settings[key] = value
         elif key in _SYSTEM and says_something(value):
-            words = mapping(value) or {"content": value}
+            words = as_mapping(value) or {"content": value}
             yield Row(whole.vendor, (key,), {**words, "role": "system"})
         elif key not in _SYSTEM and says_something(value):
             raise whole.refused(
@@ -208,7 +207,7 @@ def _of_body(
     content = item[name]
     if isinstance(content, str):
         content = {"role": "user", "parts": [{"text": content}]}
-    for number, row in enumerate(listed(content) or [content]):
+    for number, row in enumerate(as_array(content) or [content]):
         yield Row(whole.vendor, (name, number), row)
 
 
@@ -284,7 +283,7 @@ def _kind_of(mime: str) -> str:
 
 def _image_url(block: Mapping[str, Any]) -> Media:
     inner = block.get("image_url")
-    fields = mapping(inner) or {"url": inner}
+    fields = as_mapping(inner) or {"url": inner}
     more = {key: value for key, value in fields.items() if key != "url"}
     return media(_PICTURE, fields.get("url"), **more)
 
@@ -295,13 +294,13 @@ def _input_image(block: Mapping[str, Any]) -> Media:
 
 
 def _input_audio(block: Mapping[str, Any]) -> Media:
-    inner = mapping(block.get("input_audio"))
+    inner = as_mapping(block.get("input_audio"))
     more = {key: value for key, value in inner.items() if key not in ("data", "format")}
     return media(_SOUND, inner.get("data"), f"audio/{inner.get('format') or 'wav'}", **more)
 
 
 def _file(block: Mapping[str, Any]) -> Media:
-    inner = mapping(block.get("file")) or {k: v for k, v in block.items() if k != "type"}
+    inner = as_mapping(block.get("file")) or {k: v for k, v in block.items() if k != "type"}
     known = ("file_data", "filename", "file_url")
     more = {key: value for key, value in inner.items() if key not in known}
     name = str(inner.get("filename") or "")
@@ -313,7 +312,7 @@ def _file(block: Mapping[str, Any]) -> Media:
 def _source(block: Mapping[str, Any]) -> Media | None:
     """A picture or a document as Anthropic has it."""
     kind = _PICTURE if block.get("type") == "image" else _FILE
-    source = mapping(block.get("source"))
+    source = as_mapping(block.get("source"))
     more = {k: v for k, v in block.items() if k not in ("type", "source", "title")}
     name, mime = str(block.get("title") or ""), str(source.get("media_type") or "")
     if source.get("type") == "url":
@@ -347,7 +346,7 @@ def part_of(block: object, row: Row) -> str | Media:
     """
     if isinstance(block, str):
         return block
-    fields = mapping(block)
+    fields = as_mapping(block)
     kind = fields.get("type")
     text = fields.get("text")
     if isinstance(text, str) and (kind is None or kind in _TEXTS):
@@ -374,7 +373,7 @@ def _of_google(fields: Mapping[str, Any], row: Row) -> Media | None:
     if name is None:
         return None
     _nothing_more({k: v for k, v in fields.items() if k != name}, row)
-    inner = mapping(fields[name])
+    inner = as_mapping(fields[name])
     mime = str(inner.get("mimeType") or inner.get("mime_type") or "")
     if name in _GOOGLE_DATA:
         return Media(kind=_kind_of(mime), mime=mime, data=bare(inner.get("data")), url="")
@@ -432,8 +431,8 @@ def calls_of(row: Row) -> list[Call]:
         UntoldMessage: One of them is no function, or its arguments are no object.
     """
     calls: list[Call] = []
-    for call in map(mapping, listed(row.fields.get("tool_calls"))):
-        function = mapping(call.get("function"))
+    for call in map(as_mapping, as_array(row.fields.get("tool_calls"))):
+        function = as_mapping(call.get("function"))
         name, arguments = str(function.get("name") or ""), function.get("arguments")
         if not name:
             raise row.refused(
@@ -461,9 +460,9 @@ def is_tool_result(row: Row) -> bool:
 def called_names(rows: Iterable[Row]) -> dict[str, str]:
     """The names of the tools that a conversation calls, by the ids of the calls."""
     return {
-        str(call.get("id") or ""): str(mapping(call.get("function")).get("name") or "")
+        str(call.get("id") or ""): str(as_mapping(call.get("function")).get("name") or "")
         for row in rows
-        for call in map(mapping, listed(row.fields.get("tool_calls")))
+        for call in map(as_mapping, as_array(row.fields.get("tool_calls")))
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.core.errors import BadReply
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import as_mapping, is_object
 from evenhand.core.message import Reply, Task, Usage
 from evenhand.core.provider import Price
 from evenhand.providers.chat import Dialect
@@ -25,7 +25,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     """Reads a verdict on a text. Moderation is charged for by the text, or not at all: tokens are not counted."""
     del parsed
     answer, first = looked_up(body, lambda answer: answer["results"][0], "moderation")
-    result = first if is_object(first) else {}
+    result = as_mapping(first)
     flags, scores = result.get("categories"), result.get("category_scores")
     if not is_object(flags) or not is_object(scores):
         raise BadReply("the reply's moderation cannot be read", billed=None)

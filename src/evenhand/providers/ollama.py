@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.core.encoding import decode, encode
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, besides, ending, unfinished
@@ -23,7 +24,7 @@ from evenhand.providers.message_forms import (
 )
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.usage import counted, listed, mapping
+from evenhand.providers.usage import counted
 from evenhand.providers.wanted import Wanted
 
 HOME = "http://localhost:11434"
@@ -80,13 +81,13 @@ def _message(row: Row) -> Mapping[str, Any]:
     else:
         sent["content"] = "\n".join(part for part in parts if isinstance(part, str))
     images = [picture.data or picture.url for picture in pictures]
-    images += [bare(image) for image in listed(fields.get("images"))]
+    images += [bare(image) for image in as_array(fields.get("images"))]
     if images:
         sent["images"] = images
     if calls:
-        written = listed(fields["tool_calls"])
+        written = as_array(fields["tool_calls"])
         sent["tool_calls"] = [
-            {**mapping(one), "function": {**one["function"], "arguments": call.arguments}}
+            {**as_mapping(one), "function": {**one["function"], "arguments": call.arguments}}
             for one, call in zip(written, calls, strict=True)
         ]
     return sent
@@ -98,7 +99,7 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     if config.get("max_tokens") is not None:
         options.setdefault("num_predict", config["max_tokens"])
     body.update({name: config[name] for name in _BESIDE if config.get(name) is not None})
-    for name, value in mapping(config.get("passthrough")).items():
+    for name, value in as_mapping(config.get("passthrough")).items():
         (options if name in _OPTIONS else body)[name] = value
     return {**body, "options": options} if options else body
 
@@ -108,12 +109,14 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     answer, inner = looked_up(
         body, lambda a: a["response"] if "response" in a else dict(a["message"]), "message"
     )
-    message = mapping(inner)
+    message = as_mapping(inner)
     written = message.get("content") if isinstance(inner, Mapping) else inner
     reason = ending(answer.get("done_reason"), answer.get("error"))
     if answer.get("done") is False:
         raise unfinished("done: false")
-    calls = [mapping(mapping(call).get("function")) for call in listed(message.get("tool_calls"))]
+    calls = [
+        as_mapping(as_mapping(call).get("function")) for call in as_array(message.get("tool_calls"))
+    ]
     text = written if isinstance(written, str) else None
     if any(call.get("name") for call in calls):
         output: object = [{"function": call} for call in calls]
@@ -144,13 +147,13 @@ def _tool(call: Mapping[str, Any]) -> ToolCall:
         except ValueError:
             arguments = None
     return ToolCall(
-        str(call.get("name") or ""), mapping(arguments) if isinstance(arguments, dict) else None
+        str(call.get("name") or ""), as_mapping(arguments) if isinstance(arguments, dict) else None
     )
 
 
 def _thought(body: bytes) -> str:
-    answer = mapping(decode(body))
-    thought = mapping(answer.get("message")).get("thinking") or answer.get("thinking")
+    answer = as_mapping(decode(body))
+    thought = as_mapping(answer.get("message")).get("thinking") or answer.get("thinking")
     return f"Thinking: {thought}" if isinstance(thought, str) and thought else ""
 
 

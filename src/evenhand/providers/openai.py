@@ -10,7 +10,7 @@ import msgspec
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_object
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import NoAnswer, answer_text, besides, ending
@@ -26,7 +26,7 @@ from evenhand.providers.message_forms import (
 from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration
 from evenhand.providers.structured import RARE, fitted, is_strict
-from evenhand.providers.usage import counted, listed, mapping
+from evenhand.providers.usage import counted
 
 _REASONING = re.compile(r"^(o\d|gpt-5)")
 
@@ -93,7 +93,7 @@ def _said(row: Row) -> Mapping[str, Any]:
 
 
 def _block(block: object, row: Row) -> object:
-    fields = mapping(block)
+    fields = as_mapping(block)
     kind = fields.get("type")
     foreign = kind in _FOREIGN or kind in _BLOCKS_OF_ANTHROPIC or "source" in fields
     if isinstance(block, str) or (kind is not None and not foreign):
@@ -252,7 +252,7 @@ def _text(message: _Message) -> str | None:
         return content
     if is_array(content):  # some servers answer in parts
         listed = content
-        parts = [mapping(part) for part in listed if isinstance(part, dict)]
+        parts = [as_mapping(part) for part in listed if isinstance(part, dict)]
         texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
         if texts:
             return "".join(texts)
@@ -260,14 +260,14 @@ def _text(message: _Message) -> str | None:
             raise _no_text(content)
     elif content is not None:
         raise _no_text(content)
-    transcript = mapping(message.audio).get("transcript")
+    transcript = as_mapping(message.audio).get("transcript")
     return transcript if isinstance(transcript, str) else None
 
 
 def _besides(message: Mapping[str, Any]) -> str:
     """What a message without text holds: what is no text among its parts counts as well."""
     content = message.get("content")
-    kinds = [str(mapping(part).get("type")) for part in listed(content)]
+    kinds = [str(as_mapping(part).get("type")) for part in as_array(content)]
     other = [kind for kind in kinds if kind not in ("text", "output_text")]
     return other[0] if other else besides(message, "content", "role", "refusal")
 

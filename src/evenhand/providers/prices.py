@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_number
 from evenhand.core.message import Usage
 from evenhand.core.provider import Price
 
@@ -371,7 +372,7 @@ def is_stated(price: Price | None) -> bool:
 
 def is_price(value: object) -> bool:
     """Whether this can be a price: a number from 0 on. A negative one would make a budget grow with each call."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not is_number(value):
         return False
     return 0 <= value <= _DEAREST
 

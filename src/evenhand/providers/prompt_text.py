@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from evenhand.core.encoding import TooDeep, decode
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_array, is_array, is_mapping, is_object
 from evenhand.core.message import Message
-from evenhand.languages.documents.tree import refuse_yaml_depth
+from evenhand.languages.documents.tree import refuse_yaml_depth, safe_loader
 from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.message_forms import conversation_of, is_message
@@ -37,7 +37,7 @@ def parse_prompt(text: str) -> tuple[Message, ...]:
 
         try:
             refuse_yaml_depth(text)
-            value = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (a safe loader)
+            value = yaml.load(text, Loader=safe_loader())  # noqa: S506 (a safe loader)
         except (yaml.YAMLError, TooDeep):
             value = None
     return _conversation(value) or (Message("user", text),)
@@ -155,7 +155,7 @@ def _conversation(value: object) -> tuple[Message, ...]:
         if is_message(body) or conversation_of(body) is not None:
             return (Message.of(body),)
         return ()
-    rows = value if is_array(value) else []
+    rows = as_array(value)
     messages = [row for row in rows if is_mapping(row)]
     if len(messages) < len(rows) or not any(map(is_message, messages)):
         return ()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.errors import BadReply
+from evenhand.core.json_shapes import as_array
 from evenhand.core.message import Message, Reply, Usage
 from evenhand.core.provider import Price
 from evenhand.providers.chat import ChatProvider, Dialect, seconds
@@ -13,7 +14,6 @@ from evenhand.providers.embeddings import looked_up, plain
 from evenhand.providers.moderation import MODERATES
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import price_of
-from evenhand.providers.usage import listed
 from evenhand.providers.wanted import Wanted
 
 HOME = "https://api.replicate.com/v1"
@@ -71,7 +71,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     if status not in ("", "succeeded"):
         why = answer.get("error") or f"is {status} after {WAITS_S} s"
         raise BadReply(f"the prediction {why}", hint="A model that sleeps needs a while.")
-    pieces = listed(output)
+    pieces = as_array(output)
     text = "".join(map(str, pieces)) if pieces else output
     verdict, _, rest = text.strip().partition("\n") if isinstance(text, str) else ("", "", "")
     if verdict.strip() not in ("safe", "unsafe"):

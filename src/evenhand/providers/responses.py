@@ -8,6 +8,7 @@ from typing import Any
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.core.record import Record
@@ -27,13 +28,14 @@ from evenhand.providers.message_forms import (
 )
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
-from evenhand.providers.usage import counted, listed, mapping
+from evenhand.providers.usage import counted
 
 _REASONING = re.compile(r"^(o\d|gpt-[5-9]|gpt-\d\d)")
 _NAMES = (
     "top_p tools tool_choice parallel_tool_calls reasoning instructions previous_response_id store metadata user "
     "truncation include service_tier text max_tool_calls background prompt".split()
 )
+_OF_MESSAGES = ("type", "role", "content", "parts", "id", "status", "phase", "tool_calls")
 
 
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
@@ -63,7 +65,7 @@ def _items(row: Row, names: Mapping[str, str]) -> list[Mapping[str, Any]]:
         content = row.content
         output = content if isinstance(content, str) else _content(row, "input_text")
         return [{"type": "function_call_output", "call_id": id_, "output": output}]
-    row.only("type", "role", "content", "parts", "id", "status", "phase", "tool_calls")
+    row.only(*_OF_MESSAGES)
     calls = [
         {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.text}
         for call in calls_of(row)
@@ -93,7 +95,7 @@ def _content(row: Row, kind: str) -> list[object]:
 
 
 def _part(block: object, row: Row, text: str) -> object:
-    fields = mapping(block)
+    fields = as_mapping(block)
     if fields.get("type") is not None and fields["type"] not in _FOREIGN:
         return block
     part = part_of(block, row)
@@ -128,19 +130,22 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
         body["temperature"] = temperature
     body.update(passed_on(config, {name: name for name in _NAMES}))
     if config.get("reasoning_effort"):
-        body["reasoning"] = {"effort": config["reasoning_effort"], **mapping(body.get("reasoning"))}
-    shape = mapping(config.get("response_format"))
+        body["reasoning"] = {
+            "effort": config["reasoning_effort"],
+            **as_mapping(body.get("reasoning")),
+        }
+    shape = as_mapping(config.get("response_format"))
     if shape:
-        body["text"] = {"format": _format(shape), **mapping(config.get("text"))}
+        body["text"] = {"format": _format(shape), **as_mapping(config.get("text"))}
     if config.get("verbosity"):
-        body["text"] = {**mapping(body.get("text")), "verbosity": config["verbosity"]}
+        body["text"] = {**as_mapping(body.get("text")), "verbosity": config["verbosity"]}
     body.update(config.get("passthrough") or {})
     return body
 
 
 def _format(shape: Mapping[str, Any]) -> Mapping[str, Any]:
     """A response format as chat has it, in the shape of this API."""
-    inner = mapping(shape.get("json_schema"))
+    inner = as_mapping(shape.get("json_schema"))
     if not inner:
         return shape
     return {"type": "json_schema", "name": "response", **inner}
@@ -170,7 +175,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         refused=bool(items.refusal) or reason == "content_filter",
         tool_calls=items.tools,
         spoken=items.refusal or "\n".join(text for text in items.texts if text),
-        items=tuple(filter(None, map(mapping, listed(listing)))) if items.tools else (),
+        items=tuple(filter(None, map(as_mapping, as_array(listing)))) if items.tools else (),
     )
 
 
@@ -206,12 +211,12 @@ def said_in(answer: Mapping[str, Any], reason: str) -> Items:
     lines: list[str] = []
     calls: list[Mapping[str, Any]] = []
     refusal, beside = "", ""
-    for item in map(mapping, listed(answer.get("output"))):
+    for item in map(as_mapping, as_array(answer.get("output"))):
         kind = str(item.get("type"))
         if kind == "message" or kind in _NAMED:
             _check_whole(item, reason)
         if kind == "message":
-            parts = [mapping(part) for part in listed(item.get("content"))]
+            parts = [as_mapping(part) for part in as_array(item.get("content"))]
             words = [part.get("text") for part in parts if part.get("type") == "output_text"]
             spoken = [word for word in words if isinstance(word, str)]
             refusal = next((str(part["refusal"]) for part in parts if part.get("refusal")), refusal)
@@ -226,7 +231,7 @@ def said_in(answer: Mapping[str, Any], reason: str) -> Items:
         else:
             beside = beside or kind
             if kind == "reasoning" and item.get("summary"):
-                steps = (mapping(step).get("text") for step in listed(item["summary"]))
+                steps = (as_mapping(step).get("text") for step in as_array(item["summary"]))
                 lines.append("Reasoning: " + "\n".join(str(step or "") for step in steps))
     if not (calls or refusal):
         answer_text("".join(texts) if texts else None, reason, "output", beside)
@@ -252,7 +257,7 @@ def ended(answer: Mapping[str, Any]) -> str:
         NoAnswer: The vendor didn't finish it, or is still at it.
     """
     status, error = answer.get("status") or "completed", answer.get("error")
-    why = mapping(answer.get("incomplete_details")).get("reason")
+    why = as_mapping(answer.get("incomplete_details")).get("reason")
     if status not in ("completed", "incomplete") or (status == "incomplete" and not why):
         raise unfinished(status, error)
     reason = ending(why, error)
@@ -283,7 +288,7 @@ def _tool(item: Mapping[str, Any]) -> ToolCall:
         arguments = None
     return ToolCall(
         str(item.get("name") or item.get("type")),
-        mapping(arguments) if isinstance(arguments, dict) else None,
+        as_mapping(arguments) if isinstance(arguments, dict) else None,
         id_,
     )
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evenhand.core.encoding import decode
-from evenhand.core.json_shapes import is_array, is_object
-from evenhand.providers import native_streams
+from evenhand.core.json_shapes import as_array, as_mapping, is_array
 
 END = re.compile(
     rb"(?:^|(?<=\r))(?:data: ?\[DONE\]|event: ?(?:message_stop|response\.(?:completed|incomplete|failed)))"
@@ -23,7 +22,7 @@ _LINE = re.compile(
 _LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
-def whole(kind: str, body: bytes) -> dict[str, Any] | None:
+def whole(kind: str, body: bytes) -> Mapping[str, Any] | None:
     """The answer that these events add up to; None where they stop before its end, or end in an error.
 
     Args:
@@ -31,18 +30,18 @@ def whole(kind: str, body: bytes) -> dict[str, Any] | None:
         body: The stream as it came.
     """
     listed = body.lstrip()[:1] in (b"{", b"[")
-    events = [*native_streams.documents(body)] if listed else [*_events(body)]
+    events = [*documents(body)] if listed else [*_events(body)]
     if any(event.get("type") == "error" or event.get("error") for event in events):
         return None
     if kind == "generateContent":
-        return native_streams.gemini(events)
+        return gemini(events)
     if kind.startswith("api/"):
-        return native_streams.ollama(events)
+        return ollama(events)
     if kind == "messages":
         return _message(events)
     if kind == "responses":
         last = next((e for e in reversed(events) if e.get("type") in _LAST), {})
-        return _mapping(last.get("response")) or None
+        return as_mapping(last.get("response")) or None
     return _completion(events)
 
 
@@ -63,22 +62,22 @@ def error_instead(body: bytes) -> str:
     if not body.lstrip().startswith(b"{"):
         return ""
     try:
-        error = _mapping(decode(body)).get("error")
+        error = as_mapping(decode(body)).get("error")
     except ValueError:
         return ""
-    return str(_mapping(error).get("message") or error)[:200] if error else ""
+    return str(as_mapping(error).get("message") or error)[:200] if error else ""
 
 
-def _events(body: bytes) -> Iterator[dict[str, Any]]:
+def _events(body: bytes) -> Iterator[Mapping[str, Any]]:
     for block in re.split(r"\r\n\r\n|\n\n|\r\r", body.decode("utf-8-sig", "replace")):
         lines = [line[5:].lstrip() for line in _LINE.split(block) if line.startswith("data:")]
         try:
-            yield _mapping(decode("\n".join(lines)))
+            yield as_mapping(decode("\n".join(lines)))
         except ValueError:  # no data in it, or [DONE]
             continue
 
 
-def _completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _completion(events: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """Chat completions, and the older ones of plain text. Only the first choice is read."""
     text = _Text()
     refusals: list[str] = []
@@ -89,16 +88,16 @@ def _completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
     for event in events:
         model = event.get("model") or model
         usage = event.get("usage") or usage
-        for choice in map(_mapping, _list(event.get("choices"))):
+        for choice in map(as_mapping, as_array(event.get("choices"))):
             if choice.get("index"):
                 continue
-            delta = _mapping(choice.get("delta"))
+            delta = as_mapping(choice.get("delta"))
             text.add(delta.get("content", choice.get("text")))
             refusals.append(str(delta.get("refusal") or ""))
             reason = choice.get("finish_reason") or reason
-            for part in map(_mapping, _list(delta.get("tool_calls"))):
+            for part in map(as_mapping, as_array(delta.get("tool_calls"))):
                 tools.add(part)
-            _join(function, _mapping(delta.get("function_call")))
+            _join(function, as_mapping(delta.get("function_call")))
             _add(more, {k: v for k, v in delta.items() if k not in _READ})
     if reason is None:
         return None
@@ -125,7 +124,7 @@ class _Text:
         if isinstance(piece, str):
             self._pieces.append(piece)
         elif is_array(piece):
-            parts = (_mapping(part).get("text") for part in piece)
+            parts = (as_mapping(part).get("text") for part in piece)
             self._pieces += [part for part in parts if isinstance(part, str)]
         elif piece is not None:
             self._odd = piece
@@ -160,9 +159,9 @@ class _Tools:
         call["id"] = id_ or call["id"]
         if part.get("custom"):
             call["function"] = None
-            _join(call.setdefault("custom", {}), _mapping(part["custom"]))
+            _join(call.setdefault("custom", {}), as_mapping(part["custom"]))
         elif call["function"] is not None:
-            _join(call["function"], _mapping(part.get("function")))
+            _join(call["function"], as_mapping(part.get("function")))
 
     @property
     def whole(self) -> list[dict[str, Any]]:
@@ -185,36 +184,38 @@ def _add(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
     _join(message, delta)
     for name, piece in delta.items():
         if isinstance(piece, dict):
-            inner = message[name] = _mapping(message.get(name))
-            _join(inner, _mapping(piece))
+            inner = message[name] = dict(as_mapping(message.get(name)))
+            _join(inner, as_mapping(piece))
         elif isinstance(piece, list):
-            message[name] = [*_list(message.get(name)), *_list(piece)]
+            message[name] = [*as_array(message.get(name)), *as_array(piece)]
 
 
-def _message(events: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _message(events: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     message: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
     for event in events:
         block = blocks.setdefault(event.get("index") or 0, {})
-        delta = _mapping(event.get("delta"))
+        delta = as_mapping(event.get("delta"))
         match event.get("type"):
             case "message_start":
-                message = dict(_mapping(event.get("message")))
+                message = dict(as_mapping(event.get("message")))
                 # What it has written by then says nothing: the count comes at the end.
                 used = {
-                    k: v for k, v in _mapping(message.get("usage")).items() if k != "output_tokens"
+                    k: v
+                    for k, v in as_mapping(message.get("usage")).items()
+                    if k != "output_tokens"
                 }
                 message["usage"] = used
             case "content_block_start":
-                block.update(_mapping(event.get("content_block")))
+                block.update(as_mapping(event.get("content_block")))
             case "content_block_delta" if "partial_json" in delta:
                 block["json"] = block.get("json", "") + str(delta["partial_json"])
             case "content_block_delta" if isinstance(delta.get("text"), str):
                 block["text"] = (block.get("text") or "") + delta["text"]
             case "message_delta":
                 message.update({k: v for k, v in delta.items() if v is not None})
-                used = {k: v for k, v in _mapping(event.get("usage")).items() if v is not None}
-                message["usage"] = {**_mapping(message.get("usage")), **used}
+                used = {k: v for k, v in as_mapping(event.get("usage")).items() if v is not None}
+                message["usage"] = {**as_mapping(message.get("usage")), **used}
             case "message_stop":
                 content = [_block(blocks[i]) for i in sorted(blocks) if blocks[i]]
                 return {**message, "content": content}
@@ -233,9 +234,66 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
     return {**block, "input": value}
 
 
-def _mapping(value: object) -> dict[str, Any]:
-    return value if is_object(value) else {}
+def gemini(pieces: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The answer of pieces of `streamGenerateContent`; None where they stop before its end."""
+    whole: dict[str, Any] = {}
+    first: dict[str, Any] = {}
+    parts: list[dict[str, Any]] = []
+    for piece in pieces:
+        whole.update({k: v for k, v in piece.items() if k != "candidates"})
+        for candidate in map(as_mapping, as_array(piece.get("candidates"))):
+            if candidate.get("index"):
+                continue
+            first.update({k: v for k, v in candidate.items() if k != "content"})
+            for part in map(
+                as_mapping, as_array(as_mapping(candidate.get("content")).get("parts"))
+            ):
+                _joined_part(parts, part)
+    if "finishReason" in first:
+        content = {"role": "model", "parts": parts}
+        return {**whole, "candidates": [{**first, "content": content}]}
+    return whole if as_mapping(whole.get("promptFeedback")).get("blockReason") else None
 
 
-def _list(value: object) -> list[Any]:
-    return value if is_array(value) else []
+def _joined_part(parts: list[dict[str, Any]], part: Mapping[str, Any]) -> None:
+    """Adds a part; text that goes on with text of the same kind, thought or said, becomes one."""
+    before = parts[-1] if parts else {}
+    goes_on = isinstance(part.get("text"), str) and isinstance(before.get("text"), str)
+    if goes_on and bool(part.get("thought")) == bool(before.get("thought")):
+        before.update({**part, "text": before["text"] + part["text"]})
+    else:
+        parts.append(dict(part))
+
+
+def ollama(pieces: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The answer of pieces of `/api/chat` or `/api/generate`; None where they stop before its end."""
+    last: Mapping[str, Any] = {}
+    texts: dict[str, str] = {}
+    calls: list[Any] = []
+    for piece in pieces:
+        last = piece
+        message = as_mapping(piece.get("message"))
+        for name in ("content", "thinking"):
+            if isinstance(message.get(name), str):
+                texts[name] = texts.get(name, "") + message[name]
+        if isinstance(piece.get("response"), str):
+            texts["response"] = texts.get("response", "") + piece["response"]
+        calls += as_array(message.get("tool_calls"))
+    if last.get("done") is not True:
+        return None
+    if "response" in last or "response" in texts:
+        return {**last, "response": texts.get("response", "")}
+    parts = {name: texts[name] for name in ("content", "thinking") if name in texts}
+    message = {"role": "assistant", **parts, **({"tool_calls": calls} if calls else {})}
+    return {**last, "message": message}
+
+
+def documents(body: bytes) -> Sequence[dict[str, Any]]:
+    """The pieces of a stream that is one list, or has a document in each line; none where it breaks off."""
+    text = body.decode("utf-8-sig", "replace").strip()
+    try:
+        if text.startswith("["):
+            return [dict(as_mapping(piece)) for piece in as_array(decode(text))]
+        return [dict(as_mapping(decode(line))) for line in text.split("\n") if line.strip()]
+    except ValueError:
+        return ()

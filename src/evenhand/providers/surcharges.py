@@ -11,11 +11,11 @@ are known to be, or are called as such things are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
 from evenhand.core.record import Record
 
 _CLIENT_SIDE = re.compile(
@@ -83,7 +83,7 @@ def surcharges(body: Mapping[str, Any], headers: Mapping[str, str] | None = None
     fees, rates = list(_tools(body.get("tools"))), list(_of_headers(headers or {}))
     for name, value in _settings(body):
         if name in _MODALITIES:
-            media = [str(one) for one in _listed(value) if str(one).lower() != "text"]
+            media = [str(one) for one in as_array(value) if str(one).lower() != "text"]
             fees += [f"{name} {one!r}" for one in media]
         elif name in _HARMLESS or _is_off(value):
             continue
@@ -107,14 +107,14 @@ def billed_beyond(body: bytes) -> Surcharges:
     if not any(word in body for word in _TOLD):
         return NO_SURCHARGES
     try:
-        answer = _mapping(decode(body))
+        answer = as_mapping(decode(body))
     except ValueError:
         return NO_SURCHARGES
-    usage = _mapping(answer.get("usage"))
+    usage = as_mapping(answer.get("usage"))
     tier = answer.get("service_tier") or usage.get("service_tier") or "default"
     rates = () if str(tier) in {*_TIERS, "auto"} else (f"service_tier {tier!r}",)
-    searched = any(_mapping(usage.get("server_tool_use")).values())
-    candidates = map(_mapping, _listed(answer.get("candidates")))
+    searched = any(as_mapping(usage.get("server_tool_use")).values())
+    candidates = map(as_mapping, as_array(answer.get("candidates")))
     grounded = any(one.get("groundingMetadata") for one in candidates)
     fees = ["a hosted tool"] if searched or grounded else []
     return Surcharges((*fees, *(["sound"] if _heard(answer) else [])), rates)
@@ -125,14 +125,14 @@ _TOLD = (b'"service_tier"', b'"server_tool_use"', b'"groundingMetadata"', b"audi
 
 def _heard(answer: Mapping[str, Any]) -> bool:
     """Whether there is sound among the tokens of an answer, or of its question."""
-    usage = _mapping(answer.get("usage"))
-    details = [_mapping(value) for name, value in usage.items() if name.endswith("_details")]
-    counts = _mapping(answer.get("usageMetadata"))
+    usage = as_mapping(answer.get("usage"))
+    details = [as_mapping(value) for name, value in usage.items() if name.endswith("_details")]
+    counts = as_mapping(answer.get("usageMetadata"))
     modalities = [
-        one for name, value in counts.items() if name.endswith("Details") for one in _listed(value)
+        one for name, value in counts.items() if name.endswith("Details") for one in as_array(value)
     ]
     return any(one.get("audio_tokens") for one in details) or any(
-        _mapping(one).get("modality") == "AUDIO" for one in modalities
+        as_mapping(one).get("modality") == "AUDIO" for one in modalities
     )
 
 
@@ -142,7 +142,7 @@ def _tools(tools: object) -> Iterator[str]:
     if not isinstance(tools, (list, tuple)):
         yield "tools"
         return
-    for tool in map(_mapping, cast("list[object]", tools)):
+    for tool in map(as_mapping, cast("list[object]", tools)):
         kind = tool.get("type")
         if isinstance(kind, str):
             if not _CLIENT_SIDE.fullmatch(kind):
@@ -157,7 +157,7 @@ def _tools(tools: object) -> Iterator[str]:
 def _settings(body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in body.items():
         if name in _INSIDE:
-            yield from _settings(_mapping(value))
+            yield from _settings(as_mapping(value))
         yield name, value
 
 
@@ -176,11 +176,3 @@ def _is_off(value: object) -> bool:
         mode = value.get("mode")
         return isinstance(mode, str) and mode.lower() in _OFF  # empty, it is on as usual
     return not value
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if is_mapping(value) else {}
-
-
-def _listed(value: object) -> Iterable[object]:
-    return value if is_array(value) else ()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.record import Record
 
 Fill = Callable[[str, Mapping[str, Any]], str]
@@ -26,7 +26,7 @@ def plainly_filled(template: str, variables: Mapping[str, Any]) -> str:
     def value(match: re.Match[str]) -> str:
         item: object = variables
         for part in match[1].split("."):
-            rows = item if is_mapping(item) else {}
+            rows = as_mapping(item)
             item = rows.get(part)
         if match[2] or isinstance(item, (Mapping, list)):
             return json.dumps(item, ensure_ascii=False)

@@ -24,6 +24,7 @@ from evenhand.core.errors import (
     TemplateError,
     UnknownModel,
 )
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
@@ -36,7 +37,6 @@ from evenhand.providers.chat import seconds
 from evenhand.providers.faults import fault
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.prices import call_bound
-from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Fill, Wanted
 from evenhand.providers.web_auth import Credentials, credentials
 from evenhand.providers.web_request import WebRequest, filled_in, raw, with_query
@@ -139,7 +139,7 @@ class WebProvider:
         return Answer(result, answer.latency_s)
 
     def reply(self, body: bytes) -> Reply:
-        row = mapping(decode(body))
+        row = as_mapping(decode(body))
         if "output" not in row:
             raise BadReply("what the web service answered cannot be read", billed=None)
         return replied(row, row["output"])
@@ -217,7 +217,7 @@ class WebProvider:
             result = await run(str(code), arguments, self.folder, host, name="transformResponse")
             if not isinstance(result, Mapping) or not ({"output", "error"} & result.keys()):
                 result = {"output": result}
-        row = {**mapping(result)}
+        row = {**as_mapping(result)}
         if row.get("error"):
             raise BadRequest(f"{self.id} answered with an error: {row['error']}", billed=None)
         if row.get("output") is None:
@@ -225,8 +225,8 @@ class WebProvider:
                 f"{self.id}: transformResponse found no output in: {text[:200]}", billed=None
             )
         if "tokenUsage" not in row:
-            row["tokenUsage"] = mapping(parsed).get("tokenUsage") or self._estimate(text, row)
-        row["metadata"] = {**mapping(row.get("metadata")), "http": {"status": answer.status}}
+            row["tokenUsage"] = as_mapping(parsed).get("tokenUsage") or self._estimate(text, row)
+        row["metadata"] = {**as_mapping(row.get("metadata")), "http": {"status": answer.status}}
         try:
             return encode(row, ordered=False)
         except (TypeError, ValueError, RecursionError) as error:
@@ -234,7 +234,7 @@ class WebProvider:
 
     def _estimate(self, text: str, row: Mapping[str, Any]) -> dict[str, int]:
         """Tokens by the word, where the config wants them guessed."""
-        estimate = mapping(self.config.get("tokenEstimation"))
+        estimate = as_mapping(self.config.get("tokenEstimation"))
         if not estimate.get("enabled"):
             return {}
         factor = float(estimate.get("multiplier") or 1.3)

@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import AuthError
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.secrets import known
 from evenhand.providers import http
 from evenhand.providers.faults import fault
-from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Fill, Wanted
 
 KINDS = ("bearer", "basic", "api_key", "oauth")
@@ -87,7 +87,7 @@ class Credentials:
         if answer.status != 200:
             raise fault(answer, host=host, key_hint="Look at auth in the provider's config.")
         try:
-            grant = mapping(decode(answer.body))
+            grant = as_mapping(decode(answer.body))
         except ValueError:
             grant = {}
         token, lasts = grant.get("access_token"), grant.get("expires_in")
@@ -115,7 +115,7 @@ def credentials(wanted: Wanted) -> Credentials:
     Raises:
         UsageError: It is of a kind that is not known here.
     """
-    auth = mapping(wanted.config.get("auth"))
+    auth = as_mapping(wanted.config.get("auth"))
     if auth and auth.get("type") not in KINDS:
         raise wanted.refused(
             f"wants auth of type {auth.get('type')!r}", f"Known are: {', '.join(KINDS)}."

@@ -10,10 +10,9 @@ from urllib.parse import quote, urlencode, urljoin
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BadRequest
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_object
 from evenhand.core.record import Record
 from evenhand.providers.message_forms import bare_inside
-from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Fill
 
 _FIRST = re.compile(r"([A-Za-z]+)\s+(\S.*?)(?:\s+HTTP/\d(?:\.\d)?)?", re.ASCII)
@@ -41,7 +40,7 @@ def filled_in(
     body = config.get("body")
     method = fill(str(config.get("method") or "GET"), variables).upper()
     headers = {"content-type": _kind(body)} if body is not None and method != "GET" else {}
-    headers.update({str(k).lower(): str(v) for k, v in mapping(config.get("headers")).items()})
+    headers.update({str(k).lower(): str(v) for k, v in as_mapping(config.get("headers")).items()})
     headers = {name: fill(value, variables) for name, value in headers.items()}
     is_json = "application/json" in headers.get("content-type", "")
     if isinstance(body, (dict, list)) and not is_json and method != "GET":
@@ -49,7 +48,7 @@ def filled_in(
             "the body is an object, and the content type is not JSON",
             hint="Say content-type: application/json, or write the body as a text.",
         )
-    query = {k: fill(str(v), variables) for k, v in mapping(config.get("queryParams")).items()}
+    query = {k: fill(str(v), variables) for k, v in as_mapping(config.get("queryParams")).items()}
     return WebRequest(
         method,
         with_query(fill(url, variables), query),
@@ -84,7 +83,7 @@ def _body(
         except ValueError:
             return _from_template(body, with_prompt, fill)
     if is_json and is_object(prompt):
-        return encode({**mapping(body), **prompt}, ordered=False)
+        return encode({**as_mapping(body), **prompt}, ordered=False)
     if body is None:
         return None
     if is_json:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from evenhand.core.errors import BadReply
-from evenhand.core.message import Message, Reply
+from evenhand.core.message import Reply
 from evenhand.core.provider import Price
 from evenhand.providers.chat import ChatProvider, Dialect, seconds
-from evenhand.providers.embeddings import looked_up, plain
+from evenhand.providers.embeddings import looked_up, prompt_body
 from evenhand.providers.prices import price_of
 from evenhand.providers.wanted import Wanted
 
@@ -27,10 +27,6 @@ def make(wanted: Wanted) -> ChatProvider:
         price=price_of("", "", wanted.config),
         timeout_s=seconds(wanted.config, wanted.id),
     )
-
-
-def _messages(messages: Sequence[Message]) -> dict[str, Any]:
-    return {"prompt": plain(messages)}
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,7 +51,7 @@ DIALECT = Dialect(
     vendor="webhook",
     version="",
     headers=_nobody,
-    messages=_messages,
+    messages=prompt_body,
     settings=_settings,
     read=_read,
     chats=False,

@@ -21,8 +21,8 @@ from typing import IO, Any
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import CodeError
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.provider import Host
-from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 
 COUNT = 4
@@ -94,7 +94,7 @@ class _WorkerProcess:
             stdin.flush()
             line = stdout.readline()
         try:
-            answer = mapping(decode(line))
+            answer = as_mapping(decode(line))
         except ValueError:
             answer = {}
         if not answer:

@@ -5,12 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from evenhand.analysis.trust.canaries import (
-    CASES_NEEDED,
-    CanaryAnswers,
-    CanaryReport,
-    Drift,
-)
+from evenhand.analysis.trust.canaries import CASES_NEEDED, CanaryAnswers, CanaryReport, Drift
 from evenhand.core.wording.words import count, percent, safe
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evenhand.analysis.summaries.frames import Kinds
+from evenhand.core.json_shapes import is_number
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -126,7 +127,7 @@ def _place(trial: TrialResult, variants: Sequence[Variant]) -> Row:
 def _outcome(outcome: Outcome) -> Row:
     metadata = dict(outcome.metadata)
     confidence = metadata.get("confidence")
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+    if not is_number(confidence):
         confidence = None  # a user's own word for it stays with the metadata
     else:
         del metadata["confidence"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.encoding import encode
-from evenhand.core.json_shapes import is_array
+from evenhand.core.json_shapes import as_array, is_whole
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.step import Step, depth
@@ -44,8 +44,8 @@ def blaming(outcomes: Sequence[Outcome]) -> Mapping[int, list[str]]:
     blame: dict[int, list[str]] = {}
     for outcome in outcomes:
         named: Any = outcome.metadata.get("steps") if outcome.outcome == "fail" else None
-        for place in named if is_array(named) else ():
-            if isinstance(place, int) and not isinstance(place, bool):
+        for place in as_array(named):
+            if is_whole(place):
                 blame.setdefault(place, []).append(outcome.name)
     return blame
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_number
 
 
 def need_text(who: str, what: str, value: object) -> None:
@@ -50,7 +51,7 @@ def need_number(
         UsageError: It isn't one.
     """
     # True is an int in Python, and nobody means it as a bound.
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not is_number(value):
         raise UsageError(f"{who}: {what} is {value!r}, not a number")
     if scale is not None and not scale[0] <= value <= scale[1]:
         raise UsageError(f"{who}: {what} is {value!r}, not from {scale[0]:g} to {scale[1]:g}")

@@ -24,21 +24,12 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import (
-    Any,
-    ClassVar,
-    Generic,
-    Self,
-    TypeVar,
-    dataclass_transform,
-    get_args,
-    get_origin,
-)
+from typing import Any, ClassVar, Generic, Self, TypeVar, dataclass_transform, get_args, get_origin
 
 from evenhand.core.arguments import checked_class
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_text, is_mapping
 from evenhand.core.message import Message
 from evenhand.core.score import Outcome, Score
 from evenhand.core.traits import Traits
@@ -252,4 +243,4 @@ def _reason(judgement: object, graded: Sequence[tuple[str, Graded]]) -> str:
         name, lowest = min(graded, key=lambda pair: pair[1].score)
         return f"{name} {lowest.score:g}: {lowest.reasoning}"
     reasoning = getattr(judgement, "reasoning", "")
-    return reasoning if isinstance(reasoning, str) else ""
+    return as_text(reasoning)

@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.outputs import need_value
 from evenhand.core.score import Score, check
 from evenhand.scorers.json_blocks import strict_json
@@ -74,7 +74,7 @@ class CallsDeclaredTools:
         if "MCP Tool Result" in text:
             return check(True, "an MCP tool gave a result")
         listed = output.get("tool_calls", output) if isinstance(output, Mapping) else output
-        calls = listed if is_array(listed) else []
+        calls = as_array(listed)
         inner = [c.get("function") for c in calls if is_mapping(c)]
         if not calls or len(inner) < len(calls) or not all(map(_readable, inner)):
             return check(False, f"{quoted(text)} is not a list of tool calls")

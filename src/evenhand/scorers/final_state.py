@@ -11,8 +11,9 @@ from evenhand.core.expect import Trial
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
+from evenhand.scorers.invocations import shown
 from evenhand.scorers.opposite import Question
-from evenhand.scorers.text import quoted, same, value_text
+from evenhand.scorers.text import quoted, same
 
 DIFFERENCES = 5
 """So many differences are named."""
@@ -57,7 +58,7 @@ class LeavesState(Question):
         return check(not differences, reason or "as expected")
 
     def __str__(self) -> str:
-        return f"leaves the state {quoted(_text(self.expected))}"
+        return f"leaves the state {quoted(shown(self.expected))}"
 
 
 def _differences(expected: object, actual: object, at: str, exact: bool) -> list[str]:
@@ -77,11 +78,4 @@ def _differences(expected: object, actual: object, at: str, exact: bool) -> list
         return differences
     if same(expected, actual):
         return []
-    return [f"{at or 'it'} is {quoted(_text(actual))}, not {quoted(_text(expected))}"]
-
-
-def _text(value: object) -> str:
-    try:
-        return value_text(value)
-    except TypeError:
-        return repr(value)
+    return [f"{at or 'it'} is {quoted(shown(actual))}, not {quoted(shown(expected))}"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import ScoreError
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_text, is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.scorers.text import quoted, value_text
 
@@ -86,7 +86,7 @@ def listed_calls(output: object) -> list[Invocation] | None:
 
 def _item(item: object) -> list[Invocation] | None:
     """The calls of one entry of a list: a call, a block, or a whole message."""
-    if _get(item, "role") is None and _text(_get(item, "type")) not in ("", "message"):
+    if _get(item, "role") is None and as_text(_get(item, "type")) not in ("", "message"):
         call = _call(item)
         return [] if call is None else [call]  # a block of text, of thinking, a tool's result
     listing = listed_calls(item)
@@ -150,15 +150,15 @@ def _call(item: object, *, listed: bool = False) -> Invocation | None:
         return item
     if _get(item, "role") is not None:  # a message; a tool's answer has a name, too
         return None
-    kind = _text(_get(item, "type"))
-    ours = _text(_get(item, "id")) or _text(_get(item, "call_id"))
+    kind = as_text(_get(item, "type"))
+    ours = as_text(_get(item, "id")) or as_text(_get(item, "call_id"))
     if kind in ("", "function", "custom"):  # OpenAI's puts it one level down
         inner = _get(item, "function") or _get(item, "custom")
         if inner is not None and _has(inner, "name"):
             item = inner
     elif kind not in _CALLS and not any(_has(item, key) for key in _ARGUMENTS):
         return None
-    name = next((n for n in map(_text, (_get(item, key) for key in _NAMES)) if n), "")
+    name = next((n for n in map(as_text, (_get(item, key) for key in _NAMES)) if n), "")
     key = next((key for key in _ARGUMENTS if _has(item, key)), None)
     # With a name alone, it is a call where it is listed as one, or says nothing else: a person has a name, too.
     bare = is_mapping(item) and _BARE.issuperset(item)
@@ -191,10 +191,6 @@ def _get(item: object, key: str) -> Any:
 
 def _has(item: object, key: str) -> bool:
     return key in item if isinstance(item, Mapping) else hasattr(item, key)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def arguments_text(arguments: Mapping[str, Any]) -> str:

@@ -181,9 +181,9 @@ _strict_decoder = json.JSONDecoder(
 @cache
 def _loader(strict: bool) -> type[Any]:
     """A YAML loader that takes `yes`, `1:30`, `012` and dates for what they are in YAML 1.2: text, text, 12, text."""
-    import yaml  # noqa: PLC0415 (see _lenient)
+    from evenhand.languages.documents.tree import safe_loader  # noqa: PLC0415 (see _lenient)
 
-    core: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    core: type[Any] = safe_loader()
 
     class Loader(core):
         # Empty, as the inherited table has YAML 1.1's rules, by which `no` is false.

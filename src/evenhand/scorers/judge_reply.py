@@ -14,6 +14,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from evenhand.core.errors import JudgeError
+from evenhand.core.json_shapes import is_number
 from evenhand.core.record import Record
 from evenhand.scorers.json_objects import FoundObject, UnreadableError, whole_objects
 
@@ -166,7 +167,7 @@ def number(value: object, scale: tuple[float, float] | None, what: str = "score"
     try:
         if isinstance(value, str):  # float() takes more for a number than a judge means by one
             result = float(value) if _NUMBER.fullmatch(value.strip()) else math.nan
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        elif is_number(value):
             result = float(value)
         else:
             result = math.nan

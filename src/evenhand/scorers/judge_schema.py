@@ -12,6 +12,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, Union, dataclass_transform, get_args, get_origin
 
 from evenhand.core.errors import JudgeError, UsageError
+from evenhand.core.json_shapes import is_number
 from evenhand.scorers.structured import misfit
 
 MYPY = False
@@ -198,7 +199,7 @@ def _schema(cls: type, name: str, hint: Any) -> dict[str, Any]:
 
 def _bounds(cls: type, name: str, hint: Any) -> tuple[float, float]:
     kind, *bounds = get_args(hint)
-    numbers = [b for b in bounds if isinstance(b, (int, float)) and not isinstance(b, bool)]
+    numbers = [b for b in bounds if is_number(b)]
     if (
         kind not in (Graded, int, float)
         or len(bounds) != 2

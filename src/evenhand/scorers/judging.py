@@ -161,10 +161,7 @@ def _read(reply: Reply, read: Callable[[str], T]) -> T:
             hint="The judge ran out of tokens: give it more in its config, max_tokens: …",
         )
     if reply.refused or reply.finish_reason == "content_filter":
-        raise JudgeError(
-            f"the judge refused to answer: {shown(text)}",
-            hint="Ask another judge.",
-        )
+        raise JudgeError(f"the judge refused to answer: {shown(text)}", hint="Ask another judge.")
     return read(without_thinking(text))
 
 

@@ -22,6 +22,7 @@ from msgspec import field
 
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.json_shapes import is_number
 from evenhand.core.names import did_you_mean
 from evenhand.core.plugins import SCORERS, Plugin, plugin, plugins
 from evenhand.core.record import Record
@@ -282,7 +283,7 @@ def need_weights(weights: Mapping[str, float] | None, metrics: Sequence[Weighed]
     there = {one.name: one.counted for one in metrics}
     wrong: list[str] = []
     for name, weight in (weights or {}).items():
-        number = isinstance(weight, (int, float)) and not isinstance(weight, bool)  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+        number = is_number(weight)  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
         if name not in there:
             wrong.append(f"weights: {name!r} is not measured")
         elif not there[name]:

@@ -21,7 +21,7 @@ from typing import Any, Literal, cast
 from evenhand.core.encoding import encode
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_object
 from evenhand.core.score import Scale, Score
 from evenhand.scorers.text import quoted
 
@@ -195,12 +195,11 @@ def _own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 def is_verdict(value: object) -> bool:
     """Whether a value is a whole verdict: `pass`, `score` and `reason`, each of its kind."""
-    fields = value if is_mapping(value) else {}
+    fields = as_mapping(value)
     score = fields.get("score")
     return (
         isinstance(fields.get("pass"), bool)
-        and isinstance(score, (int, float))
-        and not isinstance(score, bool)
+        and is_number(score)
         and isinstance(fields.get("reason"), str)
     )
 
@@ -280,7 +279,7 @@ def _graded(
     if threshold is not None and value < threshold - _EPSILON:
         passed, why = False, f"score {value:g}, wanted at least {threshold:g}: {why}"
     named: dict[str, float] = {}
-    for key, raw in _mapping(fields.get("namedScores")).items():
+    for key, raw in as_mapping(fields.get("namedScores")).items():
         number = _scalar(raw)
         if isinstance(number, bool):
             number = float(number)
@@ -292,7 +291,7 @@ def _graded(
         named[str(key)] = _finite(number, f"a named score {key!r}", name)
     scale = _scale(fields.get("scale"), value, name)
     parts = fields.get("componentResults")
-    metadata: dict[str, Any] = dict(_mapping(fields.get("metadata")))
+    metadata: dict[str, Any] = dict(as_mapping(fields.get("metadata")))
     if isinstance(parts, (list, tuple)) and parts:
         metadata["components"] = [_component(part) for part in parts]
     return Score(value, passed is not negated, why, metadata, named, scale=scale)
@@ -389,10 +388,6 @@ def _from_text(text: str, name: str, language: Language) -> object:
         return float(word)
     except ValueError:
         raise CodeError(f"{name} returned the text {quoted(text)}", hint=_shape(language)) from None
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if is_mapping(value) else {}
 
 
 def _kind(value: object) -> str:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_number, is_whole
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.metrics.ranking import Kind, RankMetric, Relevant, Retrieved
@@ -60,7 +60,7 @@ class Ranked(Question):
 
 
 def _metric(kind: Kind, k: Any) -> RankMetric:
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
+    if k is not None and (not is_whole(k)):
         raise UsageError(f"{kind}: k is {k!r}, not a whole number")
     try:
         return RankMetric(kind, k)
@@ -132,7 +132,7 @@ def relevant_of(who: str, relevant: object) -> Relevant:
     """
     if is_mapping(relevant):
         for name, grade in relevant.items():
-            if isinstance(grade, bool) or not isinstance(grade, (int, float)):
+            if not is_number(grade):
                 raise UsageError(f"{who}: the grade of {name!r} is {grade!r}, not a number")
             if not isfinite(grade) or grade > _MOST:
                 raise UsageError(f"{who}: the grade of {name!r} is {grade!r}, not up to {_MOST:g}")
@@ -143,7 +143,7 @@ def relevant_of(who: str, relevant: object) -> Relevant:
 def _retrieved(who: str, output: object) -> Retrieved:
     if is_mapping(output):
         for name, score in output.items():
-            if isinstance(score, bool) or not isinstance(score, (int, float)) or isnan(score):
+            if not is_number(score) or isnan(score):
                 raise ScoreError(f"{who}: the score of {name!r} is {score!r}, not a number")
         return output
     try:

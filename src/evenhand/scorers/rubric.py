@@ -63,10 +63,7 @@ class Rubric:
                 scores = self._scores()
                 object.__setattr__(self, "scale", (min(scores), max(scores)))
         if problems:
-            raise UsageError(
-                f"rubric {self.name!r}: {'; '.join(problems)}",
-                hint=_LEVELS,
-            )
+            raise UsageError(f"rubric {self.name!r}: {'; '.join(problems)}", hint=_LEVELS)
 
     @property
     def text(self) -> str:

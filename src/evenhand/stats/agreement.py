@@ -121,29 +121,3 @@ def _distance(level: Level, counts: Counter[float]) -> Callable[[float, float], 
         return (inside - (counts[low] + counts[high]) / 2) ** 2
 
     return between
-
-
-def tau_b(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Kendall's τ_b: whether two orders agree, ties taken into account; from −1 to 1.
-
-    Args:
-        pairs: The two scores of each item.
-
-    Returns:
-        None where either gives every item the same score, or there are fewer than two.
-
-    Source: Kendall, Biometrika 33 (1945), doi:10.1093/biomet/33.3.239.
-
-    >>> tau_b([(1, 1), (2, 2), (3, 3)])
-    1.0
-    """
-    agreeing = first_only = second_only = 0
-    for i, (a, b) in enumerate(pairs):
-        for c, d in pairs[:i]:
-            left, right = (a > c) - (a < c), (b > d) - (b < d)
-            agreeing += left * right
-            first_only += left != 0
-            second_only += right != 0
-    if not first_only or not second_only:
-        return None
-    return agreeing / math.sqrt(first_only * second_only)

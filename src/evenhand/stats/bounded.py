@@ -112,11 +112,7 @@ def p_on_scale(units: Iterable[tuple[float, float]], scale: Scale, null: float =
     if all(value == null for value, _, _ in groups):
         return 1.0
     mirrored = [(low + high - value, size, count) for value, size, count in groups]
-    return min(
-        1.0,
-        2 * _at_most(groups, null, low),
-        2 * _at_most(mirrored, low + high - null, low),
-    )
+    return min(1.0, 2 * _at_most(groups, null, low), 2 * _at_most(mirrored, low + high - null, low))
 
 
 def _yes_or_no(groups: Sequence[_Group], confidence: float) -> tuple[float, float, float]:

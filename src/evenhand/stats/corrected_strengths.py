@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from evenhand.stats.bradley_terry import Comparison, NotEstimable, Strengths, connected
 from evenhand.stats.likelihood import Cell, Chances, Likelihood, Table, maximum
-from evenhand.stats.linear import Matrix, Vector, factored, solved
+from evenhand.stats.linear import Matrix, Vector, add_square, factored, less, solved
 
 _HALVINGS = 6
 
@@ -263,15 +263,15 @@ class _Parts:
             without = lower
             if people:
                 # Without this case the matrix may be singular; then the whole one stands in for it.
-                without = factored(_less(whole, model.information(chances, people))) or lower
+                without = factored(less(whole, model.information(chances, people))) or lower
             a = solved(without, model.slope(chances, people)) if people else nothing
             b = solved(without, slopes.get(cluster, nothing))
-            _add_square(both, [x + weight * y for x, y in zip(a, b, strict=True)])
-            _add_square(alone, a)
+            add_square(both, [x + weight * y for x, y in zip(a, b, strict=True)])
+            add_square(alone, a)
             groups = [groups[0] + bool(people or weight), groups[1] + bool(people)]
         prior = solved(lower, model.prior_slope(theta))
         for matrix, number in zip((both, alone), groups, strict=True):
-            _add_square(matrix, prior)
+            add_square(matrix, prior)
             for row in matrix:
                 row[:] = [x * (number - 1) / number for x in row]
         units = [[float(i == j) for j in range(size)] for i in range(size)]
@@ -287,14 +287,3 @@ def _spread(matrix: Matrix, k: int) -> float:
     """The variance of the centred strengths, all together."""
     whole = math.fsum(x for row in matrix[:k] for x in row[:k])
     return math.fsum(matrix[i][i] for i in range(k)) - whole / k
-
-
-def _add_square(matrix: Matrix, vector: Vector) -> None:
-    for i, a in enumerate(vector):
-        row = matrix[i]
-        for j, b in enumerate(vector):
-            row[j] += a * b
-
-
-def _less(left: Matrix, right: Matrix) -> Matrix:
-    return [[a - b for a, b in zip(*rows, strict=True)] for rows in zip(left, right, strict=True)]

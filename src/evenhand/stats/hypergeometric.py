@@ -28,15 +28,15 @@ def chances(marked: int, items: int, drawn: int) -> dict[int, float]:
         msg = f"{marked} marked and {drawn} drawn of {items}"
         raise ValueError(msg)
     others = items - marked
-    whole = _choices(items, drawn)
+    whole = log_choices(items, drawn)
     possible = range(max(0, drawn - others), min(drawn, marked) + 1)
-    logs = [_choices(marked, k) + _choices(others, drawn - k) - whole for k in possible]
+    logs = [log_choices(marked, k) + log_choices(others, drawn - k) - whole for k in possible]
     # They add up to 1 but for rounding, which in the logarithms of large numbers is the same for all of them.
     likely = [math.exp(log) for log in logs]
     total = math.fsum(likely)
     return {k: each / total for k, each in zip(possible, likely, strict=True)}
 
 
-def _choices(n: int, k: int) -> float:
+def log_choices(n: int, k: int) -> float:
     """The logarithm of the number of ways to choose k of n."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

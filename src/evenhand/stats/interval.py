@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from statistics import NormalDist
 
 from evenhand.stats.beta import beta_quantile
@@ -87,30 +87,6 @@ def clopper_pearson(
     low = beta_quantile(successes, n - successes + 1, tail) if successes else 0.0
     high = beta_quantile(successes + 1, n - successes, 1 - tail) if successes < n else 1.0
     return low, high
-
-
-def mean_of_clusters(
-    clusters: Sequence[Sequence[float]], confidence: float = CONFIDENCE
-) -> tuple[float, float, float] | None:
-    """The mean of scores that come in clusters, and its interval: (mean, low, high), in the scores' own unit.
-
-    The standard error lets scores of one cluster move together, so repeats of a case do not pass for new cases. With
-    each cluster of one score it is the ordinary t interval.
-
-    Args:
-        clusters: For each case, its scores. Empty clusters are left out.
-
-    Returns:
-        The low and high ends are infinite where fewer than two clusters leave the spread unknown; None for no scores.
-
-    Source: Miller, "Adding Error Bars to Evals" (2024), arXiv:2411.00640, §2.2, with the correction G/(G−1) and the
-        t quantile of G−1 degrees of freedom.
-
-    >>> mean, low, high = mean_of_clusters([[1, 2], [3], [5]])
-    >>> round(mean, 2), round(low, 2), round(high, 2)
-    (2.75, -1.69, 7.19)
-    """
-    return mean_of_sums([(math.fsum(scores), len(scores)) for scores in clusters], confidence)
 
 
 def mean_of_sums(

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from evenhand.stats.linear import Matrix, Vector, factored, solved
+from evenhand.stats.linear import Matrix, Vector, add_square, factored, less, solved
 
 Answer = Literal["first", "second", "tie"]
 Cell = tuple[int, int, Answer]
@@ -182,25 +182,14 @@ def covariances(model: Likelihood, theta: Vector) -> tuple[Matrix, Matrix]:
     for table in model.tables.values():
         without = lower
         if exactly:
-            without = factored(_less(whole, model.information(chances, table))) or lower
-        _add_square(covariance, solved(without, model.slope(chances, table)))
-    _add_square(covariance, solved(lower, model.prior_slope(theta)))
+            without = factored(less(whole, model.information(chances, table))) or lower
+        add_square(covariance, solved(without, model.slope(chances, table)))
+    add_square(covariance, solved(lower, model.prior_slope(theta)))
     # Clusters that are really left out take the jackknife's factor, slopes alone that of the sandwich estimator.
     share = (groups - 1) / groups if exactly else groups / max(1, groups - 1)
     units = [[float(i == j) for j in range(model.size)] for i in range(model.size)]
     return [[share * x for x in row] for row in covariance], [solved(lower, one) for one in units]
 
 
-def _add_square(matrix: Matrix, vector: Vector) -> None:
-    for i, a in enumerate(vector):
-        row = matrix[i]
-        for j, b in enumerate(vector):
-            row[j] += a * b
-
-
 def _added(left: Vector, right: Vector) -> Vector:
     return [a + b for a, b in zip(left, right, strict=True)]
-
-
-def _less(left: Matrix, right: Matrix) -> Matrix:
-    return [[a - b for a, b in zip(*rows, strict=True)] for rows in zip(left, right, strict=True)]

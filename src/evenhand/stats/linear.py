@@ -55,3 +55,16 @@ def solved(lower: Matrix, right: Sequence[float]) -> Vector:
         rest = x[i] - sum(lower[j][i] * x[j] for j in range(i + 1, len(x)))
         x[i] = rest / lower[i][i]
     return x
+
+
+def add_square(matrix: Matrix, vector: Vector) -> None:
+    """Adds the products of a vector's numbers with each other to a matrix."""
+    for i, a in enumerate(vector):
+        row = matrix[i]
+        for j, b in enumerate(vector):
+            row[j] += a * b
+
+
+def less(left: Matrix, right: Matrix) -> Matrix:
+    """The one matrix less the other."""
+    return [[a - b for a, b in zip(*rows, strict=True)] for rows in zip(left, right, strict=True)]

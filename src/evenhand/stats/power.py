@@ -108,32 +108,6 @@ def cases_needed_exact(
     return high
 
 
-def detectable(
-    n: int, differing: float, confidence: float = CONFIDENCE, power: float = POWER
-) -> float | None:
-    """The smallest difference of pass rates that n cases have a good chance to show; None where none is.
-
-    Args:
-        n: Cases.
-        differing: The share of cases on which the two disagree, above 0. No difference can be larger than it.
-        confidence: Of the interval, two-sided.
-        power: The chance to see it.
-
-    >>> round(detectable(626, 0.2), 3)
-    0.05
-    """
-    if n < cases_needed(differing, differing, confidence, power):
-        return None
-    low, high = 0.0, differing
-    for _ in range(60):
-        middle = (low + high) / 2
-        if cases_needed(middle, differing, confidence, power) > n:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
 def labels_needed(
     half_width: float,
     rate: float,
@@ -170,36 +144,6 @@ def labels_needed(
     left = 1 - rho2 * alone / judged
     labels = (1 - rho2) * alone / left if left > 0 else math.inf
     return labels if labels <= judged else None
-
-
-def detectable_mean(
-    n: int,
-    between: float,
-    within: tuple[float, float] = (0.0, 0.0),
-    repeats: tuple[int, int] = (1, 1),
-    confidence: float = CONFIDENCE,
-    power: float = POWER,
-) -> float:
-    """The smallest difference of mean scores that n paired cases have a good chance to show, in the scores' unit.
-
-    Args:
-        n: Cases, at least one.
-        between: The variance, over cases, of the difference of the two expected scores.
-        within: The variance of repeats of one case, for each of the two.
-        repeats: How often each case is repeated, for each of the two.
-        confidence: Of the interval, two-sided.
-        power: The chance to see it.
-
-    Raises:
-        ValueError: There are no cases or no repeats.
-
-    Source: Miller, "Adding Error Bars to Evals" (2024), arXiv:2411.00640, §5.
-    """
-    if n < 1 or min(repeats) < 1:
-        msg = f"{n} cases with {repeats[0]} and {repeats[1]} repeats"
-        raise ValueError(msg)
-    variance = between + within[0] / repeats[0] + within[1] / repeats[1]
-    return (z_of(confidence) + NormalDist().inv_cdf(power)) * math.sqrt(variance / n)
 
 
 def detectable_exact(

@@ -110,22 +110,6 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return min(1.0, 2 * tail / 2**differing)
 
 
-def mcnemar_mid(only_first: int, only_second: int) -> float:
-    """McNemar's mid-p: the observed split has half its weight. Nearer the nominal error rate, not always below it.
-
-    Source: Lancaster, J. Am. Stat. Assoc. 56 (1961), doi:10.1080/01621459.1961.10482105; recommended by Fagerland,
-        Lydersen and Laake, BMC Med. Res. Methodol. 13:91 (2013), doi:10.1186/1471-2288-13-91.
-
-    >>> round(mcnemar_mid(10, 2), 7)
-    0.0224609
-    """
-    differing = only_first + only_second
-    if only_first == only_second:
-        return 1.0
-    observed = math.comb(differing, min(only_first, only_second)) / 2**differing
-    return mcnemar(only_first, only_second) - observed
-
-
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """Where a falling function crosses 0 between two points; the nearer end where it does not."""
     if function(low) <= 0:

@@ -13,7 +13,6 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from evenhand.stats.beta import beta_share
 from evenhand.stats.interval import CONFIDENCE
 
 TRUNCATION = 0.5
@@ -214,34 +213,6 @@ def share_sequence(
 
     top = successes / (successes + failures)
     return end(top, 0.0), end(top, 1.0)
-
-
-def sequential_mcnemar(only_second: int, only_first: int, *, one_sided: bool = False) -> float:
-    """The evidence, at any time, that two pass rates on the same cases differ: 20 rejects at 5 %.
-
-    Args:
-        only_second: Cases that only the second passes.
-        only_first: Cases that only the first passes.
-        one_sided: Only that the second is better.
-
-    Returns:
-        An e-value; 1 for no differing cases.
-
-    Raises:
-        ValueError: A number is below 0.
-
-    Source: the beta mixture against a fair coin, Robbins, doi:10.1214/aoms/1177696786; halved for one side.
-
-    >>> [round(sequential_mcnemar(b, c), 4) for b, c in ((8, 0), (9, 0), (20, 5), (25, 12))]
-    [28.4444, 51.2, 24.2905, 1.9524]
-    """
-    b, c = only_second, only_first
-    if b < 0 or c < 0:
-        msg = f"{b} and {c}"
-        raise ValueError(msg)
-    log = math.lgamma(b + 1) + math.lgamma(c + 1) - math.lgamma(b + c + 2) + (b + c) * math.log(2)
-    evidence = math.exp(min(log, 700.0))
-    return 2 * evidence * beta_share(c + 1, b + 1, 0.5) if one_sided else evidence
 
 
 class MarginWatch:

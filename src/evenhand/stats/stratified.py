@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from operator import mul
 from typing import NamedTuple
 
+from evenhand.stats.hypergeometric import log_choices
 from evenhand.stats.interval import CONFIDENCE, z_of
 
 _FAR = 60.0  # of a logarithm of odds: beyond it is no number that anybody would read
@@ -193,14 +194,10 @@ def _chances(stratum: Stratum, log: float) -> tuple[int, list[float]]:
     having = a + c
     least, most = max(0, having - m), min(n, having)
     logs = [
-        _log_choose(n, k) + _log_choose(m, having - k) + k * log for k in range(least, most + 1)
+        log_choices(n, k) + log_choices(m, having - k) + k * log for k in range(least, most + 1)
     ]
     top = max(logs)
     return least, [math.exp(each - top) for each in logs]
-
-
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def _together(first: Sequence[float], second: Sequence[float]) -> list[float]:

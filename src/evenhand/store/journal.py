@@ -123,10 +123,7 @@ class Journal:
             complete = True
             db = _connect(path)
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
-            db.execute(
-                "insert into run values (?, ?)",
-                (meta.id, known.without(encode(meta))),
-            )
+            db.execute("insert into run values (?, ?)", (meta.id, known.without(encode(meta))))
         except (OSError, sqlite3.Error) as error:
             remedy = _remedy(error, path)
             if db is not None:

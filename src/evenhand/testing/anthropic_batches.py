@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
 from evenhand.core.encoding import decode
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.testing.batch_files import Said
 from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult, moment
 from evenhand.testing.connection import HttpRequest
@@ -63,11 +62,11 @@ class AnthropicBatches:
             body = decode(request.body)
         except ValueError:
             body = None
-        rows = _mapping(body).get("requests")
-        listed = rows if is_array(rows) else []
+        rows = as_mapping(body).get("requests")
+        listed = as_array(rows)
         lines: list[BatchLine] = []
-        for row in map(_mapping, listed):
-            name, params = row.get("custom_id"), _mapping(row.get("params"))
+        for row in map(as_mapping, listed):
+            name, params = row.get("custom_id"), as_mapping(row.get("params"))
             if not isinstance(name, str) or not _NAME.fullmatch(name) or not params:
                 problem = "requests: custom_id is 1 to 64 letters, digits, _ or -, with params"
                 return _refused(400, "invalid_request_error", problem)
@@ -143,10 +142,6 @@ def _row(result: LineResult) -> dict[str, Any]:
         error = {"type": "api_error", "message": "Internal server error"}
         outcome = {"type": "errored", "error": {"type": "error", "error": error}}
     return {"custom_id": result.custom_id, "result": outcome}
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if is_object(value) else {}
 
 
 def _refused(status: int, kind: str, message: str) -> Said:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
 from email.message import Message
 from typing import Any
 
 from evenhand.core.encoding import decode
-from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.testing.batch_queue import BatchQueue
 from evenhand.testing.connection import HttpRequest
@@ -68,6 +67,11 @@ class BatchFiles:
         self._files[file.id] = file
         return file
 
+    def keep_rows(self, name: str, rows: list[dict[str, Any]], made_at: float) -> str | None:
+        """Makes a file of results, a JSON document a line, and returns its id; None for no results."""
+        data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+        return self.keep(name, data, "batch_output", made_at).id if rows else None
+
     def answer(self, request: HttpRequest) -> Said:
         """The answer to a request."""
         match = _FILES.search(request.path.partition("?")[0])
@@ -103,11 +107,6 @@ def decoded(data: bytes) -> object:
         return decode(data)
     except ValueError:
         return None
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """A JSON object; empty for anything else."""
-    return value if is_object(value) else {}
 
 
 def refused(status: int, message: str) -> Said:

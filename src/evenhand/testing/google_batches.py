@@ -6,8 +6,8 @@ import re
 from typing import Any
 from urllib.parse import parse_qs
 
-from evenhand.core.json_shapes import is_array
-from evenhand.testing.batch_files import Said, decoded, mapping
+from evenhand.core.json_shapes import as_array, as_mapping
+from evenhand.testing.batch_files import Said, decoded
 from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult, moment
 from evenhand.testing.connection import HttpRequest
 
@@ -60,9 +60,9 @@ class GoogleBatches:
         return 200, self._described(batch)
 
     def _make(self, request: HttpRequest, model: str) -> Said:
-        batch = mapping(mapping(decoded(request.body)).get("batch"))
-        requests = mapping(mapping(batch.get("inputConfig")).get("requests")).get("requests")
-        rows = requests if is_array(requests) else ()
+        batch = as_mapping(as_mapping(decoded(request.body)).get("batch"))
+        requests = as_mapping(as_mapping(batch.get("inputConfig")).get("requests")).get("requests")
+        rows = as_array(requests)
         if not batch.get("displayName"):
             return _refused(400, "batch.displayName: is required")
         if not rows:
@@ -73,11 +73,11 @@ class GoogleBatches:
             return _refused(429, "Resource has been exhausted (e.g. check quota).")
         path = f"/v1beta/models/{model}:generateContent"
         lines: list[BatchLine] = []
-        for row in map(mapping, rows):
-            body = mapping(row.get("request"))
+        for row in map(as_mapping, rows):
+            body = as_mapping(row.get("request"))
             if not body.get("contents"):
                 return _refused(400, "contents is not specified")
-            key = mapping(row.get("metadata")).get("key")
+            key = as_mapping(row.get("metadata")).get("key")
             lines.append(BatchLine(str(key or ""), path, body))
         batch_ = self.queue.make(lines, {"displayName": batch["displayName"]}, window_s=2 * DAY_S)
         self._models[batch_.id] = model
@@ -140,7 +140,7 @@ def _row(result: LineResult) -> dict[str, Any]:
     if result.fate == "succeeded":
         return {**row, "response": result.answer}
     if result.fate == "invalid":
-        message = mapping(mapping(result.answer).get("error")).get("message")
+        message = as_mapping(as_mapping(result.answer).get("error")).get("message")
         return {**row, "error": {"code": _CODES.get(result.status, 3), "message": str(message)}}
     if result.fate in ("expired", "canceled"):
         return {**row, "error": {"code": 1, "message": "The operation was cancelled."}}

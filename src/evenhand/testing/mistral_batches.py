@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 from urllib.parse import parse_qs
 
-from evenhand.testing.batch_files import BatchFiles, Said, decoded, mapping, refused
+from evenhand.core.json_shapes import as_mapping
+from evenhand.testing.batch_files import BatchFiles, Said, decoded, refused
 from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch
 from evenhand.testing.connection import HttpRequest
 from evenhand.testing.openai_batches import row_of
@@ -51,7 +51,7 @@ class MistralBatches:
         return 200, self._described(job)
 
     def _make(self, request: HttpRequest) -> Said:
-        body = mapping(decoded(request.body))
+        body = as_mapping(decoded(request.body))
         names = body.get("input_files")
         files = [self._files.get(str(name)) for name in names] if isinstance(names, list) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         endpoint, model = str(body.get("endpoint")), str(body.get("model") or "")
@@ -64,7 +64,7 @@ class MistralBatches:
             return refused(422, f"timeout_hours is 1 to {MOST_HOURS}")
         data = b"\n".join(file.data for file in files if file is not None)
         lines, failure = self._lines(data, endpoint, model)
-        metadata = mapping(body.get("metadata"))
+        metadata = as_mapping(body.get("metadata"))
         window_s = hours * DAY_S / 24
         job = self.queue.make(lines, metadata, failure=failure, window_s=window_s)
         self._made_of[job.id] = endpoint, model, str(body.get("input_files", [""])[0])
@@ -73,8 +73,8 @@ class MistralBatches:
     def _lines(self, data: bytes, endpoint: str, model: str) -> tuple[list[BatchLine], str]:
         lines: list[BatchLine] = []
         for number, text in enumerate(filter(None, data.split(b"\n")), 1):
-            row = mapping(decoded(text))
-            name, body = row.get("custom_id"), mapping(row.get("body"))
+            row = as_mapping(decoded(text))
+            name, body = row.get("custom_id"), as_mapping(row.get("body"))
             if not isinstance(name, str) or not body:
                 return [], f"line {number} is not a request"
             if body.get("model", model) != model:
@@ -136,14 +136,10 @@ class MistralBatches:
                 elif one.fate not in ("expired", "canceled"):  # what was not reached is in no file
                     bad.append(row_of(one))
             self._results[job.id] = (
-                self._written(f"{job.id}_output.jsonl", good, job.ended_at),
-                self._written(f"{job.id}_error.jsonl", bad, job.ended_at),
+                self._files.keep_rows(f"{job.id}_output.jsonl", good, job.ended_at),
+                self._files.keep_rows(f"{job.id}_error.jsonl", bad, job.ended_at),
             )
         return self._results[job.id]
-
-    def _written(self, name: str, rows: list[dict[str, Any]], at: float) -> str | None:
-        data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-        return self._files.keep(name, data, "batch_output", at).id if rows else None
 
 
 def _status(job: FakeBatch) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 from urllib.parse import parse_qs
 
-from evenhand.testing.batch_files import BatchFiles, Said, decoded, mapping, refused
+from evenhand.core.json_shapes import as_mapping
+from evenhand.testing.batch_files import BatchFiles, Said, decoded, refused
 from evenhand.testing.batch_queue import (
     DAY_S,
     BatchLine,
@@ -60,14 +60,14 @@ class OpenAIBatches:
         return 200, self._described(batch)
 
     def _make(self, request: HttpRequest) -> Said:
-        body = mapping(decoded(request.body))
+        body = as_mapping(decoded(request.body))
         file = self._files.get(str(body.get("input_file_id")))
         endpoint = str(body.get("endpoint"))
         if file is None:
             return refused(400, "The input file does not exist.")
         if endpoint not in ENDPOINTS or body.get("completion_window") != "24h":
             return refused(400, "the endpoint or the completion window is not supported")
-        metadata = mapping(body.get("metadata"))
+        metadata = as_mapping(body.get("metadata"))
         if len(metadata) > 16:
             return refused(400, "metadata has more than 16 pairs")
         lines, failure = self._lines(file.data, endpoint)
@@ -80,8 +80,8 @@ class OpenAIBatches:
         ids: set[str] = set()
         tokens = 0.0
         for number, text in enumerate(data.splitlines(), 1):
-            row = mapping(decoded(text))
-            name, body = row.get("custom_id"), mapping(row.get("body"))
+            row = as_mapping(decoded(text))
+            name, body = row.get("custom_id"), as_mapping(row.get("body"))
             if not isinstance(name, str) or not body or row.get("method") != "POST":
                 return [], f"invalid_json_line: line {number} is not a request"
             if row.get("url") != endpoint:
@@ -158,14 +158,10 @@ class OpenAIBatches:
             answers = [row_of(one) for one in results if one.fate in ("succeeded", "silent")]
             errors = [row_of(one) for one in results if one.fate not in ("succeeded", "silent")]
             self._results[batch.id] = (
-                self._written(f"{batch.id}_output.jsonl", answers, batch.ended_at),
-                self._written(f"{batch.id}_error.jsonl", errors, batch.ended_at),
+                self._files.keep_rows(f"{batch.id}_output.jsonl", answers, batch.ended_at),
+                self._files.keep_rows(f"{batch.id}_error.jsonl", errors, batch.ended_at),
             )
         return self._results[batch.id]
-
-    def _written(self, name: str, rows: list[dict[str, Any]], at: float) -> str | None:
-        data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-        return self._files.keep(name, data, "batch_output", at).id if rows else None
 
 
 def _state(batch: FakeBatch) -> str:

@@ -13,8 +13,8 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import formatdate
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from evenhand.core.encoding import decode
@@ -143,12 +143,7 @@ class FakeProvider:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(self) -> Self:
@@ -255,14 +250,20 @@ class FakeProvider:
         self._waiting += 1
         self.most_at_once = max(self.most_at_once, self._waiting)
         delay = (self.latency_ms + rule.latency_ms) / 1000
+        finish = partial(
+            self._finish,
+            connection,
+            kind,
+            body=body,
+            prompt=prompt,
+            rule=rule,
+            fault=fault,
+            key=key,
+        )
         if delay:
-            self._loop.call_later(
-                delay, self._finish, connection, kind, body, prompt, rule, fault, key
-            )
+            self._loop.call_later(delay, finish)
         else:
-            self._finish(
-                connection, kind, body=body, prompt=prompt, rule=rule, fault=fault, key=key
-            )
+            finish()
 
     def _batch(
         self,

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping, is_object
 from evenhand.testing.function_calls import ToolCalls, chat_calls, message_calls
 from evenhand.testing.script import ScriptedRequest
 
@@ -230,7 +230,7 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def moderation(body: Mapping[str, Any], flagged: object, number: int) -> dict[str, Any]:
     """What a text violates: category → score as the rule says, and two categories that are always looked at."""
-    scores = flagged if is_mapping(flagged) else {}
+    scores = as_mapping(flagged)
     names = dict.fromkeys([*scores, "hate", "violence"])
     result = {
         "flagged": bool(scores),
@@ -352,7 +352,7 @@ def tokens(text: str) -> int:
 
 def _stopped(text: str, stops: object) -> tuple[str, str | None]:
     """The text up to the first stop sequence in it, and which that was."""
-    listed = [stops] if isinstance(stops, str) else stops if is_array(stops) else []
+    listed = [stops] if isinstance(stops, str) else as_array(stops)
     present = [stop for stop in listed if isinstance(stop, str) and stop in text]
     if not present:
         return text, None

@@ -19,7 +19,7 @@ from evenhand.core.plan import Selection
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.doors.promptfoo.overrides import Overrides
-from evenhand.wings.coding_agents.commands.skill_request import SkillRequest
+from evenhand.wings.coding_agents.commands.skill import SkillRequest
 from evenhand.wings.judge_checks.commands.canary_request import CanaryOptions, CanaryRequest
 from evenhand.wings.judge_checks.commands.probe_request import ProbeOptions, ProbeRequest
 from evenhand.wings.judge_checks.commands.tryout_request import TryoutOptions, TryoutRequest

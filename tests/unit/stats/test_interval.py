@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.stats.interval import mean_of_clusters, wilson, z_of
+from evenhand.stats.interval import mean_of_sums, wilson, z_of
 from evenhand.stats.student import t_quantile, t_tail
 
 
@@ -22,8 +22,8 @@ def test_small_proportions_by_hand() -> None:
 def test_nothing_seen_is_nothing_known() -> None:
     """No trials: anything from 0 to 1."""
     assert wilson(0, 0) == (0.0, 1.0)
-    assert mean_of_clusters([]) is None
-    assert mean_of_clusters([[], []]) is None
+    assert mean_of_sums([]) is None
+    assert mean_of_sums([(0.0, 0), (0.0, 0)]) is None
 
 
 @pytest.mark.parametrize(("k", "n"), [(-1, 3), (4, 3)])
@@ -59,7 +59,7 @@ def test_an_interval_holds_what_was_seen_and_mirrors(
 
 def test_a_mean_by_hand() -> None:
     """Scores 1, 2, 3: mean 2, s = 1, t of 2 degrees 4.3027."""
-    mean, low, high = mean_of_clusters([[1.0], [2.0], [3.0]]) or (0, 0, 0)
+    mean, low, high = mean_of_sums([(1.0, 1), (2.0, 1), (3.0, 1)]) or (0, 0, 0)
     assert mean == 2
     assert high - mean == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
     assert mean - low == pytest.approx(high - mean)
@@ -68,14 +68,14 @@ def test_a_mean_by_hand() -> None:
 def test_clustered_scores_have_the_published_error() -> None:
     """[1,1,1,0 | 1,1 | 0,0,0 | 1,0,1]: standard error .1720766, corrected .1986969."""
     clusters = [[1.0, 1, 1, 0], [1.0, 1], [0.0, 0, 0], [1.0, 0, 1]]
-    mean, _, high = mean_of_clusters(clusters) or (0, 0, 0)
+    mean, _, high = mean_of_sums((sum(c), len(c)) for c in clusters) or (0, 0, 0)
     assert mean == pytest.approx(7 / 12)
     assert (high - mean) / t_quantile(0.95, 3) == pytest.approx(0.1986969, abs=1e-7)
 
 
 def test_one_cluster_tells_nothing_of_the_spread() -> None:
     """A mean, and no bounds."""
-    assert mean_of_clusters([[1.0, 2.0]]) == (1.5, -math.inf, math.inf)
+    assert mean_of_sums([(3.0, 2)]) == (1.5, -math.inf, math.inf)
 
 
 @pytest.mark.parametrize(

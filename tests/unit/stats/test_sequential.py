@@ -12,7 +12,6 @@ from evenhand.stats.sequential import (
     MarginWatch,
     ShareWatch,
     confidence_sequence,
-    sequential_mcnemar,
     share_sequence,
 )
 
@@ -31,13 +30,9 @@ def test_the_interval_is_that_of_the_published_program(n: int, low: float, high:
 
 
 def test_closed_forms_are_those_of_their_sources():
-    """Robbins' mixture, and the e-values of two pass rates."""
+    """Robbins' mixture."""
     assert share_sequence(40, 10) == pytest.approx((0.5909468, 0.9346225), abs=1e-7)
     assert share_sequence(400, 100) == pytest.approx((0.7329519315, 0.8573627346), abs=1e-9)
-    assert sequential_mcnemar(10, 2, one_sided=True) == pytest.approx(9.440559440559433)
-    assert sequential_mcnemar(20, 5, one_sided=True) == pytest.approx(48.52045201175636)
-    assert sequential_mcnemar(0, 0) == pytest.approx(1.0)
-    assert sequential_mcnemar(3, 9) == pytest.approx(sequential_mcnemar(9, 3))
 
 
 def test_nothing_says_nothing_and_what_is_none_is_refused():
@@ -55,8 +50,6 @@ def test_nothing_says_nothing_and_what_is_none_is_refused():
             Bet(bad[0], "higher", bad[1])
     with pytest.raises(ValueError, match="margin"):
         MarginWatch(0)
-    with pytest.raises(ValueError, match="-1"):
-        sequential_mcnemar(-1, 0)
 
 
 def test_at_the_margin_nothing_is_decided_wrongly_more_often_than_the_level_however_often_one_looks():

@@ -12,7 +12,7 @@ from evenhand.analysis.summaries.clusters import Groups, sums_in
 from evenhand.analysis.summaries.frames import Kinds
 from evenhand.analysis.summaries.rates import known_scale, mean_of
 from evenhand.core.document import Key, filled
-from evenhand.core.json_shapes import is_array
+from evenhand.core.json_shapes import as_array
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES
@@ -210,7 +210,7 @@ def summary_rows(run: RunFile) -> list[RunMetric]:
 def described(run: RunFile) -> list[dict[str, Any]]:
     """What a run of `score` or `score_batch` keeps of its metrics: name, best, counted. Empty for any other run."""
     metrics = run.meta.config.get("metrics")
-    rows = metrics if is_array(metrics) else []
+    rows = as_array(metrics)
     return [one for one in rows if isinstance(one, dict) and {"name", "best", "counted"} <= {*one}]
 
 

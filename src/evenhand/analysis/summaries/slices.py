@@ -8,13 +8,7 @@ from typing import Annotated
 from evenhand.analysis.summaries.clusters import Groups, clusters_among
 from evenhand.analysis.summaries.marks import TAGS
 from evenhand.analysis.summaries.rates import Rate, share_in, share_row
-from evenhand.analysis.summaries.share_rows import (
-    High,
-    Low,
-    PassRate,
-    PassRateLeast,
-    PassRateMost,
-)
+from evenhand.analysis.summaries.share_rows import High, Low, PassRate, PassRateLeast, PassRateMost
 from evenhand.analysis.summaries.standouts import p_of_extreme
 from evenhand.core.document import Key
 from evenhand.core.json_shapes import is_array

@@ -14,13 +14,14 @@ from typing import Annotated, Literal
 from evenhand.analysis.trust.calibration import JudgeCalibration, calibrations
 from evenhand.analysis.trust.calibration_document import (
     CalibrationJudge,
+    CalibrationJury,
     CalibrationVariant,
     RateRow,
 )
 from evenhand.analysis.trust.calibration_file import place_of, read_calibration
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, Judgements, judgements
 from evenhand.analysis.trust.judgements.raw_rates import raw_mean, raw_rate
-from evenhand.analysis.trust.jury_rates import weighted_verdicts
+from evenhand.analysis.trust.jury_weights import ballot_of, turned
 from evenhand.analysis.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
 from evenhand.analysis.trust.scores_calibrated import JudgedMean, later_mean, scale_of
 from evenhand.analysis.trust.trust_rules import (
@@ -38,6 +39,7 @@ from evenhand.core.score import Scale
 from evenhand.core.variant import RunVariant
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.design_effect import DesignEffects
+from evenhand.stats.votes import VoteWeights
 from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
 
@@ -487,3 +489,35 @@ def _rates(
             )
         )
     return rates
+
+
+def weighted_verdicts(
+    run: RunFile, metric: JudgedMetric, jury: CalibrationJury
+) -> dict[Item, bool]:
+    """Whether the weighted votes pass each output.
+
+    The jury's own verdicts stay what they are: only the corrected rate goes by these, and only where the calibration
+    showed that they agree with people more often than the majority does, on outputs that they were not fitted to.
+
+    Args:
+        run: The run.
+        metric: What the jury said in it.
+        jury: What its votes are worth.
+
+    Returns:
+        Without outputs whose votes aren't in the run.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    items = {item.index: item for item in metric.items}
+    models = [member.model for member in jury.members]
+    weights = VoteWeights(jury.intercept, tuple(member.weight for member in jury.members))
+    rows: list[tuple[Item, list[float]]] = []
+    for trial in run.at(sorted(items)):
+        ballot = ballot_of(trial.outcomes, metric.metric, metric.model)
+        if ballot:
+            votes = [float(ballot.get(model, 0)) for model in models]
+            rows.append((items[trial.index], votes))
+    right = turned([votes for _, votes in rows], [item.passed for item, _ in rows])
+    return {item: weights.passes(votes) for (item, _), votes in zip(rows, right, strict=True)}

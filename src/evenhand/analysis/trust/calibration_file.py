@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import msgspec
@@ -14,6 +13,7 @@ from evenhand.analysis.trust.calibration_document import (
     CalibrationJudge,
     CalibrationRanking,
 )
+from evenhand.core.document import write_committed
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
@@ -44,16 +44,12 @@ def kept_beside(source: str) -> Path:
 
 
 def write_calibration(calibration: Calibration, path: Path) -> None:
-    """Writes a calibration: sorted and indented, so that a change shows in a diff.
+    """Writes a calibration.
 
     Raises:
         UsageError: The file cannot be written.
     """
-    text = json.dumps(calibration.document(), ensure_ascii=False, indent=1, sort_keys=True)
-    try:
-        path.write_text(text + "\n", "utf-8")
-    except (OSError, UnicodeEncodeError) as error:
-        raise UsageError(f"{path} cannot be written: {error}") from error
+    write_committed(calibration.document(), path)
 
 
 def read_calibration(path: Path) -> dict[tuple[str, str], CalibrationJudge]:

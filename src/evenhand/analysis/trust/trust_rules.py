@@ -38,12 +38,12 @@ Bound = Mapping[str, str]
 """What a calibration holds for, as digests by name: of another one it says nothing."""
 
 
-def is_equivalent(own: float, low: float, high: float, margin: float = MARGIN) -> bool:
+def is_equivalent(own: float, low: float, high: float) -> bool:
     """Whether a judge's own number is shown to be within the margin of what people would have found.
 
     The whole interval, from low to high, has to lie there: fewer labels, whose interval is wider, never make it easier.
     """
-    return own - margin <= low and high <= own + margin
+    return own - MARGIN <= low and high <= own + MARGIN
 
 
 def too_little(labels: int, random_p: float | None, judged: str) -> str:

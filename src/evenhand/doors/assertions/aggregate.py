@@ -7,13 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from evenhand.core.expect import (
-    VerdictRule,
-    named_scores,
-    scale_of_mean,
-    state_of,
-    weighted_mean,
-)
+from evenhand.core.expect import VerdictRule, named_scores, scale_of_mean, state_of, weighted_mean
 from evenhand.core.score import SHARES, Outcome, State, Verdict
 
 _EPSILON = 2.2e-16

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
-from evenhand.core.json_shapes import as_array, is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_array, is_mapping, is_number
 from evenhand.core.record import Record
 from evenhand.core.score import check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -131,12 +131,7 @@ def _count(assertion: Assertion, value: Mapping[str, object], key: str) -> int |
     if key not in value:
         return None
     number = value[key]
-    if (
-        isinstance(number, (int, float))
-        and not isinstance(number, bool)
-        and number >= 0
-        and number % 1 == 0
-    ):
+    if is_number(number) and number >= 0 and number % 1 == 0:
         return int(number)
     raise ScoreError(f"'{assertion.written}': {key} is {number!r}, not a number of times")
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_number, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_number, is_object, is_whole
 from evenhand.core.message import Message
 from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -389,7 +389,7 @@ def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer
         for turn in (item for item in items if is_object(item))
     ] or [(cell.prompt, text_of(cell.output))]
     window = assertion.config.get("windowSize") or 5
-    if isinstance(window, bool) or not isinstance(window, int) or window < 1:
+    if not is_whole(window) or window < 1:
         raise ScoreError(f"config.windowSize is {window!r}, not a number of turns")
     return StaysRelevant(turns, grader_of(assertion, cell), window, bound(assertion.threshold, 0.5))
 

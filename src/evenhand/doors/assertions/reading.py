@@ -13,7 +13,7 @@ from msgspec import field
 from evenhand.core.contest import Referee
 from evenhand.core.errors import EvenhandError, Problem, ScoreError
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT
-from evenhand.core.json_shapes import is_array, is_mapping, is_number
+from evenhand.core.json_shapes import as_text, is_array, is_mapping, is_number
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -311,12 +311,12 @@ class AssertionReader:
             rubric_prompt=self._rubric_prompt(
                 raw.get("rubricPrompt") or options.get("rubricPrompt"), at
             ),
-            transform=_text(raw.get("transform")),
+            transform=as_text(raw.get("transform")),
             config=raw.get("config") or {},
             base=self._base,
             place=str(at()) if kind.negation == "own" else "",
             options=options,
-            context_transform=_text(raw.get("contextTransform")),
+            context_transform=as_text(raw.get("contextTransform")),
             makes=inside.makes,
             excusing=inside.excusing,
             more=raw,
@@ -399,10 +399,6 @@ class AssertionReader:
 
 def _plain(type_: str | tuple[str, ...]) -> str:
     return type_ if isinstance(type_, str) else "assert-set"
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def problems(assertion: Assertion) -> list[Lack]:

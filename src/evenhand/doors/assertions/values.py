@@ -9,7 +9,7 @@ from typing import cast
 from evenhand.core.encoding import TooDeep
 from evenhand.core.errors import ScoreError
 from evenhand.core.json_shapes import is_number, is_object
-from evenhand.languages.documents.tree import refuse_yaml_depth
+from evenhand.languages.documents.tree import refuse_yaml_depth, safe_loader
 from evenhand.languages.templates.printing import printed
 from evenhand.scorers.text import quoted
 
@@ -41,7 +41,7 @@ def one_text(value: object, *, lists: str = "") -> str:
     """
     if isinstance(value, str):
         return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if is_number(value):
         return printed(value)
     listed = isinstance(value, (list, tuple)) and lists
     raise ScoreError(
@@ -113,9 +113,8 @@ def schema_text(value: object) -> str:
         import yaml  # noqa: PLC0415 (only for schemas that are text)
 
         try:
-            safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
             refuse_yaml_depth(value)
-            value = cast("object", yaml.load(value, Loader=safe))  # noqa: S506 (it is a safe one)
+            value = cast("object", yaml.load(value, Loader=safe_loader()))  # noqa: S506 (it is a safe one)
         except TooDeep as error:
             raise ScoreError(f"the schema cannot be read: {error}") from None
         except yaml.YAMLError as error:

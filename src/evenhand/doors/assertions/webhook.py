@@ -10,7 +10,7 @@ from typing import Any
 
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import is_number, is_object
+from evenhand.core.json_shapes import as_mapping, is_number
 from evenhand.core.message import Prompt
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.score import Score
@@ -41,7 +41,7 @@ class WebhookVerdict:
             document = json.loads(reply.text)
         except ValueError:
             document = None
-        answer = document if is_object(document) else {}
+        answer = as_mapping(document)
         verdict, value, reason = (answer.get(key) for key in ("pass", "score", "reason"))
         if not isinstance(verdict, bool):
             raise CodeError(

@@ -16,6 +16,7 @@ from typing import Any
 from evenhand.core.arguments import checked, checked_class
 from evenhand.core.errors import SimulatorError, UsageError
 from evenhand.core.expect import Expectation
+from evenhand.core.json_shapes import is_whole
 from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Provider
 from evenhand.core.step import Step
@@ -66,7 +67,7 @@ class Conversation:
     ) -> None:
         self.system = system if isinstance(system, str) else str(getattr(system, "text", ""))
         check_agent(agent, system=bool(self.system))
-        if isinstance(max_turns, bool) or not isinstance(max_turns, int) or max_turns < 1:  # pyright: ignore[reportUnnecessaryIsInstance] (users' code is not checked)
+        if not is_whole(max_turns) or max_turns < 1:  # pyright: ignore[reportUnnecessaryIsInstance] (users' code is not checked)
             raise UsageError(f"Conversation: max_turns is {max_turns!r}, not a number from 1")
         if until is not None and not callable(until):
             raise UsageError(

@@ -15,6 +15,7 @@ from evenhand.core.case import Case
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Scorer, Trial, all_pass
+from evenhand.core.json_shapes import is_number
 from evenhand.core.plan import Body
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
@@ -242,8 +243,7 @@ def _bounds(what: str, bounds: Bounds, chosen: Sequence[Metric]) -> dict[str, fl
         else f"score_batch: {what} of {name} is {bound!r}, not a number"
         for name, bound in bounds.items()
         if name not in there
-        or isinstance(bound, bool)
-        or not isinstance(bound, (int, float))  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
+        or not is_number(bound)  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
         or not isfinite(bound)
     ]
     if wrong:

@@ -18,7 +18,7 @@ from evenhand.doors.eval_sets.tables import DelimitedFile, Parquet
 from evenhand.languages.documents.file_kinds import ending_hint, lines_hint, not_lines, other_kind
 from evenhand.languages.documents.findings import unreadable as not_a_file
 from evenhand.languages.documents.merging import RESOLVE, UNRESOLVED, conflict_in
-from evenhand.languages.documents.tree import refuse_yaml_depth
+from evenhand.languages.documents.tree import refuse_yaml_depth, safe_loader
 
 FORMATS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".parquet")
 _INSIDE = ("cases", "samples", "data", "tests")
@@ -168,7 +168,7 @@ def _loader() -> Any:
     """A safe loader that refuses a key that is there twice."""
     import yaml  # noqa: PLC0415 (only for YAML)
 
-    safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    safe = safe_loader()
 
     def mapping(loader: Any, node: Any, deep: bool = False) -> Any:
         names: set[str] = set()
@@ -227,7 +227,7 @@ def _not_utf8(file: Path) -> int:
     return 0
 
 
-def problems_error(problems: Sequence[Problem], most: int = 50) -> ConfigError:
+def problems_error(problems: Sequence[Problem]) -> ConfigError:
     """The error that says what is wrong, of very many problems the first."""
     ordered = sorted(problems)
-    return ConfigError(ordered[:most], more=max(0, len(ordered) - most))
+    return ConfigError(ordered[:50], more=max(0, len(ordered) - 50))

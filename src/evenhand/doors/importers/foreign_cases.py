@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import as_mapping, is_object
 from evenhand.languages.documents.foreign import Part, shown
 
 _LONGEST = 60
@@ -24,7 +24,7 @@ def alone(value: object) -> object:
 
 def fields_of(value: object) -> Mapping[str, object]:
     """An object's fields; none for anything else."""
-    return value if is_object(value) else {}
+    return as_mapping(value)
 
 
 def tell_unread(dataset: Part, *known: str) -> None:

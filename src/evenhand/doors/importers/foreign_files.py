@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_object
 from evenhand.core.record import Record
 from evenhand.languages.documents.delimited import Header, NotDelimited, column_name, records
 from evenhand.languages.documents.findings import Findings
@@ -109,7 +109,7 @@ def _inside(
 def _tell_of_pages(one: Part) -> None:
     """Says where what an API gave is a page, and there are more."""
     meta = one.value.get("meta")
-    pages = meta if is_object(meta) else {}
+    pages = as_mapping(meta)
     page, last = pages.get("page"), pages.get("totalPages")
     more = isinstance(page, int) and isinstance(last, int) and page < last
     if more or any(one.value.get(key) for key in ("has_more", "next_cursor", "cursor", "next")):

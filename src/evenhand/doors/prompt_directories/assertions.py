@@ -15,7 +15,7 @@ from evenhand.core.definition import written_definition
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Expectation, Scorer
-from evenhand.core.json_shapes import is_array, is_mapping, is_number
+from evenhand.core.json_shapes import is_array, is_mapping, is_number, is_whole
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -200,7 +200,7 @@ class OperatorReader(MutableRecord, kw_only=True):
         return Finds(op, value)
 
     def _long(self, op: str, value: object, place: Place) -> Scorer | None:
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        if not is_whole(value) or value < 0:
             self.findings.problem(place, f"{op} is {value!r}, not a whole number")
             return None
         counts = "tokens" if self.counts_tokens and op.endswith("_tokens") else "words"

@@ -127,10 +127,7 @@ class Defaults(Record, frozen=True, kw_only=True):
     hooks: Annotated[bool, TableKey("Whether guard.sh and verify.sh take part.", flag())] = True
     tokens: Annotated[
         str,
-        TableKey(
-            "What max_tokens and min_tokens count.",
-            _TOKENS,
-        ),
+        TableKey("What max_tokens and min_tokens count.", _TOKENS),
     ] = "words"
     pass_rate: Annotated[
         float,

@@ -134,11 +134,6 @@ def gates(prompt: PromptFolder, target: Status, evidence: Evidence) -> list[Gate
     return result
 
 
-def unmet(prompt: PromptFolder, target: Status, evidence: Evidence) -> list[str]:
-    """What keeps a prompt from this status, in words; nothing for nothing."""
-    return [gate.line for gate in gates(prompt, target, evidence) if not gate.met]
-
-
 def lowered(asks: Promotion, target: Status) -> list[str]:
     """Which of the ordinary gates to this status meta.yml lowers, as it is written there."""
     settings: list[str] = []

@@ -24,13 +24,7 @@ from evenhand.doors.prompt_directories.prompt_values import merged
 from evenhand.languages.documents.findings import Findings, Place, problem_at
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
-from evenhand.providers.roster import (
-    JUDGE_VARIABLE,
-    DefaultJudge,
-    Roster,
-    default_judge,
-    model_id,
-)
+from evenhand.providers.roster import JUDGE_VARIABLE, DefaultJudge, Roster, default_judge, model_id
 
 
 class Query(Record, frozen=True):

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import EvenhandError
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.names import did_you_mean, nearest
 from evenhand.core.record import Record
-from evenhand.doors.promptfoo.config_code import read_code
 from evenhand.doors.promptfoo.config_merging import combined
+from evenhand.doors.promptfoo.generated_tests import called_now
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.languages.documents.file_kinds import is_database
 from evenhand.languages.documents.findings import Findings, Place, shown_path, unreadable
 from evenhand.languages.documents.tree import Document, Path_, read_document
+from evenhand.languages.javascript import running as javascript
+from evenhand.languages.javascript.source import CONFIG, TYPESCRIPT
 from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
 
 NAMES = tuple(
@@ -248,7 +252,7 @@ class References:
             # JSON Pointer writes `/` as `~1` and `~` as `~0`; the other order would turn `~01` into `/`.
             inside = _inside(target_value, part.replace("~1", "/").replace("~0", "~"))
             if inside is None:
-                there = target_value if is_mapping(target_value) else {}
+                there = as_mapping(target_value)
                 # A schema's own references look the same, and lead to parts of the schema.
                 self._findings.hint(
                     here,
@@ -288,3 +292,61 @@ def _inside(value: object, part: str) -> object:
         items = value
         return items[int(part)] if int(part) < len(items) else None
     return None
+
+
+_LISTS = frozenset({"prompts", "providers", "targets"})
+_CALLED = frozenset(
+    """
+    value transform postprocess transformVars contextTransform assertScoringFunction provider transformRequest
+    transformResponse responseParser validateStatus
+    """.split()
+)
+"""Keys under which a function is called, as a file would be that has one."""
+
+
+def read_code(path: Path, findings: Findings) -> Document | None:
+    """A config in JavaScript or TypeScript. None, and its problems, where Node is not there or cannot read it.
+
+    It is an object, or a function or a promise of one. Functions in it stay where they are: each is read as a reference
+    to its place (`file://promptfooconfig.js:config().tests.0.assert.0.value`), as if it were in a file of its own.
+    """
+    wrong = javascript.problems(javascript.function(path, CONFIG))
+    for what, hint in wrong:
+        findings.problem(Place(path), what, hint)
+    if wrong:
+        return None
+    try:
+        value = decode(encode(called_now(path, CONFIG, ()), ordered=False))
+    except EvenhandError as error:
+        newer = "TypeScript wants Node 22.18 or newer." if path.suffix in TYPESCRIPT else ""
+        findings.problem(Place(path), error.message, error.hint or newer)
+        return None
+    refused = [where for where in _functions(value, f"file://{path.name}:{CONFIG}.", ()) if where]
+    for where in refused:
+        findings.problem(
+            Place(path),
+            f"{where} is a function, which is not called there",
+            "Functions can be prompts, providers, transforms, values of assertions and assertScoringFunction.",
+        )
+    return Document(path, value, {})
+
+
+def _functions(value: object, begins: str, path: tuple[str, ...]) -> Iterator[str]:
+    """Where functions stand that nobody calls; an empty text for each that is called."""
+    if isinstance(value, str):
+        if value.startswith(begins):
+            # Where a list of prompts or providers holds one, the reference stands a level below.
+            place = path[:2] if path[0] in _LISTS and len(path) == 3 else path
+            yield "" if _is_called(place) else ".".join(place)
+    elif is_mapping(value):
+        for key, item in value.items():
+            yield from _functions(item, begins, (*path, key))
+    elif is_array(value):
+        for i, item in enumerate(value):
+            yield from _functions(item, begins, (*path, str(i)))
+
+
+def _is_called(path: tuple[str, ...]) -> bool:
+    if path[0] in _LISTS and len(path) == 2:
+        return True
+    return path[-1] in _CALLED

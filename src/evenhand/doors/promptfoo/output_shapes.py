@@ -13,10 +13,10 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from evenhand.core.encoding import decode, encode
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Reply
 from evenhand.core.record import Record
 from evenhand.providers.chat import ChatProvider, Shape
-from evenhand.providers.usage import listed, mapping
 
 _NEVER = frozenset[str]()
 _SCHEMA = frozenset({"json_schema"})
@@ -39,7 +39,10 @@ class OutputRule(Record, frozen=True):
 
     def read(self, text: object, config: Mapping[str, Any]) -> object:
         """What a text says in JSON, where its format has that read; else the text."""
-        if isinstance(text, str) and mapping(config.get(self.setting)).get("type") in self.parsed:
+        if (
+            isinstance(text, str)
+            and as_mapping(config.get(self.setting)).get("type") in self.parsed
+        ):
             try:
                 return decode(text)
             except ValueError:
@@ -75,7 +78,7 @@ def shape_of(provider: ChatProvider) -> Shape | None:
     def shape(reply: Reply, body: bytes, config: Mapping[str, Any]) -> Reply:
         if reply.refused:
             return reply
-        shaped = output(rule, reply, mapping(decode(body)), config)
+        shaped = output(rule, reply, as_mapping(decode(body)), config)
         return replace(reply, output=shaped, text=shaped if isinstance(shaped, str) else reply.text)
 
     return shape
@@ -84,7 +87,7 @@ def shape_of(provider: ChatProvider) -> Shape | None:
 def _of_chat(
     rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
 ) -> object:
-    message = mapping(mapping(listed(answer.get("choices"))[0]).get("message"))
+    message = as_mapping(as_mapping(as_array(answer.get("choices"))[0]).get("message"))
     calls = message.get("function_call") or message.get("tool_calls")
     if not calls or not reply.tool_calls:
         return rule.read(reply.text, config)
@@ -104,7 +107,7 @@ def _of_responses(
     rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
 ) -> object:
     del reply
-    lines = [_item(item) for item in map(mapping, listed(answer.get("output")))]
+    lines = [_item(item) for item in map(as_mapping, as_array(answer.get("output")))]
     return rule.read("\n".join(filter(None, lines)), config)
 
 
@@ -115,7 +118,7 @@ def _item(item: Mapping[str, Any]) -> str:
 
 
 def _said(item: Mapping[str, Any]) -> str:
-    parts = map(mapping, listed(item.get("content")))
+    parts = map(as_mapping, as_array(item.get("content")))
     return "".join(_js(part, "text") for part in parts if part.get("type") == "output_text")
 
 
@@ -133,7 +136,7 @@ def _called(item: Mapping[str, Any]) -> str:
 
 
 def _searched(item: Mapping[str, Any]) -> str:
-    action = mapping(item.get("action"))
+    action = as_mapping(item.get("action"))
     kind = action.get("type")
     if not action:
         return _failed(item, f"Web Search Call (status: {item.get('status') or 'unknown'})")
@@ -173,7 +176,7 @@ def _mcp_asks(item: Mapping[str, Any]) -> str:
 
 
 def _reasoned(item: Mapping[str, Any]) -> str:
-    steps = list(map(mapping, listed(item.get("summary"))))
+    steps = list(map(as_mapping, as_array(item.get("summary"))))
     return "Reasoning: " + "\n".join(str(step.get("text") or "") for step in steps) if steps else ""
 
 
@@ -198,7 +201,7 @@ def _of_anthropic(
     rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
 ) -> object:
     del reply
-    blocks = list(map(mapping, listed(answer.get("content"))))
+    blocks = list(map(as_mapping, as_array(answer.get("content"))))
     kinds = {block.get("type") for block in blocks}
     if not kinds & {"tool_use", *_THOUGHTS}:
         return rule.read("\n\n".join(str(block.get("text") or "") for block in blocks), config)
@@ -220,9 +223,9 @@ def _of_google(
     rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
 ) -> object:
     del rule, config
-    candidate = mapping(next(iter(listed(answer.get("candidates"))), None))
-    parts = listed(mapping(candidate.get("content")).get("parts"))
-    return reply.output if all("text" in mapping(part) for part in parts) else parts
+    candidate = as_mapping(next(iter(as_array(answer.get("candidates"))), None))
+    parts = as_array(as_mapping(candidate.get("content")).get("parts"))
+    return reply.output if all("text" in as_mapping(part) for part in parts) else parts
 
 
 def _of_ollama(
@@ -231,9 +234,9 @@ def _of_ollama(
     del rule, config
     if not reply.tool_calls:
         return reply.output
-    message = mapping(answer.get("message"))
+    message = as_mapping(answer.get("message"))
     functions = [
-        mapping(mapping(call).get("function")) for call in listed(message.get("tool_calls"))
+        as_mapping(as_mapping(call).get("function")) for call in as_array(message.get("tool_calls"))
     ]
     calls = [
         # Ollama sends arguments as an object; promptfoo shows them as JSON text.

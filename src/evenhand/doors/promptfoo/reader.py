@@ -301,16 +301,16 @@ class Tests(Record, frozen=True):
         sources: Where they come from.
         reader: Reads each.
         problems: What was wrong with some on the first walk, by their place among all that is written.
-        kept: Them, as the first walk read them; None where each walk reads them again.
+        memory: Them, as the first walk read them; None where each walk reads them again.
     """
 
     sources: Sequence[TestSource]
     reader: TestReader
     problems: Mapping[int, Problem]
-    kept: KeptTests | None = None
+    memory: KeptTests | None = None
 
     def __iter__(self) -> Iterator[Test]:
-        stored = self.kept.tests() if self.kept is not None else None
+        stored = self.memory.tests() if self.memory is not None else None
         if stored is not None:
             yield from stored
             return

@@ -39,7 +39,7 @@ class ListedTests(MutableRecord, kw_only=True):
     path: Path | None = None
     data: bool = False
     numbered: bool = False
-    made: bool = False
+    by_function: bool = False
     """A function has made them."""
 
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
@@ -49,7 +49,7 @@ class ListedTests(MutableRecord, kw_only=True):
                 name = f"Row #{i + 1}" if self.numbered else ""
                 value = item
                 # As in promptfoo, the provider that a function gives a test is asked only if it is code in JavaScript.
-                asks = not self.made or is_reference(str(value.get("provider")))
+                asks = not self.by_function or is_reference(str(value.get("provider")))
                 yield WrittenTest(value, at, self.data, name, self.home if asks else None)
             else:
                 findings.problem(at(), f"a test is {item!r}, not an object")
@@ -353,7 +353,7 @@ class _Sources:
                     home=base,
                     path=path,
                     data=True,
-                    made=True,
+                    by_function=True,
                 )
             ]
         # `tests.xlsx#Prices` names a sheet of the workbook.

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 from _pytest.runner import runtestprotocol
 
+from evenhand.core.json_shapes import is_whole
 from evenhand.core.run import Totals, verdict
 
 
@@ -31,7 +32,7 @@ def asked(mark: pytest.Mark) -> tuple[int, float]:
         raise ValueError(
             "repeats takes a number and at_least=, e.g. repeats(5, at_least=0.8)"
         ) from None
-    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
+    if not is_whole(n) or n < 1:
         raise ValueError(f"repeats({n!r}): it is a whole number from 1 on")
     if not isinstance(at_least, (int, float)) or not 0 < at_least <= 1:
         raise ValueError(f"repeats: at_least is {at_least!r}; it is a share, above 0 and up to 1")

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.core.json_schema import (
-    REFERENCE,
-    TEXT,
-    Part,
-    defined,
-    either,
-)
+from evenhand.core.json_schema import REFERENCE, TEXT, Part, defined, either
 from evenhand.core.plugins import ASSERTIONS, plugins
 from evenhand.core.table import schema_of
 from evenhand.doors.assertions.kinds import KNOWN, kinds

@@ -183,10 +183,7 @@ class Replay:
         best = max(calls, key=lambda call: likeness(call.arguments, arguments), default=None)
         unlike = difference(best.arguments, arguments) if best else None
         rest = f": {shown(str(unlike))}" if unlike else ""
-        return NotRecorded(
-            f"{source} has no such call of the tool {name}{rest}",
-            hint=self._hint,
-        )
+        return NotRecorded(f"{source} has no such call of the tool {name}{rest}", hint=self._hint)
 
     def _own(self, trial: LiveTrial, key: str, nth: int) -> EndedCall | None:
         place = self.place(trial)

@@ -15,7 +15,7 @@ from typing import Literal, cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import is_array, is_number, is_object, is_whole
 from evenhand.core.record import Record
 from evenhand.languages.documents.file_kinds import ending_hint, other_kind
 from evenhand.languages.documents.findings import unreadable
@@ -116,7 +116,7 @@ class Part:
         value = self.value.get(key)
         if value is None:
             return None
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if is_number(value):
             number = _finite(value)
             if number is not None:
                 return number
@@ -137,7 +137,7 @@ class Part:
         # pandas writes counts as 12.0 where some of them are missing.
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS:
+        if is_whole(value) and 0 <= value < MOST_TOKENS:
             return value
         return self._wrong(key, value, "count")
 
@@ -210,7 +210,7 @@ def shown(value: object) -> str:
         many = len(value)
         return f"{'an object' if is_object(value) else 'a list'} of {many}"
     # Python refuses to write whole numbers of more than 4,300 digits.
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
+    if is_whole(value) and value.bit_length() > 128:
         return "a number of more than 38 digits"
     text = repr(value) if isinstance(value, str) else str(value).lower()
     return text if len(text) <= 40 else f"{text[:39]}…"

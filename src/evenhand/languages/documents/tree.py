@@ -194,6 +194,13 @@ _HALVES = re.compile(
 _DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
+def safe_loader() -> type[yaml.SafeLoader]:
+    """PyYAML's safe loader: the one in C, which is many times faster, where PyYAML was built with it."""
+    import yaml  # noqa: PLC0415 (a folder of JSON files has no use for it)
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def refuse_yaml_depth(text: str) -> None:
     """Raises where the text is nested deeper than anybody means.
 
@@ -207,7 +214,7 @@ def refuse_yaml_depth(text: str) -> None:
     import yaml  # noqa: PLC0415 (a folder of JSON files has no use for it)
 
     depth = 0
-    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    for event in yaml.parse(text, Loader=safe_loader()):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
             event, yaml.CollectionEndEvent
         )
@@ -233,11 +240,8 @@ def _whole_characters(text: str) -> str:
 @lru_cache(maxsize=1)
 def _loader() -> Any:
     """A loader that leaves it to `_NodeReader` what a plain scalar is: tags are those that are written."""
-    import yaml  # noqa: PLC0415 (see read_yaml)
-
-    safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     own = {"resolve": _as_written, "descend_resolver": _not_asked, "ascend_resolver": _not_asked}
-    return type("Loader", (safe,), own)
+    return type("Loader", (safe_loader(),), own)
 
 
 def _as_written(*_: object) -> str:

@@ -9,8 +9,15 @@ printed is printed in the thread or task that runs the user's code, and so kept 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import secrets
+import subprocess
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +28,7 @@ from evenhand.core.provider import Host
 from evenhand.core.record import Record
 from evenhand.languages.javascript import source
 from evenhand.languages.javascript.engine import Compiled, Engine, OutOfLimits, code_error
-from evenhand.languages.javascript.node import Node, found_node, missing
+from evenhand.languages.javascript.node import Node, command_of, found_node, missing, too_old
 from evenhand.languages.javascript.wire import Returned, as_json, returned
 
 _IDLE = 16
@@ -114,7 +121,6 @@ def _unloadable(script: JavaScriptCode, path: Path) -> list[tuple[str, str]]:
     """What keeps a file of TypeScript from being loaded; a config is loaded by whoever reads it."""
     if path.suffix not in source.TYPESCRIPT or script.export.startswith("config("):
         return []
-    from evenhand.languages.javascript.loading import load_problem  # noqa: PLC0415 (for TypeScript only)
 
     error = load_problem(path, script.export, provider=bool(script.options))
     return [] if error is None else [(f"{path.name}: {error.message}", error.hint)]
@@ -277,3 +283,74 @@ def _returned(script: JavaScriptCode, answer: Mapping[str, Any]) -> Returned:
 
 def _named(script: JavaScriptCode, error: CodeError) -> CodeError:
     return type(error)(f"{script.name}: {error.message}", hint=error.hint)
+
+
+PATIENCE_S = 15.0
+"""Seconds that loading may take; of a file that takes longer, nothing is said."""
+
+
+def load_problem(path: Path, export: str, *, provider: bool = False) -> CodeError | None:
+    """Why a file can't be loaded, or exports no such function; None where it can.
+
+    What TypeScript imports, and what of the language this Node can run, isn't seen from outside. So the file is loaded
+    in a process of its own before anything is paid; nothing in it is called.
+
+    Args:
+        export: What it is to export; empty for its default export.
+        provider: It may export a class or an object, which is made only when it is asked.
+    """
+    return _load_problem(
+        found_node(), path.absolute(), path.stat().st_mtime_ns, export, provider=provider
+    )
+
+
+@lru_cache(maxsize=1024)
+def _load_problem(
+    node: str, path: Path, changed: int, export: str, *, provider: bool
+) -> CodeError | None:
+    del changed  # for the cache
+    word = secrets.token_hex(8)
+    call = {"id": 1, "only": "load", "file": str(path), "name": export, "provider": provider}
+    with contextlib.ExitStack() as opened:
+        room = files("evenhand.languages.javascript")
+        scripts = [
+            str(opened.enter_context(as_file(room / name)))
+            for name in ("worker.mjs", "kit.js", "typescript.mjs")
+        ]
+        try:
+            process = subprocess.Popen(  # noqa: S603 (the user's own Node)
+                command_of(node, word, *scripts),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            return CodeError(f"{node} cannot be started: {error}")
+        with process:
+            limit = threading.Timer(PATIENCE_S, process.kill)
+            limit.start()
+            try:
+                assert process.stdin is not None  # noqa: S101 (a pipe, as above)
+                assert process.stdout is not None  # noqa: S101
+                with contextlib.suppress(OSError):  # it has ended: its last words say why
+                    process.stdin.write(as_json({**call, "args": []}).encode() + b"\n")
+                    process.stdin.flush()
+                for line in process.stdout:
+                    # The file printed it while it was loaded.
+                    if not line.startswith(word.encode()):
+                        continue
+                    answer = json.loads(line[len(word) :])
+                    answer = answer.get("uncaught") or answer
+                    if "error" in answer:
+                        return code_error(answer["error"], answer["stack"], path)
+                    if "kind" in answer:
+                        return None
+                if limit.is_alive():  # it was not ended from here
+                    code = process.wait()
+                    return too_old(node, code) or CodeError(
+                        f"loading it ended Node (exit code {code})"
+                    )
+            finally:
+                limit.cancel()
+                process.kill()
+    return None

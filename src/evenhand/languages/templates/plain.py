@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import TemplateError
+from evenhand.core.json_shapes import is_number
 
 PLACE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\}\}")
 _RICHER = re.compile(
@@ -50,7 +51,7 @@ def as_text(value: object) -> str:
         return value
     if value is None:
         return ""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not is_number(value):
         return encode(value).decode()
     return str(value)
 

@@ -15,10 +15,10 @@ import msgspec
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BadReply, Overloaded
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.providers.batches.control import Control, line_fault, lines_of
 from evenhand.providers.batches.openai import SLACK_S
 from evenhand.providers.batches.protocol import BatchLook, BatchPlace, BatchResult
-from evenhand.providers.usage import listed, mapping
 
 _STATUS: Mapping[str, int] = {
     "invalid_request_error": 400,
@@ -73,7 +73,7 @@ class AnthropicBatches:
         maybe, after = False, ""
         while True:
             page = await self._control.get(f"messages/batches?limit=100{after}")
-            batches = [mapping(one) for one in listed(page.get("data"))]
+            batches = [as_mapping(one) for one in as_array(page.get("data"))]
             for batch in batches:
                 if _time(batch.get("created_at")) < since - SLACK_S:
                     return None, maybe
@@ -127,17 +127,17 @@ def _result(line: bytes) -> BatchResult | None:
     if result.type == "errored" and bytes(result.error) != b"null":
         body = bytes(result.error)
         try:
-            error = mapping(msgspec.json.decode(body))
+            error = as_mapping(msgspec.json.decode(body))
         except msgspec.MsgspecError:
             error = {}
-        kind = mapping(error.get("error")).get("type") or error.get("type")
+        kind = as_mapping(error.get("error")).get("type") or error.get("type")
         return BatchResult(row.custom_id, error=line_fault(_STATUS.get(str(kind), 500), body))
     what = f"a line of the batch was not answered: {result.type or 'no reason given'}"
     return BatchResult(row.custom_id, error=Overloaded(what))
 
 
 def _total(batch: Mapping[str, Any]) -> int:
-    counts = mapping(batch.get("request_counts"))
+    counts = as_mapping(batch.get("request_counts"))
     return sum(count for count in counts.values() if isinstance(count, int))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncio import sleep
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -111,7 +111,7 @@ def lines_of(data: bytes) -> Iterator[bytes]:
     return (line for line in data.removeprefix(BOM_UTF8).split(b"\n") if line.strip())
 
 
-def line_fault(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> ProviderError:
+def line_fault(status: int, body: bytes) -> ProviderError:
     """What an error in a line of results means: the same as in an answer of its own."""
-    answer = http.HttpAnswer(status, headers or {}, body, 0.0)
+    answer = http.HttpAnswer(status, {}, body, 0.0)
     return fault(answer, host="a line of the batch", key_hint="Look at the key.")

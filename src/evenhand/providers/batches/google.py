@@ -13,9 +13,9 @@ from typing import Any
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply, Overloaded
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.providers.batches.control import Control, line_fault
 from evenhand.providers.batches.protocol import BatchLook, BatchPlace, BatchResult
-from evenhand.providers.usage import listed, mapping
 
 PAGE = 100
 _ENDED = frozenset({"SUCCEEDED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED"})
@@ -56,16 +56,13 @@ class GoogleBatches:
     async def find(
         self, name: str, requests: int, since: float, known: frozenset[str]
     ) -> tuple[BatchLook | None, bool]:
-        del (
-            requests,
-            known,
-            since,
-        )  # the name is enough; in which order they are listed is not documented
+        # The name is enough; in which order they are listed is not documented.
+        del (requests, known, since)
         after = ""
         while True:
             page = await self._control.get(f"batches?pageSize={PAGE}{after}")
-            for batch in map(mapping, listed(page.get("operations"))):
-                if mapping(batch.get("metadata")).get("displayName") == name:
+            for batch in map(as_mapping, as_array(page.get("operations"))):
+                if as_mapping(batch.get("metadata")).get("displayName") == name:
                     return _look(batch), False
             if not page.get("nextPageToken"):
                 return None, False
@@ -77,8 +74,8 @@ class GoogleBatches:
     async def collect(self, look: BatchLook) -> Sequence[BatchResult]:
         if not look.results:
             return ()
-        batch = mapping(decode(await self._control.text(look.vendor_id)))
-        results = (_result(mapping(row)) for row in _responses(batch))
+        batch = as_mapping(decode(await self._control.text(look.vendor_id)))
+        results = (_result(as_mapping(row)) for row in _responses(batch))
         return [result for result in results if result is not None]
 
     async def cancel(self, vendor_id: str) -> None:
@@ -89,10 +86,10 @@ def _look(batch: Mapping[str, Any]) -> BatchLook:
     name = str(batch.get("name") or "")
     if not name:
         raise BadReply("the vendor described a batch without a name", billed=None)
-    state = str(mapping(batch.get("metadata")).get("state") or "").rpartition("STATE_")[2]
+    state = str(as_mapping(batch.get("metadata")).get("state") or "").rpartition("STATE_")[2]
     answered = bool(_responses(batch))
     if state == "FAILED" and not answered:
-        error = mapping(batch.get("error"))
+        error = as_mapping(batch.get("error"))
         message = str(error.get("message") or "no reason given")
         code = error.get("code")
         status = _STATUS.get(code, code) if isinstance(code, int) else 0
@@ -108,9 +105,9 @@ def _look(batch: Mapping[str, Any]) -> BatchLook:
 
 def _responses(batch: Mapping[str, Any]) -> Sequence[object]:
     """The responses of a batch: the guide reads them off `response`, the SDK off `metadata.output`."""
-    for output in (mapping(batch.get("metadata")).get("output"), batch.get("response")):
-        inlined = mapping(output).get("inlinedResponses")
-        rows = listed(mapping(inlined).get("inlinedResponses")) or listed(inlined)
+    for output in (as_mapping(batch.get("metadata")).get("output"), batch.get("response")):
+        inlined = as_mapping(output).get("inlinedResponses")
+        rows = as_array(as_mapping(inlined).get("inlinedResponses")) or as_array(inlined)
         if rows:
             return rows
     return ()
@@ -118,12 +115,12 @@ def _responses(batch: Mapping[str, Any]) -> Sequence[object]:
 
 def _result(row: Mapping[str, Any]) -> BatchResult | None:
     """What a response says; None where it says not to which request, which then counts as unanswered."""
-    key = mapping(row.get("metadata")).get("key")
+    key = as_mapping(row.get("metadata")).get("key")
     if not isinstance(key, str):
         return None
     if row.get("response"):
         return BatchResult(key, encode(row["response"], ordered=False))
-    error = mapping(row.get("error"))
+    error = as_mapping(row.get("error"))
     code = error.get("code")
     if not isinstance(code, int) or not code:
         return BatchResult(key, error=Overloaded("a line of the batch was not answered"))

@@ -13,10 +13,10 @@ from typing import Any
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BadReply
-from evenhand.providers.batches.control import Control, lines_of
-from evenhand.providers.batches.openai import TAG, form_of, result_of
+from evenhand.core.json_shapes import as_array, as_mapping
+from evenhand.providers.batches.control import Control
+from evenhand.providers.batches.openai import TAG, form_of, results_in
 from evenhand.providers.batches.protocol import BatchLook, BatchPlace, BatchResult
-from evenhand.providers.usage import listed, mapping
 
 PAGE = 100
 _ENDED = frozenset({"SUCCESS", "TIMEOUT_EXCEEDED", "CANCELLED", "FAILED"})
@@ -51,17 +51,14 @@ class MistralBatches:
     async def find(
         self, name: str, requests: int, since: float, known: frozenset[str]
     ) -> tuple[BatchLook | None, bool]:
-        del (
-            requests,
-            known,
-            since,
-        )  # the name is enough; in which order they are listed is not documented
+        # The name is enough; in which order they are listed is not documented.
+        del (requests, known, since)
         page = 0
         while True:
             answer = await self._control.get(f"batch/jobs?page={page}&page_size={PAGE}")
-            jobs = [mapping(one) for one in listed(answer.get("data"))]
+            jobs = [as_mapping(one) for one in as_array(answer.get("data"))]
             for job in jobs:
-                if mapping(job.get("metadata")).get(TAG) == name:
+                if as_mapping(job.get("metadata")).get(TAG) == name:
                     return _look(job), False
             if len(jobs) < PAGE:
                 return None, False
@@ -71,13 +68,7 @@ class MistralBatches:
         return _look(await self._control.get(f"batch/jobs/{vendor_id}"))
 
     async def collect(self, look: BatchLook) -> Sequence[BatchResult]:
-        results: list[BatchResult] = []
-        for file in look.results:
-            data = await self._control.text(f"files/{file}/content")
-            results += [
-                result for line in lines_of(data) if (result := result_of(line)) is not None
-            ]
-        return results
+        return await results_in(self._control, look)
 
     async def cancel(self, vendor_id: str) -> None:
         await self._control.post(f"batch/jobs/{vendor_id}/cancel", b"")
@@ -89,7 +80,7 @@ def _look(job: Mapping[str, Any]) -> BatchLook:
         raise BadReply("the vendor described a batch without an id", billed=None)
     files = tuple(str(job[key]) for key in ("output_file", "error_file") if job.get(key))
     if status == "FAILED" and not files:
-        errors = [str(mapping(one).get("message")) for one in listed(job.get("errors"))]
+        errors = [str(as_mapping(one).get("message")) for one in as_array(job.get("errors"))]
         return BatchLook(
             vendor_id=name,
             state="refused",

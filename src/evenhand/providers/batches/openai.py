@@ -14,9 +14,9 @@ import msgspec
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BadReply, Overloaded, ProviderError, UnknownModel
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.providers.batches.control import Control, line_fault, lines_of
 from evenhand.providers.batches.protocol import BatchLook, BatchPlace, BatchResult
-from evenhand.providers.usage import listed, mapping
 
 TAG = "evenhand_batch"
 SLACK_S = 3600.0
@@ -78,9 +78,9 @@ class OpenAIBatches:
         after = ""
         while True:
             page = await self._control.get(f"batches?limit=100{after}")
-            batches = [mapping(one) for one in listed(page.get("data"))]
+            batches = [as_mapping(one) for one in as_array(page.get("data"))]
             for batch in batches:
-                if mapping(batch.get("metadata")).get(TAG) == name:
+                if as_mapping(batch.get("metadata")).get(TAG) == name:
                     return _look(batch), False
             last = batches[-1] if batches else {}
             if not page.get("has_more") or float(last.get("created_at") or 0) < since - SLACK_S:
@@ -91,13 +91,7 @@ class OpenAIBatches:
         return _look(await self._control.get(f"batches/{vendor_id}"))
 
     async def collect(self, look: BatchLook) -> Sequence[BatchResult]:
-        results: list[BatchResult] = []
-        for file in look.results:
-            data = await self._control.text(f"files/{file}/content")
-            results += [
-                result for line in lines_of(data) if (result := result_of(line)) is not None
-            ]
-        return results
+        return await results_in(self._control, look)
 
     async def cancel(self, vendor_id: str) -> None:
         await self._control.post(f"batches/{vendor_id}/cancel", b"")
@@ -108,7 +102,7 @@ def _look(batch: Mapping[str, Any]) -> BatchLook:
     if not name:
         raise BadReply("the vendor described a batch without an id", billed=None)
     if status == "failed":
-        errors = [mapping(one) for one in listed(mapping(batch.get("errors")).get("data"))]
+        errors = [as_mapping(one) for one in as_array(as_mapping(batch.get("errors")).get("data"))]
         first = errors[0] if errors else {}
         crowded = any("limit" in str(one.get("code")) for one in errors)
         message = f"{first.get('code') or 'failed'}: {first.get('message') or 'no reason given'}"
@@ -117,6 +111,15 @@ def _look(batch: Mapping[str, Any]) -> BatchLook:
     return BatchLook(
         vendor_id=name, state="ended" if status in _ENDED else "working", results=files
     )
+
+
+async def results_in(control: Control, look: BatchLook) -> list[BatchResult]:
+    """What the lines of a batch's files say, of those that can be read."""
+    results: list[BatchResult] = []
+    for file in look.results:
+        data = await control.text(f"files/{file}/content")
+        results += [result for line in lines_of(data) if (result := result_of(line)) is not None]
+    return results
 
 
 def result_of(line: bytes) -> BatchResult | None:

@@ -25,6 +25,7 @@ from evenhand.core.arguments import checked_class, past_checks
 from evenhand.core.conversing import turns_here
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, InfrastructureError, UsageError
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Answer, Host, Request
@@ -39,13 +40,7 @@ from evenhand.providers.command_agents.folder import (
 from evenhand.providers.command_agents.reading import read_transcript
 from evenhand.providers.command_agents.running import Ran, run_program
 from evenhand.providers.command_agents.sandbox import sandbox_here
-from evenhand.providers.command_agents.transcript import (
-    FORMATS,
-    Format,
-    Line,
-    fields,
-    items,
-)
+from evenhand.providers.command_agents.transcript import FORMATS, Format, Line
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
@@ -453,17 +448,19 @@ def agent_reply(body: bytes) -> Reply | None:
         value = decode(body)
     except ValueError:
         return None
-    report = fields(fields(value).get("agent"))
+    report = as_mapping(as_mapping(value).get("agent"))
     if "lines" not in report:
         return None
     lines: list[Line] = [
-        (float(line[0]), str(line[1])) for line in items(report["lines"]) if len(items(line)) == 2
+        (float(line[0]), str(line[1]))
+        for line in as_array(report["lines"])
+        if len(as_array(line)) == 2
     ]
     form = report.get("format")
     format_, transcript = read_transcript(lines, form if form in FORMATS else "auto")
     output = transcript.output
     text = output if isinstance(output, str) else encode(output, ordered=False).decode()
-    left = fields(report.get("left"))
+    left = as_mapping(report.get("left"))
     metadata: dict[str, Any] = {
         "files": left.get("files") or {},
         **{name: left[name] for name in ("deleted", "omitted") if left.get(name)},

@@ -11,16 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Usage
 from evenhand.core.step import Step
-from evenhand.providers.command_agents.transcript import (
-    Transcript,
-    added,
-    dollars,
-    fields,
-    items,
-    whole,
-)
+from evenhand.providers.command_agents.transcript import Transcript, added, dollars, whole
 
 LIMITS = ("error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries")
 """Ends that are the agent's own: it did not come to an answer within what it was allowed."""
@@ -65,7 +59,7 @@ class _Reading:
             self.result = event
 
     def _said(self, at: float, event: Mapping[str, Any]) -> None:
-        message = fields(event.get("message"))
+        message = as_mapping(event.get("message"))
         parent = self._tools.get(str(event.get("parent_tool_use_id") or ""))
         id_ = str(message.get("id") or f"message {len(self.steps)}")
         if id_ not in self._messages:
@@ -81,11 +75,11 @@ class _Reading:
         step = self.steps[place]
         text = "".join(
             str(block.get("text") or "")
-            for block in map(fields, items(message.get("content")))
+            for block in map(as_mapping, as_array(message.get("content")))
             if block.get("type") == "text"
         )
         both = f"{step.result or ''}{text}" or None
-        usage = _usage(fields(message.get("usage")))
+        usage = _usage(as_mapping(message.get("usage")))
         self.steps[place] = replace(
             step,
             result=both,
@@ -93,7 +87,7 @@ class _Reading:
             tokens_in=usage.tokens_in if usage.tokens_in is not None else step.tokens_in,
             tokens_out=usage.tokens_out if usage.tokens_out is not None else step.tokens_out,
         )
-        for block in map(fields, items(message.get("content"))):
+        for block in map(as_mapping, as_array(message.get("content"))):
             if block.get("type") == "tool_use":
                 call = str(block.get("id") or "")
                 self._tools[call] = len(self.steps)
@@ -109,7 +103,7 @@ class _Reading:
                 )
 
     def _returned(self, at: float, event: Mapping[str, Any]) -> None:
-        for block in map(fields, items(fields(event.get("message")).get("content"))):
+        for block in map(as_mapping, as_array(as_mapping(event.get("message")).get("content"))):
             place = self._tools.get(str(block.get("tool_use_id") or ""))
             if block.get("type") != "tool_result" or place is None:
                 continue
@@ -134,12 +128,12 @@ class _Reading:
         own = subtype in LIMITS
         failed = ""
         if not own and (end.get("is_error") or subtype not in ("", "success")):
-            errors = "; ".join(str(error) for error in items(end.get("errors")))
+            errors = "; ".join(str(error) for error in as_array(end.get("errors")))
             failed = errors or str(output or subtype or "it reported an error")
         return Transcript(
             output="" if own and output is None else output,
             steps=steps,
-            usage=_usage(fields(end.get("usage"))),
+            usage=_usage(as_mapping(end.get("usage"))),
             cost_usd=dollars(end.get("total_cost_usd")),
             model=model,
             ended=subtype if own else "",
@@ -153,7 +147,7 @@ _START = Step("message", "", started_s=0.0)
 
 def _text(content: object) -> object:
     """What a tool returned: its text, where it is one."""
-    blocks = [fields(one) for one in items(content)]
+    blocks = [as_mapping(one) for one in as_array(content)]
     if blocks and all(block.get("type") == "text" for block in blocks):
         return "\n".join(str(block.get("text") or "") for block in blocks)
     return content

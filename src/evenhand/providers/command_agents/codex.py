@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Usage
 from evenhand.core.step import Step, StepStatus
-from evenhand.providers.command_agents.transcript import Transcript, added, fields, items, whole
+from evenhand.providers.command_agents.transcript import Transcript, added, whole
 
 
 def read_codex(events: Sequence[tuple[float, Mapping[str, Any]]]) -> Transcript:
@@ -27,16 +28,16 @@ def read_codex(events: Sequence[tuple[float, Mapping[str, Any]]]) -> Transcript:
         if kind == "thread.started":
             session = str(event.get("thread_id") or "")
         elif kind.startswith("item."):
-            item = fields(event.get("item"))
+            item = as_mapping(event.get("item"))
             _note(steps, places, item, at, over=kind == "item.completed")
             if item.get("type") == "agent_message" and kind == "item.completed":
                 output = str(item.get("text") or "")
         elif kind == "turn.completed":
             completed = True
-            usages.append(fields(event.get("usage")))
+            usages.append(as_mapping(event.get("usage")))
         elif kind == "turn.failed":
             completed = False
-            problem = str(fields(event.get("error")).get("message") or "a turn failed")
+            problem = str(as_mapping(event.get("error")).get("message") or "a turn failed")
         elif kind == "error":  # it may have tried again since, and succeeded
             problem = str(event.get("message") or "an error")
 
@@ -90,10 +91,12 @@ def _step(item: Mapping[str, Any]) -> Step | None:
             error,
         )
     if kind == "file_change":
-        return Step("tool", "apply_patch", {"changes": items(item.get("changes"))}, status=status)
+        return Step(
+            "tool", "apply_patch", {"changes": as_array(item.get("changes"))}, status=status
+        )
     if kind == "mcp_tool_call":
-        result = fields(item.get("result"))
-        problem = str(fields(item.get("error")).get("message") or "")
+        result = as_mapping(item.get("result"))
+        problem = str(as_mapping(item.get("error")).get("message") or "")
         return Step(
             "tool",
             str(item.get("tool") or ""),

@@ -21,9 +21,9 @@ from msgspec import field
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import InfrastructureError
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Reply
 from evenhand.core.record import MutableRecord
-from evenhand.providers.command_agents.transcript import fields, items
 
 MOST_FILES = 200
 LARGEST = 200_000
@@ -199,14 +199,14 @@ class TurnFolder:
 
     def answered(self, reply: Reply) -> None:
         """Takes over what an answer left, whether the program ran for it now or earlier."""
-        about = fields(reply.metadata)
+        about = as_mapping(reply.metadata)
         if not self._ran or reply.origin != "provider":
             self._own = None
         self._ran = False
         self._left = Left(
-            {name: str(text) for name, text in fields(about.get("files")).items()},
-            [str(name) for name in items(about.get("deleted"))],
-            {name: str(why) for name, why in fields(about.get("omitted")).items()},
+            {name: str(text) for name, text in as_mapping(about.get("files")).items()},
+            [str(name) for name in as_array(about.get("deleted"))],
+            {name: str(why) for name, why in as_mapping(about.get("omitted")).items()},
         )
         self.session = str(about.get("session") or "") if self._own is not None else ""
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InfrastructureError
+from evenhand.core.program_output import end_with_children
 from evenhand.core.record import Record
 from evenhand.providers.command_agents.transcript import Line
 
@@ -82,7 +81,7 @@ async def run_program(
             while process.returncode is None and not printed.too_many:
                 # What it has started may hold its output open when it is gone itself: look whether it is.
                 await asyncio.wait(tasks, timeout=_LOOK_S)
-            _end(process)
+            end_with_children(process)
             await asyncio.wait(tasks)
     except TimeoutError:
         raise InfrastructureError(
@@ -90,7 +89,7 @@ async def run_program(
         ) from None
     finally:
         if process.returncode is None:
-            _end(process)
+            end_with_children(process)
         for task in tasks[1:]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -99,12 +98,6 @@ async def run_program(
     code = process.returncode
     assert code is not None  # noqa: S101 (it was waited for)
     return Ran(printed.lines(), errors.decode("utf-8", "replace").strip(), code)
-
-
-def _end(process: asyncio.subprocess.Process) -> None:
-    """Ends it, and all that it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 async def _tell(process: asyncio.subprocess.Process, prompt: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from msgspec import field
 
 from evenhand.core.encoding import decode
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_number, is_whole
 from evenhand.core.message import Usage
 from evenhand.core.record import Record
 from evenhand.core.step import Step
@@ -55,28 +55,18 @@ def objects(lines: Iterable[Line]) -> list[tuple[float, Mapping[str, Any]]]:
                 value = decode(line.encode("utf-8", "replace"))
             except (ValueError, RecursionError):
                 continue
-            rows.append((at, fields(value)))
+            rows.append((at, as_mapping(value)))
     return rows
-
-
-def fields(value: object) -> Mapping[str, Any]:
-    """A JSON object; an empty one for anything else."""
-    return value if is_mapping(value) else {}
-
-
-def items(value: object) -> list[Any]:
-    """A JSON array; an empty one for anything else."""
-    return value if is_array(value) else []
 
 
 def whole(value: object) -> int | None:
     """A number of things; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if is_whole(value) and value >= 0 else None
 
 
 def dollars(value: object) -> float | None:
     """An amount; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
+    if not is_number(value) or not 0 <= value < 1e9:
         return None
     return float(value)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_object
 from evenhand.core.step import Step
 
 _SPOKEN = ("system", "user", "assistant")
@@ -121,10 +121,10 @@ def _answer(step: Step) -> dict[str, Any]:
 
 def _messages(arguments: object) -> list[dict[str, Any]]:
     """What a model was asked, as messages that Inspect reads: those of tools as what a user says."""
-    fields = arguments if is_object(arguments) else {}
+    fields = as_mapping(arguments)
     rows = fields.get("messages")
     messages: list[dict[str, Any]] = []
-    for one in rows if is_array(rows) else []:
+    for one in as_array(rows):
         row = one if is_object(one) else {"content": one}
         message = message_of(row)
         messages.append(message or {"role": "user", "content": json.dumps(row, ensure_ascii=False)})

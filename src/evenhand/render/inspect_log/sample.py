@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, is_object
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.step import Step
@@ -119,7 +119,7 @@ def _asked(trial: TrialResult) -> list[dict[str, Any]]:
         )
     except ValueError:
         messages = None
-    rows = messages if is_array(messages) else []
+    rows = as_array(messages)
     chat = [message_of(row) for row in rows if is_object(row)]
     # A chat with anything but plain messages in it, such as a call of a tool, is kept as one text.
     if rows and len(chat) == len(rows) and all(chat):

@@ -19,7 +19,7 @@ from msgspec import field
 
 from evenhand.core.errors import NoOutput
 from evenhand.core.expect import named_scores, weighted_mean
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome, Verdict
@@ -472,7 +472,7 @@ def _components(outcome: Outcome, written: Mapping[str, Any] | None) -> list[dic
     parts = cast("Sequence[Mapping[str, Any]]", outcome.metadata.get("components") or ())
     if _is_set(outcome):
         inside = (written or {}).get("assert")
-        asserts = inside if is_array(inside) else []
+        asserts = as_array(inside)
         whole = asserts if len(asserts) == len(parts) else [None] * len(parts)
         below = [_part(part, assertion) for part, assertion in zip(parts, whole, strict=True)]
         settings = {

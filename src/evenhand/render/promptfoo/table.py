@@ -11,12 +11,7 @@ from typing import Any, TextIO
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.json_text import json_text, writer
 from evenhand.core.wording.spreadsheet_cells import cell
-from evenhand.render.promptfoo.row import (
-    comment,
-    graded,
-    prompt_label,
-    without_reason,
-)
+from evenhand.render.promptfoo.row import comment, graded, prompt_label, without_reason
 from evenhand.store.labels.label import newest, standing
 from evenhand.store.runfile import RunFile
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.scorers.json_blocks import TooTangled, json_blocks, strict_json
@@ -90,7 +90,7 @@ def _names(value: object) -> Iterator[str]:
     elif isinstance(live, Mapping):
         # Google's Live API nests its calls one level deeper.
         listed = _field(live, "functionCalls")
-        for call in listed if is_array(listed) else ():
+        for call in as_array(listed):
             yield from _name(call)
 
 

@@ -33,8 +33,8 @@ def bleu(text: str, references: Sequence[str]) -> float:
     orders = range(1, min(4, len(words)) + 1)
     logs = 0.0
     for n in orders:
-        mine = _ngrams(words, n)
-        shared = max((mine & _ngrams(other, n)).total() for other in others)
+        mine = ngrams(words, n)
+        shared = max((mine & ngrams(other, n)).total() for other in others)
         logs += math.log(shared / mine.total() if shared else _NOTHING)
     # Of two references that are equally near, the shorter one counts, which makes the milder penalty.
     closest = min((len(other) for other in others), key=lambda n: (abs(n - len(words)), n))
@@ -53,11 +53,11 @@ def gleu(text: str, references: Sequence[str]) -> float:
     1.0
     """
     words = _plain_words(text)
-    mine = _all_ngrams(words)
+    mine = _allngrams(words)
     best = 0.0
     for reference in references:
         other = _plain_words(reference)
-        theirs = _all_ngrams(other)
+        theirs = _allngrams(other)
         if mine and theirs:
             shared = (mine & theirs).total()
             best = max(best, min(shared / mine.total(), shared / theirs.total()))
@@ -74,8 +74,8 @@ def rouge_n(text: str, reference: str, n: int = 1) -> float:
     >>> rouge_n("the cat sat", "the cat ran")
     0.6666666666666666
     """
-    mine = _ngrams(treebank_words(text.lower()), n)
-    theirs = _ngrams(treebank_words(reference.lower()), n)
+    mine = ngrams(treebank_words(text.lower()), n)
+    theirs = ngrams(treebank_words(reference.lower()), n)
     shared = (mine & theirs).total()
     if not shared:
         return 0.0
@@ -124,14 +124,15 @@ def _plain_words(text: str) -> list[str]:
     return words if any(words) else []
 
 
-def _ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+def ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    """The runs of n words, each with how often it comes."""
     return Counter(zip(*(words[i:] for i in range(n)), strict=False))
 
 
-def _all_ngrams(words: Sequence[str]) -> Counter[tuple[str, ...]]:
+def _allngrams(words: Sequence[str]) -> Counter[tuple[str, ...]]:
     counts: Counter[tuple[str, ...]] = Counter()
     for n in range(1, 5):
-        counts += _ngrams(words, n)
+        counts += ngrams(words, n)
     return counts
 
 

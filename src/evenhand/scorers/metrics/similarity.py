@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from evenhand.scorers.metrics.meteor import meteor_of_words
+from evenhand.scorers.metrics.overlap import ngrams
 from evenhand.scorers.metrics.text import common_subsequence
 
 # In the order of the script mteval-v13a, in which `&amp;lt;` ends up as `<`.
@@ -72,10 +73,10 @@ def sentence_bleu(text: str, reference: str) -> float:
     logs: list[float] = []
     smoothing, shared_any = 1.0, False
     for n in range(1, 5):
-        grams = _ngrams(mine, n)
+        grams = ngrams(mine, n)
         if not grams:
             break
-        shared = (grams & _ngrams(theirs, n)).total()
+        shared = (grams & ngrams(theirs, n)).total()
         shared_any = shared_any or bool(shared)
         # sacrebleu's exponential smoothing: each order without a match stands for half as much as the one before.
         smoothing *= 1 if shared else 2
@@ -120,7 +121,7 @@ def rouge_f1(text: str, reference: str, kind: str) -> float:
     if kind == "l":
         shared, sizes = common_subsequence(mine, theirs), (len(mine), len(theirs))
     else:
-        grams, others = _ngrams(mine, int(kind)), _ngrams(theirs, int(kind))
+        grams, others = ngrams(mine, int(kind)), ngrams(theirs, int(kind))
         shared, sizes = (grams & others).total(), (grams.total(), others.total())
     return 2 * shared / sum(sizes) if shared else 0.0
 
@@ -155,12 +156,8 @@ def _latin_words(text: str) -> list[str]:
     return _NO_WORD.sub(" ", text.lower()).split()
 
 
-def _ngrams(words: Sequence[str], n: int) -> Grams:
-    return Counter(zip(*(words[i:] for i in range(n)), strict=False))
-
-
 def _up_to_four(words: Sequence[str]) -> Grams:
     counts: Grams = Counter()
     for n in range(1, 5):
-        counts.update(_ngrams(words, n))
+        counts.update(ngrams(words, n))
     return counts

@@ -24,13 +24,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Model
 from evenhand.core.record import Record
 from evenhand.scorers.judging import Judge, chosen_judge, lent_judge
-from evenhand.scorers.rag.claims import (
-    ClaimVerdict,
-    Facts,
-    Parts,
-    Statements,
-    Support,
-)
+from evenhand.scorers.rag.claims import ClaimVerdict, Facts, Parts, Statements, Support
 from evenhand.scorers.rag.questions import find_answered, find_facts, find_statements, find_support
 from evenhand.scorers.rag.sentences import sentences
 from evenhand.scorers.rag.verdicts import Group

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from evenhand.core.errors import ScoreError
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_number
 from evenhand.core.record import Record
 
 Topic = Literal["on", "off", "unsure"]
@@ -196,14 +196,14 @@ def claims_in(stored: object, key: str = REFERENCE_CLAIMS) -> tuple[Claim, ...]:
         text, weight = one, 1.0
         if isinstance(one, Mapping):
             text, weight = one.get("claim", one.get("text")), one.get("weight", 1.0)
-        number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+        number = is_number(weight)
         if not isinstance(text, str) or not text.strip() or not number or not 0 < weight < math.inf:
             raise _unusable(key, one, '["…", "…"], or [{"claim": "…", "weight": 2}]')
         claims.setdefault(text.strip(), Claim(text.strip(), float(weight)))
     return tuple(claims.values())
 
 
-def entities_in(stored: object, key: str = ENTITIES) -> tuple[Entity, ...]:
+def entities_in(stored: object) -> tuple[Entity, ...]:
     """Stored entities: names, objects with `name` and `aliases`, or one object of names with their aliases.
 
     Raises:
@@ -213,28 +213,28 @@ def entities_in(stored: object, key: str = ENTITIES) -> tuple[Entity, ...]:
         names = stored
         stored = [{"name": name, "aliases": aliases} for name, aliases in names.items()]
     entities: dict[str, Entity] = {}
-    for one in _list(stored, key):
+    for one in _list(stored, ENTITIES):
         name, aliases = one, ()
         if isinstance(one, Mapping):
             name, aliases = one.get("name"), one.get("aliases") or ()
         usable = isinstance(aliases, Sequence) and not isinstance(aliases, str)
         if not isinstance(name, str) or not name.strip() or not usable:
-            raise _unusable(key, one, '["…"], or [{"name": "…", "aliases": ["…"]}]')
+            raise _unusable(ENTITIES, one, '["…"], or [{"name": "…", "aliases": ["…"]}]')
         texts = tuple(str(alias).strip() for alias in aliases)
         entities.setdefault(name.strip(), Entity(name.strip(), tuple(filter(None, texts))))
     return tuple(entities.values())
 
 
-def sub_questions_in(stored: object, key: str = SUB_QUESTIONS) -> tuple[str, ...]:
+def sub_questions_in(stored: object) -> tuple[str, ...]:
     """Stored sub-questions: texts.
 
     Raises:
         ScoreError: Something else is stored.
     """
-    for one in _list(stored, key):
+    for one in _list(stored, SUB_QUESTIONS):
         if not isinstance(one, str) or not one.strip():
-            raise _unusable(key, one, '["…?", "…?"]')
-    return tuple(dict.fromkeys(str(one).strip() for one in _list(stored, key)))
+            raise _unusable(SUB_QUESTIONS, one, '["…?", "…?"]')
+    return tuple(dict.fromkeys(str(one).strip() for one in _list(stored, SUB_QUESTIONS)))
 
 
 def _list(stored: object, key: str) -> Sequence[Any]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_whole
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
@@ -67,7 +68,7 @@ class ContextPrecision(AsksJudge):
         need_optional_text("ContextPrecision", "question", self.question)
         need_definitions("ContextPrecision", self.metric, self.definitions)
         for name, count in (("k", self.k), ("relevant", self.relevant)):
-            whole = isinstance(count, int) and not isinstance(count, bool)
+            whole = is_whole(count)
             if count is not None and (not whole or count < 1):
                 raise UsageError(f"ContextPrecision: {name} is {count!r}, not a number from 1")
 

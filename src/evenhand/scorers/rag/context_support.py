@@ -11,11 +11,7 @@ from evenhand.core.traits import label_of
 from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Provenance, Support
-from evenhand.scorers.rag.material import (
-    passages_in,
-    question_of,
-    reference_of,
-)
+from evenhand.scorers.rag.material import passages_in, question_of, reference_of
 from evenhand.scorers.rag.reference_facts import Claims, known_claims
 
 

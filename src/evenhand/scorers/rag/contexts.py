@@ -13,10 +13,7 @@ from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.context_support import bearing_of, retrieved
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.judge_ratings import USE, rated
-from evenhand.scorers.rag.material import (
-    need_optional_text,
-    question_of,
-)
+from evenhand.scorers.rag.material import need_optional_text, question_of
 from evenhand.scorers.rag.proportions import asked_by, checked_total, nothing, proportion, these
 from evenhand.scorers.rag.reference_facts import Claims
 

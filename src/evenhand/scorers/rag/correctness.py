@@ -14,12 +14,7 @@ from evenhand.scorers.rag.agreement import Agreement, agreement, f_score
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.judge_ratings import CORRECTNESS, rated
-from evenhand.scorers.rag.material import (
-    answer_in,
-    need_optional_text,
-    question_of,
-    reference_of,
-)
+from evenhand.scorers.rag.material import answer_in, need_optional_text, question_of, reference_of
 from evenhand.scorers.rag.proportions import asked_by, nothing, these
 from evenhand.scorers.rag.reference_facts import Claims, known_claims
 from evenhand.scorers.rag.similarity import Embedder, cosine, embeddings

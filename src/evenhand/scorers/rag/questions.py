@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.errors import JudgeError, ScoreError
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_number
 from evenhand.core.message import Model, Prompt
 from evenhand.scorers.judge_prompt import judge_prompt, mark_of, template
 from evenhand.scorers.judge_reply import the_object, yes_or_no
@@ -190,9 +190,7 @@ async def find_support(model: Model, question: str, groups: tuple[Group, ...]) -
         passages=len(passages),
         provenance=_by(result, "rag/support", *passages),
         relevant=_relevant(split, firsts, result.verdicts.get("passages", {})),
-        judge_share=float(total)
-        if isinstance(total, (int, float)) and not isinstance(total, bool)
-        else None,
+        judge_share=float(total) if is_number(total) else None,
     )
 
 

@@ -1,5 +1,7 @@
 """A gate as Markdown, for a comment on a pull request: the verdict, the numbers, the cases that came out otherwise.
 
+And as GitHub's annotations, lines of a log that GitHub shows beside a file's line: `annotation_lines`.
+
 How it is kept safe: the document may come from a stranger's pull request. Names and texts stand in code spans, where
 nothing is a link, a mention, an issue, HTML or a command; only sentences of plain words stand as they are. How it is
 kept short: fewer and fewer cases and results are listed until it fits, and the rest is counted.
@@ -193,3 +195,38 @@ def address(url: str) -> str:
     if len(url) > 1000 or not _ADDRESS.fullmatch(url):
         return ""
     return url.translate({ord("("): "%28", ord(")"): "%29", ord("["): "%5B", ord("]"): "%5D"})
+
+
+ANNOTATIONS = 10
+"""GitHub shows no more of them for a step."""
+
+
+def annotation_lines(gate: GateDocument, root: str = "") -> list[str]:
+    """The results that became worse or stayed undecided, as far as their file and line are known, at most ANNOTATIONS.
+
+    Args:
+        gate: The document.
+        root: The folder that files are named from.
+    """
+    lines: list[str] = []
+    for one in gate.results:
+        file, _, line = (one.where or "").rpartition(":")
+        if one.verdict not in ("worse", "undecided") or not file or not line.isdecimal():
+            continue
+        level = "error" if one.verdict == "worse" else "warning"
+        near = file.removeprefix(root.rstrip("/") + "/") if root else file
+        names = ", ".join(clip(c.name, 60) for c in one.changed[:5] if c.verdict == "worse")
+        text = f"{one.metric} is {one.verdict}: {'; '.join(filter(None, (one.text, one.because)))}"
+        message = _data(clip(safe(f"{text}. Worse: {names}" if names else text), 500))
+        lines.append(
+            f"::{level} file={_property(safe(near))},line={line},title=evenhand gate::{message}"
+        )
+    return lines[:ANNOTATIONS]
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

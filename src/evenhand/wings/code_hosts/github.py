@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ProviderError, UsageError
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, as_text, is_object, is_whole
 from evenhand.core.record import MutableRecord, Record
 from evenhand.providers.rest import Api
-from evenhand.wings.code_hosts.comments import Comment, Moment
+from evenhand.wings.code_hosts.comments import Comment, Moment, whole_number
 
 API = "https://api.github.com"
 PAGES = 100
@@ -99,7 +99,7 @@ def github_place(env: Mapping[str, str], number: int | None = None) -> GitHubPla
         number=number or known,
         head=head if number is None else "",
         commit=commit,
-        at=(_whole(run), _whole(attempt)),
+        at=(whole_number(run), whole_number(attempt)),
         log=f"{server}/{repository}/actions/runs/{run}" if run.isdecimal() else "",
         read_only=bool(pull)
         and (source != repository or env.get("GITHUB_ACTOR") == "dependabot[bot]"),
@@ -111,7 +111,7 @@ def _of_run(before: Mapping[str, Any]) -> tuple[int | None, str]:
     if before.get("event") not in ("pull_request", "pull_request_target"):
         return None, ""
     pulls = before.get("pull_requests")
-    for pull in pulls if is_array(pulls) else []:
+    for pull in as_array(pulls):
         if is_object(pull):
             return _number(pull.get("number")), ""
     owner = _text(_object(_object(before, "head_repository"), "owner"), "login")
@@ -129,9 +129,9 @@ async def pull_request(place: GitHubPlace, api: Api) -> int | None:
         return place.number
     path = f"/repos/{place.repository}/pulls?state=open&per_page=100&head={quote(place.head)}"
     answer, _ = await api.ask("GET", path)
-    for pull in answer if is_array(answer) else []:
-        if _text(_object(_mapping(pull), "head"), "sha") == place.commit:
-            return _number(_mapping(pull).get("number"))
+    for pull in as_array(answer):
+        if _text(_object(as_mapping(pull), "head"), "sha") == place.commit:
+            return _number(as_mapping(pull).get("number"))
     return None
 
 
@@ -160,7 +160,7 @@ class GitHubThread(MutableRecord):
         path = f"/repos/{self.repository}/issues/{self.number}/comments?per_page=100"
         for page in range(1, PAGES + 1):
             rows, headers = await self.api.ask("GET", f"{path}&page={page}")
-            for row in map(_mapping, rows if is_array(rows) else []):
+            for row in map(as_mapping, as_array(rows)):
                 user = _object(row, "user")
                 app = self._login == "" and user.get("type") == "Bot"
                 if app or (self._login and user.get("login") == self._login):
@@ -177,23 +177,23 @@ class GitHubThread(MutableRecord):
             if error.status in (403, 404):
                 return ""
             raise
-        return _text(_mapping(user), "login")
+        return _text(as_mapping(user), "login")
 
     async def read(self, number: int) -> Comment:
         """One comment on the pull request."""
         row, _ = await self.api.ask("GET", self._one(number))
-        return _comment(_mapping(row))
+        return _comment(as_mapping(row))
 
     async def create(self, body: str) -> Comment:
         """Writes one."""
         path = f"/repos/{self.repository}/issues/{self.number}/comments"
         row, _ = await self.api.ask("POST", path, {"body": body})
-        return _comment(_mapping(row))
+        return _comment(as_mapping(row))
 
     async def update(self, number: int, body: str) -> Comment:
         """Gives one another text."""
         row, _ = await self.api.ask("PATCH", self._one(number), {"body": body})
-        return _comment(_mapping(row))
+        return _comment(as_mapping(row))
 
     async def delete(self, number: int) -> None:
         """Deletes one."""
@@ -210,27 +210,19 @@ def _comment(row: Mapping[str, Any]) -> Comment:
 def _event(file: str) -> Mapping[str, Any]:
     """What GitHub says of why the job runs; empty where there is no such file."""
     try:
-        return _mapping(decode(Path(file).read_bytes())) if file else {}
+        return as_mapping(decode(Path(file).read_bytes())) if file else {}
     except (OSError, ValueError):
         return {}
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if is_object(value) else {}
-
-
 def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    return _mapping(value.get(key))
+    return as_mapping(value.get(key))
 
 
 def _text(value: Mapping[str, Any], key: str) -> str:
     text = value.get(key)
-    return text if isinstance(text, str) else ""
+    return as_text(text)
 
 
 def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _whole(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else 0
+    return value if is_whole(value) else None

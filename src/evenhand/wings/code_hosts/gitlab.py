@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, as_text
 from evenhand.core.record import MutableRecord, Record
 from evenhand.providers.rest import Api
-from evenhand.wings.code_hosts.comments import Comment, Moment
+from evenhand.wings.code_hosts.comments import Comment, Moment, whole_number
 
 PAGES = 100
 
@@ -67,14 +67,14 @@ def gitlab_place(env: Mapping[str, str], number: int | None = None) -> GitLabPla
             raise UsageError(f"{name} is {value!r:.80}", hint="GitLab CI sets it.")
     source = env.get("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", project)
     request, url = env.get("CI_MERGE_REQUEST_IID", ""), env.get("CI_MERGE_REQUEST_PROJECT_URL", "")
-    iid = number or (_whole(request) or None)
+    iid = number or (whole_number(request) or None)
     return GitLabPlace(
         root=root,
         project=project,
         token=env.get("GITLAB_TOKEN", ""),
         number=iid,
         commit=env.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA") or env.get("CI_COMMIT_SHA", ""),
-        at=(_whole(env.get("CI_PIPELINE_ID", "")), _whole(env.get("CI_JOB_ID", ""))),
+        at=(whole_number(env.get("CI_PIPELINE_ID", "")), whole_number(env.get("CI_JOB_ID", ""))),
         log=env.get("CI_JOB_URL", ""),
         page=f"{url}/-/merge_requests/{iid}" if url and iid else "",
         read_only=source != project,
@@ -101,17 +101,17 @@ class GitLabThread(MutableRecord):
         """The notes that the token's owner wrote."""
         if self._user is None:
             user, _ = await self.api.ask("GET", "/user")
-            self._user = _mapping(user).get("id")
+            self._user = as_mapping(user).get("id")
         comments: list[Comment] = []
         for page in range(1, PAGES + 1):
             rows, headers = await self.api.ask(
                 "GET", f"{self._notes()}?per_page=100&sort=asc&order_by=created_at&page={page}"
             )
-            notes = map(_mapping, rows if is_array(rows) else [])
+            notes = map(as_mapping, as_array(rows))
             comments += [
                 self._comment(note)
                 for note in notes
-                if _mapping(note.get("author")).get("id") == self._user and not note.get("system")
+                if as_mapping(note.get("author")).get("id") == self._user and not note.get("system")
             ]
             if not headers.get("x-next-page"):
                 break
@@ -120,17 +120,17 @@ class GitLabThread(MutableRecord):
     async def read(self, number: int) -> Comment:
         """One note on the merge request."""
         row, _ = await self.api.ask("GET", f"{self._notes()}/{number}")
-        return self._comment(_mapping(row))
+        return self._comment(as_mapping(row))
 
     async def create(self, body: str) -> Comment:
         """Writes one."""
         row, _ = await self.api.ask("POST", self._notes(), {"body": body})
-        return self._comment(_mapping(row))
+        return self._comment(as_mapping(row))
 
     async def update(self, number: int, body: str) -> Comment:
         """Gives one another text."""
         row, _ = await self.api.ask("PUT", f"{self._notes()}/{number}", {"body": body})
-        return self._comment(_mapping(row))
+        return self._comment(as_mapping(row))
 
     async def delete(self, number: int) -> None:
         """Deletes one."""
@@ -142,13 +142,5 @@ class GitLabThread(MutableRecord):
     def _comment(self, row: Mapping[str, Any]) -> Comment:
         number, body = row.get("id"), row.get("body")
         id_ = number if isinstance(number, int) else 0
-        text = body if isinstance(body, str) else ""
+        text = as_text(body)
         return Comment(id_, text, f"{self.page}#note_{id_}" if self.page else "")
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if is_object(value) else {}
-
-
-def _whole(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else 0

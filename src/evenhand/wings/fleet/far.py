@@ -178,11 +178,8 @@ class FarJournal:
         return None
 
     def tool(self, trial: int, key: str, nth: int) -> ToolRecord | None:
-        del (
-            trial,
-            key,
-            nth,
-        )  # only trials that wait for batches run again, and they do in the driver
+        # Only trials that wait for batches run again, and they do in the driver.
+        del (trial, key, nth)
         return None
 
     async def turn(self) -> None:

@@ -40,14 +40,7 @@ from evenhand.wings.fleet.far import (
     FarLimits,
     Open,
 )
-from evenhand.wings.fleet.messages import (
-    BEAT_S,
-    Hello,
-    Message,
-    TrialOrder,
-    WorkOrder,
-    hosts_of,
-)
+from evenhand.wings.fleet.messages import BEAT_S, Hello, Message, TrialOrder, WorkOrder, hosts_of
 
 REMEMBERED = 100_000
 """So many trials that were walked past stay at hand."""

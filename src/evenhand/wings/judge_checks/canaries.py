@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from evenhand.core.document import Key
+from evenhand.core.document import Key, write_committed
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
@@ -163,11 +162,7 @@ def write_canaries(canaries: Canaries, path: Path) -> None:
     Raises:
         UsageError: It cannot be written.
     """
-    text = json.dumps(canaries.document(), ensure_ascii=False, indent=1, sort_keys=True)
-    try:
-        path.write_text(text + "\n", "utf-8")
-    except (OSError, UnicodeEncodeError) as error:
-        raise UsageError(f"{path} cannot be written: {error}") from error
+    write_committed(canaries.document(), path)
 
 
 def read_canaries(path: Path) -> Canaries:

@@ -26,7 +26,7 @@ from evenhand.wings.judge_checks.asking import ProbeBody, judge_holds
 from evenhand.wings.judge_checks.attacks import CONTROLS
 from evenhand.wings.judge_checks.canaries import Canaries, Canary
 from evenhand.wings.judge_checks.items import ProbeItem
-from evenhand.wings.judge_checks.plan import options_of, refuse_changed, trials_at
+from evenhand.wings.judge_checks.plan import options_of, refuse_changed, row_in_place, trials_at
 
 VERDICTS = ("pass", "fail")
 
@@ -43,17 +43,8 @@ class _JudgeSheet(Record, frozen=True):
         """A row for each canary."""
         for canary, item, planned in self.rows:
             rule = all_pass if canary.verdict == "pass" else judge_holds
-            case = replace(planned.case, id=name_of(canary))
             slots = partial(self._slots, canary, item, planned)
-            yield Row(
-                cases=[case],
-                slots=slots,
-                repeats=1,
-                rule=rule,
-                judge=planned.judge,
-                models=planned.models,
-                shows_thoughts=True,  # an attack may look like one
-            )
+            yield row_in_place(planned, name_of(canary), slots, rule)
 
     def _slots(
         self, canary: Canary, item: ProbeItem, planned: PlannedTrial, _case: Case, _first: int

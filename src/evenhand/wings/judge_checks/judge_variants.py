@@ -24,7 +24,7 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, is_object
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import Range
@@ -200,7 +200,7 @@ class _Reader:
     def _models(self, settings: Mapping[str, object], *path: str) -> tuple[JudgeModel, ...]:
         if "panel" in settings:
             panel, place = settings["panel"], self._document.at(*path, "panel")
-            members = panel if is_array(panel) else []
+            members = as_array(panel)
             if len(members) < 2:
                 hint = "Write two models or more: [openai:gpt-5, anthropic:claude-sonnet-4-5]."
                 self._problem(place, "a panel is a list of models", hint)

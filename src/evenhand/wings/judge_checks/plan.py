@@ -86,18 +86,10 @@ class _JudgeSheet(Record, frozen=True):
         for cells in self.rows:
             first = cells[0]
             planned = self.planned_trials[first.item.index]
-            case = replace(planned.case, id=f"{planned.case.id}@{planned.index}")
             rule: VerdictRule = judge_holds if first.role == ATTACK else all_pass
             slots = partial(self._slots, planned, cells)
-            yield Row(
-                cases=[case],
-                slots=slots,
-                repeats=1,
-                rule=rule,
-                judge=planned.judge,
-                models=planned.models,
-                shows_thoughts=True,  # an attack may look like one
-            )
+            name = f"{planned.case.id}@{planned.index}"
+            yield row_in_place(planned, name, slots, rule)
 
     def _slots(
         self, planned: PlannedTrial, cells: Sequence[_Cell], _case: Case, first: int
@@ -120,6 +112,26 @@ class _JudgeSheet(Record, frozen=True):
                 Slot(variant=variant, body=body, after=(first,) if swapped and place else ())
             )
         return slots
+
+
+def row_in_place(
+    planned: PlannedTrial,
+    name: str,
+    slots: Callable[[Case, int], Sequence[Slot]],
+    rule: VerdictRule,
+    *,
+    shows_thoughts: bool = True,  # an attack may look like one
+) -> Row:
+    """The row in which a judge is asked about one output, under this name, as in the run's own trial."""
+    return Row(
+        cases=[replace(planned.case, id=name)],
+        slots=slots,
+        repeats=1,
+        rule=rule,
+        judge=planned.judge,
+        models=planned.models,
+        shows_thoughts=shows_thoughts,
+    )
 
 
 def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -26,7 +25,13 @@ from evenhand.wings.judge_checks.asking import AskedAgain
 from evenhand.wings.judge_checks.estimate import per_verdict
 from evenhand.wings.judge_checks.judge_variants import JudgeVariant
 from evenhand.wings.judge_checks.other_judge import asked_of_variant
-from evenhand.wings.judge_checks.plan import options_of, refuse_changed, refuse_unknown, trials_at
+from evenhand.wings.judge_checks.plan import (
+    options_of,
+    refuse_changed,
+    refuse_unknown,
+    row_in_place,
+    trials_at,
+)
 from evenhand.wings.judge_checks.tryout_record import (
     CHOOSING,
     CONFIRMING,
@@ -43,18 +48,18 @@ class TryBody(Record, frozen=True):
     """Asks a variant of a judge about one labelled output.
 
     Attributes:
-        asked: What today's judge was asked.
+        question: What today's judge was asked.
         variant: The variant.
         models: Its models.
     """
 
-    asked: AskedAgain
+    question: AskedAgain
     variant: JudgeVariant
     models: Sequence[Provider]
 
     async def __call__(self, trial: Trial) -> object:
         live = cast("LiveTrial", trial)
-        expectations = await self.asked.expectations(live)
+        expectations = await self.question.expectations(live)
         for expectation in expectations:
             live.expect(asked_of_variant(expectation, self.variant, self.models, trial, live.vars))
         return expectations[0].value
@@ -74,14 +79,11 @@ class _JudgeSheet(Record, frozen=True, kw_only=True):
         """A row for each output."""
         for item in self.judge.items:
             planned = self.planned_trials[item.index]
-            case = replace(planned.case, id=item.name)
-            yield Row(
-                cases=[case],
-                slots=partial(self._slots, planned),
-                repeats=1,
-                rule=judges_verdict,
-                judge=planned.judge,
-                models=planned.models,
+            yield row_in_place(
+                planned,
+                item.name,
+                partial(self._slots, planned),
+                judges_verdict,
                 shows_thoughts=planned.shows_thoughts,
             )
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, is_object
 from evenhand.doors.spans.dialects.atif import PREFIX
 from evenhand.doors.spans.messages import Said, call, message, messages_of
 from evenhand.doors.spans.span import RawSpan, kept_value
@@ -202,7 +202,7 @@ def _delegated(step: Part) -> Iterator[str]:
     observation = step.part("observation")
     for one in observation.parts("results") if observation else ():
         rows = one.value.get("subagent_trajectory_ref")
-        for row in rows if is_array(rows) else ():
+        for row in as_array(rows):
             if is_object(row):
                 key = row.get("trajectory_id") or row.get("session_id")
                 if isinstance(key, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.step import StepStatus
 from evenhand.doors.spans.messages import json_of
 from evenhand.doors.spans.span import RawSpan, SpanEvent, kept_value
@@ -90,7 +90,7 @@ def _events(row: Part) -> Sequence[SpanEvent]:
         return ()
     events: list[SpanEvent] = []
     for one in rows:
-        fields = one if is_mapping(one) else {}
+        fields = as_mapping(one)
         inner = fields.get("attributes")
         attributes = kept_value(inner) if isinstance(inner, dict) else {}
         events.append(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_object, is_whole
 from evenhand.core.step import StepStatus
 from evenhand.doors.spans.span import LAST_NS, MOST_ATTRIBUTES, RawSpan, SpanEvent, kept_value
 from evenhand.languages.documents.foreign import DEEPEST, Part, shown
@@ -58,7 +58,7 @@ def _scope(scope: Part) -> str:
 
 def _span(span: Part, service: str, scope: str) -> RawSpan:
     status = span.value.get("status")
-    status = status if is_object(status) else {}
+    status = as_mapping(status)
     message = status.get("message")
     return RawSpan(
         trace=_id(span, "traceId"),
@@ -108,7 +108,7 @@ def _time(part: Part, key: str) -> int | None:
     # Protobuf's JSON writes 64-bit integers as strings; the largest of them has 20 digits.
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
         value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LAST_NS:
+    if is_whole(value) and 0 <= value < LAST_NS:
         # Protobuf does not tell a time of 0 from a time that is not set.
         return value or None
     if value is not None:
@@ -117,7 +117,7 @@ def _time(part: Part, key: str) -> int | None:
 
 
 def _status(code: object) -> StepStatus:
-    if isinstance(code, int) and not isinstance(code, bool):
+    if is_whole(code):
         return STATUSES[code] if 0 <= code < len(STATUSES) else "unknown"
     # Some exporters write the name of the status in place of its number.
     return _CODES.get(code, "unknown") if isinstance(code, str) else "unknown"
@@ -153,7 +153,7 @@ def _any(value: object, levels: int) -> Any:
         return [_any(one, levels - 1) for one in items] if is_array(items) else []
     if kind == "kvlistValue" and is_object(inner):
         items = inner.get("values")
-        rows = items if is_array(items) else []
+        rows = as_array(items)
         return {
             str(row.get("key")): _any(row.get("value"), levels - 1)
             for row in rows

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.errors import StoreError, UsageError
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.version import __version__
@@ -188,7 +188,7 @@ def _emit(logger: Any, event: EvaluationEvent) -> None:
 def _place(trial: TrialResult) -> tuple[str, str]:
     """The ids of the trace and the span that the trial was imported from; empty where OpenTelemetry has no such ids."""
     about = trial.metadata.get("trace")
-    fields = about if is_mapping(about) else {}
+    fields = as_mapping(about)
     return _hex(fields.get("id"), 32), _hex(fields.get("span"), 16)
 
 

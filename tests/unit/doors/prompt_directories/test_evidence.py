@@ -7,7 +7,7 @@ import pytest
 from evenhand.core.errors import StoreError
 from evenhand.doors.prompt_directories import evidence
 from evenhand.doors.prompt_directories.evidence import append, number, read
-from evenhand.doors.prompt_directories.usage import usage_of
+from evenhand.doors.prompt_directories.listing import usage_of
 from evenhand.languages.documents.findings import Findings
 
 

@@ -12,7 +12,7 @@ from evenhand.doors.prompt_directories.evidence_rules import latest_of_runs, not
 from evenhand.doors.prompt_directories.outcome import rows_of
 from evenhand.doors.prompt_directories.plan import load
 from evenhand.doors.prompt_directories.promotion import promote
-from evenhand.doors.prompt_directories.promotion_rules import evidence_of, standing, unmet
+from evenhand.doors.prompt_directories.promotion_rules import evidence_of, gates, standing
 from evenhand.doors.prompt_directories.runs import KeptRuns
 from evenhand.engine.door import Settings, run
 from evenhand.store.runfile import RunFile
@@ -57,7 +57,7 @@ def evaluated(shelf, **more):
 def missing(shelf, target):
     """What keeps the prompt from this status."""
     prompt = shelf.read()
-    return unmet(prompt, target, evidence_of(prompt))
+    return [gate.line for gate in gates(prompt, target, evidence_of(prompt)) if not gate.met]
 
 
 def meta(shelf, **fields):

@@ -11,7 +11,7 @@ from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.step import Step
 from evenhand.scorers import AchievesGoal, LeavesState, TrajectoryPasses
-from evenhand.scorers.agents.shown_steps import STEPS, TEXT, shown_steps
+from evenhand.scorers.agents.trajectory_judges import STEPS, TEXT, shown_steps
 from evenhand.testing import Scripted
 
 SHOP = [Step("tool", "refund", {"id": 7}, "done", "ok"), Step("message", "user", result="Thanks")]

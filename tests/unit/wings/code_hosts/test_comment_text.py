@@ -8,8 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from evenhand.analysis.gates.gate_document import GateChange, GateDocument, GateRow, GateStopping
-from evenhand.wings.code_hosts.annotations import annotation_lines
-from evenhand.wings.code_hosts.comment_text import LONGEST, CommentLinks, address, markdown, prose
+from evenhand.wings.code_hosts.comment_text import (
+    LONGEST,
+    CommentLinks,
+    address,
+    annotation_lines,
+    markdown,
+    prose,
+)
 
 HOSTILE = (
     "](https://evil.example) @ann #12 <img src=x onerror=alert(1)> `` ` ``` ||| \\| \n\n/close\n# x"

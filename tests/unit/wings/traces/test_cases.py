@@ -12,8 +12,7 @@ from evenhand.doors.spans.span import RawSpan
 from evenhand.engine.door import waited_for
 from evenhand.store.keeping import keep_run
 from evenhand.store.runfile import RunFile
-from evenhand.wings.traces.cases import DrawnCases, drawn_cases
-from evenhand.wings.traces.personal import Redaction
+from evenhand.wings.traces.cases import DrawnCases, Redaction, drawn_cases
 from evenhand.wings.traces.run import TracedRun, Traces
 
 START = 1_764_000_000_000_000_000

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from evenhand.analysis.summaries.marks import PREFERENCE
 from evenhand.analysis.trust.judgements.judged import criteria_of
 from evenhand.core.encoding import digest
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.run import Outcome, TrialResult
 from evenhand.stats.bradley_terry import Comparison
 from evenhand.store.runfile import RunFile
@@ -182,7 +182,7 @@ def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[Co
 def _pairs(outcome: Outcome) -> Iterator[tuple[int, list[object]]]:
     """The other variant of each pair that an outcome keeps, and what was said in each order."""
     rows = outcome.metadata.get("ranked")
-    for row in rows if is_array(rows) else ():
+    for row in as_array(rows):
         if is_mapping(row):
             variant, orders = row.get("variant"), row.get("orders")
             # A truth value is an int for isinstance(), and no variant.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.analysis.trust.judgements.strata import inclusions
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_array, is_mapping
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
@@ -67,7 +67,7 @@ def _whole(name: str, assertions: object) -> str:
     """The text that an expectation's name quotes the beginning of, as a config has it; else the name."""
     # A name quotes a long text's beginning: `llm-rubric "Is it kind …"`.
     start = name.partition(' "')[2].rstrip('"').removesuffix(" …")
-    for one in assertions if is_array(assertions) else ():
+    for one in as_array(assertions):
         if not is_mapping(one):
             continue
         value = one.get("value")

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import field
 
-from evenhand.core.json_shapes import is_number
+from evenhand.core.json_shapes import is_number, is_whole
 from evenhand.core.record import Record
 from evenhand.core.step import StepKind
 from evenhand.doors.spans.messages import Said, json_of, value_of
@@ -16,7 +16,6 @@ from evenhand.doors.spans.span import RawSpan
 from evenhand.languages.documents.foreign import MOST_TOKENS
 
 Structure = Mapping[str, StepKind | None]
-Attributes = Mapping[str, Any]
 
 
 class Dialect(Record, frozen=True, kw_only=True):
@@ -103,7 +102,7 @@ def count_of(value: object) -> int | None:
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS:
+    if is_whole(value) and 0 <= value < MOST_TOKENS:
         return value
     return None
 

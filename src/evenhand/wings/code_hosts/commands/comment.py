@@ -99,7 +99,7 @@ def _place(env: Mapping[str, str], number: int | None) -> GitHubPlace | GitLabPl
 def _summarise(gate: GateDocument, text: str) -> None:
     """Writes the job's summary, and annotations, where GitHub reads them."""
     from evenhand.core.wording.words import put
-    from evenhand.wings.code_hosts.annotations import annotation_lines
+    from evenhand.wings.code_hosts.comment_text import annotation_lines
 
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.run_and_report import settled
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
-from evenhand.cli.study import Study, ended, study_options, study_settings
+from evenhand.cli.study import Study, ended, kept_of, study_options, study_settings
 from evenhand.core.ranges import REPEATS
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta, Totals
     from evenhand.wings.coding_agents.skills.effect import SkillEffect
 
@@ -61,7 +66,6 @@ def skill(
     Exits with 0 if the skill helps or makes no detectable difference, 1 if it hurts, and 3 if that is undecided.
     """
     from evenhand.store.catalogue import home_for
-    from evenhand.wings.coding_agents.commands.skill_request import SkillRequest
 
     session = Session.of(options)
     request = SkillRequest.of(folder, model, agent, judge, int(repeat), offline=offline)
@@ -102,8 +106,6 @@ def _print(effect: SkillEffect, run: str, totals: Totals, *, as_json: bool) -> N
 
 def study(meta: RunMeta, file: Path) -> Study | None:
     """The evals of a skill that an earlier session started; None where its record says nothing of how."""
-    from evenhand.wings.coding_agents.commands.skill_request import SkillRequest
-
     del file
     if not isinstance(meta.settings["skill"], Mapping):
         return None
@@ -112,3 +114,89 @@ def study(meta: RunMeta, file: Path) -> Study | None:
         return report_skill(file, as_json=session.as_json)
 
     return Study("run of the skill", SkillRequest.again(meta), came_to)
+
+
+AGAIN = "Run `evenhand prompt skill` again: answers that the cache has are not paid for twice."
+
+
+class SkillRequest(Record, frozen=True, kw_only=True):
+    """A skill's evals. Implements `evenhand.cli.run_and_report.Request`.
+
+    Attributes:
+        skill: The skill's folder, absolute.
+        model: The model that does the tasks; empty for an agent.
+        agent: The agent's command, whose paths are absolute; empty for a model.
+        judge: Who judges; empty for the default.
+        repeats: How often each task is done.
+        offline: Replies come from the folder's offline.jsonl.
+    """
+
+    skill: str
+    model: str
+    agent: str
+    judge: str
+    repeats: int
+    offline: bool
+
+    @staticmethod
+    def of(
+        folder: Path, model: str, agent: str, judge: str, repeats: int, *, offline: bool
+    ) -> SkillRequest:
+        """What the command says.
+
+        Raises:
+            UsageError: There is no such agent.
+        """
+        from evenhand.wings.coding_agents.skills.plan import agent_command
+
+        command = shlex.join(agent_command(agent)) if agent else ""
+        return SkillRequest(
+            skill=str(folder.absolute()),
+            model=model,
+            agent=command,
+            judge=judge,
+            repeats=repeats,
+            offline=offline,
+        )
+
+    @staticmethod
+    def again(meta: RunMeta) -> SkillRequest:
+        """What an earlier session was asked.
+
+        Raises:
+            UsageError: The record is damaged.
+        """
+        return kept_of(meta, "skill", SkillRequest, f"run {meta.id}", AGAIN)
+
+    @property
+    def folder(self) -> Path:
+        """The skill's."""
+        return Path(self.skill)
+
+    @property
+    def definitions(self) -> str:
+        """Whose definitions of RAG metrics: ours."""
+        return ""
+
+    def record(self) -> Mapping[str, Any]:
+        """For the run's file."""
+        return {"skill": msgspec.to_builtins(self)}
+
+    def plan(self) -> Plan:
+        """The plan.
+
+        Raises:
+            UsageError: The skill cannot be read, or nobody can answer or judge.
+            ConfigError: All that is wrong with its evals.
+        """
+        from evenhand.wings.coding_agents.skills.plan import skill_plan
+        from evenhand.wings.coding_agents.skills.reading import read_skill
+
+        return skill_plan(
+            read_skill(self.folder),
+            model=self.model,
+            agent=self.agent,
+            judge=self.judge,
+            repeats=self.repeats,
+            env=os.environ,
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import is_object, is_texts
 from evenhand.doors.promptfoo.porting.literal import flat, literal
 from evenhand.languages.documents.foreign import Part, shown
 from evenhand.wings.interchange.recorded_eval import Check, model_id
@@ -80,7 +80,7 @@ def _computed(name: str, options: Part) -> Check | None:
         if key not in _OPTIONS[name]:
             text = f"option {shown(key)} of scorer {shown(name)} is not known here: it is scored without"
             options.notes.left_out(f"{options.where}.{key}", text)
-        elif not isinstance(value, (str, bool)) and not _texts(value):
+        elif not isinstance(value, (str, bool)) and not is_texts(value):
             options.notes.left_out(f"{options.where}.{key}", f"is {shown(value)}, which is code")
             return None
         else:
@@ -124,7 +124,3 @@ def _judge(options: Part) -> str:
     if is_object(model):
         model = model.get("model")
     return model_id(model) if isinstance(model, str) else ""
-
-
-def _texts(value: object) -> bool:
-    return is_array(value) and all(isinstance(one, str) for one in value)

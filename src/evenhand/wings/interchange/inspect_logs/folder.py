@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_object
 from evenhand.doors.importers.foreign_files import moment_of
 from evenhand.doors.importers.moved_in import MovedIn
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.inspect_logs.checks import GRADERS, checks_of
 from evenhand.wings.interchange.inspect_logs.log import InspectLog, read_log
 from evenhand.wings.interchange.inspect_logs.transcript import resolved
-from evenhand.wings.interchange.recorded_eval import (
-    RecordedEval,
-    asked_model,
-)
+from evenhand.wings.interchange.recorded_eval import RecordedEval, asked_model
 from evenhand.wings.interchange.recorded_folder import write_evals
 
 _PROMPTING = frozenset(
@@ -137,8 +134,8 @@ def _messages(sample: Part) -> list[dict[str, object]]:
     """The conversation up to the first answer; empty where it holds more than text."""
     messages: list[dict[str, object]] = []
     rows = resolved(sample.value.get("messages"), _texts(sample))
-    for row in rows if is_array(rows) else []:
-        message = row if is_object(row) else {}
+    for row in as_array(rows):
+        message = as_mapping(row)
         if message.get("role") == "assistant" and message.get("source") != "input":
             break
         content = _text(message.get("content"))
@@ -157,9 +154,8 @@ def _text(content: object) -> str | None:
     return "\n".join(lines) if len(lines) == len(blocks) else None
 
 
-def _texts(sample: Part) -> dict[str, object]:
-    attached = sample.value.get("attachments")
-    return attached if is_object(attached) else {}
+def _texts(sample: Part) -> Mapping[str, object]:
+    return as_mapping(sample.value.get("attachments"))
 
 
 def _settings(about: Part) -> dict[str, object]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from evenhand.core.json_shapes import is_array, is_number, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_number, is_object
 from evenhand.core.score import Outcome, State
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_files import moment_of
@@ -107,7 +107,7 @@ def _trial(sample: Part, case: str, repeat: int, model: str) -> ImportedTrial:
     usage = sample.part("model_usage")
     used = [one for name in usage.value if (one := usage.part(name))] if usage else []
     attached = sample.value.get("attachments")
-    texts = attached if is_object(attached) else {}
+    texts = as_mapping(attached)
     metadata: dict[str, object] = {"inspect": sample.without(*_PLACED)}
     if usage:
         metadata["model_usage"] = dict(usage.value)
@@ -156,10 +156,10 @@ def _cost(used: Sequence[Part]) -> float | None:
 
 def _asked(messages: object) -> str:
     """The conversation up to the first answer, as JSON."""
-    rows = messages if is_array(messages) else []
+    rows = as_array(messages)
     question: list[Mapping[str, object]] = []
     for row in rows:
-        message = row if is_object(row) else {}
+        message = as_mapping(row)
         if message.get("role") == "assistant":
             break
         question.append({key: message.get(key) for key in ("role", "content")})

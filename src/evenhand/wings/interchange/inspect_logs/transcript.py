@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from evenhand.core.encoding import encode
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_object
 from evenhand.core.message import ToolCall
 from evenhand.core.step import Step
 from evenhand.core.timeline import StepNote, steps_from
@@ -39,17 +39,19 @@ def resolved(value: object, texts: Mapping[str, object]) -> object:
 
 def steps_in(sample: Part) -> tuple[Step, ...]:
     """The steps of a sample, in the order in which they began; none for one that asked nobody."""
-    texts = _fields(sample.value.get("attachments"))
+    texts = as_mapping(sample.value.get("attachments"))
     events = [
         Part(cast("dict[str, object]", resolved(dict(one.value), texts)), one.where, one.notes)
         for one in sample.parts("events")
     ]
-    pool = _fields(sample.value.get("events_data")).get("messages")
-    transcript = _Transcript(pool=_list(resolved(pool, texts)))
+    pool = as_mapping(sample.value.get("events_data")).get("messages")
+    transcript = _Transcript(pool=as_array(resolved(pool, texts)))
     for one in events:
         transcript.read(one)
     transcript.tell(sample)
-    notes = transcript.notes or _of_messages(_list(resolved(sample.value.get("messages"), texts)))
+    notes = transcript.notes or _of_messages(
+        as_array(resolved(sample.value.get("messages"), texts))
+    )
     return tuple(steps_from(notes))
 
 
@@ -154,14 +156,14 @@ class _Transcript:
     def _input(self, event: Part) -> list[object]:
         """What the model was asked: the messages themselves, or places in the pool."""
         messages: list[object] = []
-        for one in _list(event.value.get("input_refs")):
-            bounds = _list(one)
+        for one in as_array(event.value.get("input_refs")):
+            bounds = as_array(one)
             ends = [bound for bound in bounds if isinstance(bound, int)]
             if len(ends) == len(bounds) == 2:
                 first, last = ends
                 # A negative bound would count from the end of the pool.
                 messages += self.pool[max(0, first) : max(0, last)]
-        return messages or _list(event.value.get("input"))
+        return messages or [*as_array(event.value.get("input"))]
 
     def _tool(self, event: Part, span: str) -> None:
         name = event.text("function") or "tool"
@@ -222,7 +224,7 @@ def _of_messages(messages: Sequence[object]) -> list[StepNote]:
     """The answers among the messages of a log without events, each with what was said before it."""
     notes: list[StepNote] = []
     for place, one in enumerate(messages):
-        message = _fields(one)
+        message = as_mapping(one)
         if message.get("role") == "assistant" and message.get("source") != "input":
             model = message.get("model")
             name = model if isinstance(model, str) and model else "unknown"
@@ -233,18 +235,18 @@ def _of_messages(messages: Sequence[object]) -> list[StepNote]:
 
 def _calls(message: Mapping[str, object]) -> list[ToolCall]:
     calls: list[ToolCall] = []
-    for one in _list(message.get("tool_calls")):
-        call = _fields(one)
+    for one in as_array(message.get("tool_calls")):
+        call = as_mapping(one)
         name, id_, arguments = (call.get(key) for key in ("function", "id", "arguments"))
         if isinstance(name, str):
-            known = _fields(arguments) if isinstance(arguments, dict) else None
+            known = as_mapping(arguments) if isinstance(arguments, dict) else None
             calls.append(ToolCall(name, known, id_ if isinstance(id_, str) else ""))
     return calls
 
 
 def _content(content: object) -> object:
     """The text of a message or a result, where its blocks are text alone."""
-    blocks = [_fields(one) for one in _list(content)]
+    blocks = [as_mapping(one) for one in as_array(content)]
     if blocks and all(isinstance(one.get("text"), str) for one in blocks):
         return "\n".join(str(one["text"]) for one in blocks)
     return content or None if isinstance(content, str) else content
@@ -258,11 +260,3 @@ def _read_tokens(usage: Part | None) -> int | None:
     keys = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
     counts = [n for key in keys if usage and (n := usage.whole(key)) is not None]
     return sum(counts) if counts else None
-
-
-def _fields(value: object) -> Mapping[str, object]:
-    return value if is_object(value) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if is_array(value) else []

@@ -19,10 +19,7 @@ from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_cases import fields_of, line_of
 from evenhand.doors.importers.foreign_files import Found, find, moment_of
-from evenhand.doors.importers.foreign_scores import (
-    ForeignScore,
-    outcome_of,
-)
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown

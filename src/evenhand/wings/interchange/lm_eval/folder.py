@@ -7,16 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.case import Case
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, as_text, is_array, is_object, is_whole
 from evenhand.doors.importers.moved_in import MovedIn
 from evenhand.doors.promptfoo.porting.literal import flat, laid, led, literal
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.lm_eval.reading import LoggedTask, logged_tasks
-from evenhand.wings.interchange.recorded_eval import (
-    Check,
-    RecordedEval,
-    asked_model,
-)
+from evenhand.wings.interchange.recorded_eval import Check, RecordedEval, asked_model
 from evenhand.wings.interchange.recorded_folder import write_evals
 
 METRICS = "lm_eval_metrics"
@@ -190,7 +186,7 @@ def _requests(sample: Part) -> list[list[object]]:
     arguments = sample.value.get("arguments")
     rows = list(arguments.values()) if is_object(arguments) else arguments
     requests: list[list[object]] = []
-    for row in rows if is_array(rows) else []:
+    for row in as_array(rows):
         items = list(row.values()) if is_object(row) else row
         requests.append(items if is_array(items) else [items])
     return requests
@@ -199,7 +195,7 @@ def _requests(sample: Part) -> list[list[object]]:
 def _context(sample: Part) -> str:
     requests = _requests(sample)
     context = requests[0][0] if requests and requests[0] else ""
-    return context if isinstance(context, str) else ""
+    return as_text(context)
 
 
 def _is_choice(sample: Part) -> bool:
@@ -214,7 +210,7 @@ def _choice(sample: Part, target: object) -> object:
     if isinstance(target, str) and target.isdecimal():
         target = int(target)
     # Python counts booleans as integers, but a target of true or false is no place in a list.
-    if isinstance(target, int) and not isinstance(target, bool) and 0 <= target < len(requests):
+    if is_whole(target) and 0 <= target < len(requests):
         continuation = requests[target][1] if len(requests[target]) > 1 else None
         return continuation.strip() if isinstance(continuation, str) else target
     return target
@@ -241,7 +237,7 @@ def _prompt(sample: Part) -> list[dict[str, object]]:
 def _settings(sample: Part) -> dict[str, object]:
     requests = _requests(sample)
     second = requests[0][1] if requests and len(requests[0]) > 1 else None
-    options = second if is_object(second) else {}
+    options = as_mapping(second)
     settings: dict[str, object] = {}
     for key, value in options.items():
         where = f"{sample.where}.arguments.{key}"

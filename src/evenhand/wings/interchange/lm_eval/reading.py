@@ -13,7 +13,7 @@ from typing import cast
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_number, is_object
+from evenhand.core.json_shapes import as_text, is_array, is_number, is_object
 from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_files import Found, dated, find, moment_of
@@ -323,4 +323,4 @@ def _prompt(sample: Part) -> str:
             request = request.get(key)
         elif is_array(request) and request:
             request = request[0]
-    return request if isinstance(request, str) else ""
+    return as_text(request)

@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from evenhand.core.case import case_id
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import is_number, is_object
 from evenhand.core.record import Record
 from evenhand.doors.importers.naming import one_line, unlike
 from evenhand.languages.documents.foreign import Part
 
-TYPES = ("string_check", "text_similarity", "label_model", "score_model", "python")
-"""The types of graders that an eval can have."""
 _SUFFIX = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 _REFERENCE = re.compile(r"\{\{\s*item\.([A-Za-z_]\w*)\s*\}\}")
 
@@ -22,7 +20,7 @@ class Criterion(Record, frozen=True):
 
     Attributes:
         name: What people call it: unlike that of any other grader of the eval.
-        type: One of `TYPES`, or what the file says.
+        type: What the file says, such as "string_check".
         part: The definition.
     """
 
@@ -99,7 +97,7 @@ def line_of(item: Mapping[str, object]) -> str:
         if isinstance(value, str) and value.strip():
             text = one_line(value)
             return text if len(text) <= 60 else f"{text[:59]}…"
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if is_number(value):
             return str(value)[:60]
     return ""
 

@@ -33,7 +33,7 @@ class Export(MutableRecord, kw_only=True):
         items: By run, then by id.
         rows: Rows of data files (`{"item": …}`), by the name of their file without its ending.
         notes: What is not carried over, and why.
-        found: How many objects were recognised, doubles included.
+        recognized: How many objects were recognised, doubles included.
     """
 
     evals: dict[str, Part] = field(default_factory=dict[str, Part])
@@ -41,7 +41,7 @@ class Export(MutableRecord, kw_only=True):
     items: dict[str, dict[str, Part]] = field(default_factory=dict[str, dict[str, Part]])
     rows: dict[str, list[Part]] = field(default_factory=dict[str, list[Part]])
     notes: Notes = field(default_factory=Notes)
-    found: int = 0
+    recognized: int = 0
 
 
 def read_export(paths: Sequence[Path]) -> Export:
@@ -64,14 +64,14 @@ def read_export(paths: Sequence[Path]) -> Export:
 
 
 def _read_folder(export: Export, folder: Path) -> None:
-    before = export.found
+    before = export.recognized
     for path in sorted(one for one in folder.rglob("*.json*") if one.suffix in (".json", ".jsonl")):
         values = read_values(path)
         if any(_is_ours(value) for _, value in values):
             _read(export, path)
         else:
             export.notes.left_out(str(path), "holds no evals, runs or output items of OpenAI's")
-    if export.found == before:
+    if export.recognized == before:
         raise UsageError(
             f"{folder} has no file with evals, runs or output items of OpenAI's", hint=HINT
         )
@@ -88,10 +88,10 @@ def _is_ours(value: object) -> bool:
 
 def _read(export: Export, path: Path) -> bool:
     """Whether a file holds anything of OpenAI's Evals; it is added."""
-    before = export.found
+    before = export.recognized
     for where, value in read_values(path):
         _walk(export, value, f"{where} $", path)
-    return export.found > before
+    return export.recognized > before
 
 
 def _walk(export: Export, value: object, where: str, path: Path) -> None:
@@ -114,7 +114,7 @@ def _walk(export: Export, value: object, where: str, path: Path) -> None:
         _walk(export, one.value.get("data") or [], f"{where}.data", path)
     elif kind == "row":
         export.rows.setdefault(path.stem, []).append(one)
-        export.found += 1
+        export.recognized += 1
     elif kind == "promptfoo":
         raise UsageError(
             f"{path} is a promptfoo config, which OpenAI's dashboard exports",
@@ -161,7 +161,7 @@ def _kind(value: Mapping[str, object]) -> str:
 
 
 def _take(export: Export, one: Part, kind: str, path: Path) -> None:
-    export.found += 1
+    export.recognized += 1
     id_ = one.text("id")
     if kind == EVAL:
         id_ = id_ or f"eval-{digest(encode(one.value))[:12]}"

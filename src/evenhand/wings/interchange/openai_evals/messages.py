@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.languages.documents.foreign import Part, shown
 from evenhand.wings.interchange.openai_evals.tags import problem_of
 
@@ -33,7 +33,7 @@ def _text(content: object) -> tuple[str, str]:
         if isinstance(block, str):
             texts.append(block)
             continue
-        fields = block if is_object(block) else {}
+        fields = as_mapping(block)
         text = fields.get("text")
         if fields.get("type") not in _TEXTS or not isinstance(text, str):
             return "", f"its content has {shown(fields.get('type') or block)}, which is not text"

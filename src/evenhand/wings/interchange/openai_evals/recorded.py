@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from evenhand.core.errors import TemplateError
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.languages.documents.foreign import Notes, Part
 from evenhand.languages.templates.plain import render
 from evenhand.wings.interchange.openai_evals.definition import Criterion, Definition, item_of
@@ -123,10 +123,10 @@ def _values(item: Part) -> Mapping[str, object]:
 
 def _inside(part: Part, key: str) -> Part:
     value = part.value.get(key)
-    fields = value if is_object(value) else {}
+    fields = as_mapping(value)
     return Part(fields, f"{part.where}.{key}", Notes())
 
 
 def _list(value: object) -> Sequence[str]:
-    items = value if is_array(value) else []
+    items = as_array(value)
     return [one for one in items if isinstance(one, str)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from evenhand.core.errors import TemplateError
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_number, is_object
 from evenhand.core.record import MutableRecord
 from evenhand.languages.documents.foreign import Part, shown
 from evenhand.languages.templates.plain import render
@@ -67,7 +67,7 @@ def _results(
             if item.value.get("eval_id") != definition.id or not is_array(results):
                 continue
             for result in results:
-                fields = result if is_object(result) else {}
+                fields = as_mapping(result)
                 name = fields.get("name")
                 if isinstance(name, str) and definition.criterion(name) is criterion:
                     yield item, fields
@@ -96,7 +96,7 @@ def _graded(criterion: Criterion, item: Part) -> tuple[float, bool] | None:
     part = criterion.part.value
     templates = part.get("input"), part.get("reference")
     sample = item.value.get("sample")
-    own = sample if is_object(sample) else {}
+    own = as_mapping(sample)
     row = item.value.get("datasource_item")
     values = {
         "item": item_of(row) if is_object(row) else {},
@@ -123,7 +123,7 @@ def _verdict(criterion: Criterion, text: str, reference: str) -> tuple[float, bo
     threshold = part.get("pass_threshold")
     if criterion.type != "text_similarity" or not similarity:
         return None
-    if not isinstance(threshold, (int, float)) or isinstance(threshold, bool):
+    if not is_number(threshold):
         return None
     score = similarity(text, reference)
     return score, score >= threshold

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import as_mapping, is_object
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.imported import Imported, ImportedRun, ImportedTrial
 from evenhand.doors.importers.naming import one_line
@@ -142,7 +142,7 @@ def _compare_counts(run: Part, trials: Sequence[ImportedTrial]) -> None:
 def _template(source: Part) -> str:
     """The prompt as it was written, before it was filled in."""
     messages = source.value.get("input_messages")
-    template = messages if is_object(messages) else {}
+    template = as_mapping(messages)
     written = template.get("template") or template.get("item_reference")
     return written if isinstance(written, str) else json.dumps(written) if written else ""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import field
 
 from evenhand.core.case import Case
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.doors.importers.naming import one_line
@@ -139,7 +139,7 @@ def _cases(definition: Definition, data: Part | None, export: Export) -> list[Ca
             if item.value.get("eval_id") == definition.id
         }
         items = [one for run in sorted(runs) for one in export.items[run].values()]
-        rows = [_item(one.value.get("datasource_item")) for one in items]
+        rows = [as_mapping(one.value.get("datasource_item")) for one in items]
         where = items[0].where if items else ""
         if rows:
             export.notes.changed(
@@ -176,10 +176,6 @@ def _rows(data: Part | None, export: Export) -> tuple[list[Mapping[str, object]]
         return [one.value for one in source.parts("content")], f"{source.where}.content"
     rows = export.rows.get(source.text("id"), [])
     return [one.value for one in rows], rows[0].where if rows else ""
-
-
-def _item(value: object) -> Mapping[str, object]:
-    return value if is_object(value) else {}
 
 
 def _named(run: Part) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from evenhand.languages.documents.foreign import shown
 from evenhand.languages.templates.plain import richer_tag
 
-OUTPUT = "{{ sample.output_text }}"
 _TAG = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _NAME = re.compile(
     r"item(?:\.[A-Za-z_][\w-]*)+|sample\.output_text|sample\.output_json(?:\.[A-Za-z_][\w-]*)*"

@@ -19,7 +19,7 @@ from msgspec import field
 from evenhand.core.case import case_id
 from evenhand.core.encoding import decode, digest
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_mapping, is_object
+from evenhand.core.json_shapes import as_mapping, as_text, is_mapping, is_number
 from evenhand.core.malformed import document_fault, shape_fault
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
@@ -199,7 +199,7 @@ def _place(path: Path, number: int, raw: msgspec.Raw, columns: int) -> _Place:
 def _repeats(file: _File) -> int:
     repeats = file.runtime_options.get("repeat")
     if repeats is None:
-        repeats = _object(file.config.get("evaluateOptions")).get("repeat")
+        repeats = as_mapping(file.config.get("evaluateOptions")).get("repeat")
     return repeats if isinstance(repeats, int) and repeats > 0 else 1
 
 
@@ -302,8 +302,8 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
         threshold=_number(test.get("threshold")),
         judged=judged,
         answer=AnswerDetails(
-            finish_reason=_text(response.get("finishReason")),
-            metadata=_object(response.get("metadata")),
+            finish_reason=as_text(response.get("finishReason")),
+            metadata=as_mapping(response.get("metadata")),
             cost_usd=_number(cost),
         ),
         test=cast(
@@ -311,14 +311,6 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
             redacted({k: v for k, v in test.items() if k not in ("vars", "metadata")}),
         ),
     )
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if is_object(value) else {}
 
 
 def _judged(used: Mapping[str, Any]) -> Judged | None:
@@ -382,7 +374,7 @@ def _name(assertion: Mapping[str, Any]) -> str:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    return float(value) if is_number(value) else None
 
 
 def _numbers(value: object) -> dict[str, float]:

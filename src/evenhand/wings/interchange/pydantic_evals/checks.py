@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import field
 
+from evenhand.core.json_shapes import is_number
 from evenhand.core.record import Record
 from evenhand.doors.promptfoo.porting.literal import flat, laid, literal
 from evenhand.languages.documents.foreign import Notes, shown
@@ -112,7 +113,7 @@ def _is_instance(spec: EvaluatorSpec, notes: Notes) -> Check:
 def _max_duration(spec: EvaluatorSpec, notes: Notes) -> Check:
     del notes
     seconds = _argument(spec, "seconds")
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+    if not is_number(seconds):
         raise Untranslated(f"has seconds that are {shown(seconds)}, not a number")
     label = _label(spec, "MaxDuration")
     line = f"expect(seconds, at_most={float(seconds)!r}, label={label}, metric={label})"

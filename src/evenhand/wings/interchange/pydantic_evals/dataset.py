@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evenhand.core.case import Case, case_id
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import as_mapping, is_object
 from evenhand.doors.importers.foreign_cases import line_of
 from evenhand.languages.documents.foreign import Part
 from evenhand.wings.interchange.pydantic_evals.specs import KEPT
@@ -41,7 +41,7 @@ def _case(one: Part, shared: Mapping[str, object]) -> Case:
         extra["unnamed"] = True
     if metadata is not None and not is_object(metadata):
         extra["metadata"] = metadata
-    own = metadata if is_object(metadata) else {}
+    own = as_mapping(metadata)
     if is_object(metadata) and not metadata:
         extra["metadata"] = {}
     return Case(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_files import columns_of, dated, find
@@ -151,7 +151,7 @@ def _case(row: Part) -> Case:
         expected=row.value.get("reference"),
         context=tuple(map(str, contexts)) if is_array(contexts) else (),
         description=_line(row),
-        metadata=metadata if is_object(metadata) else {},
+        metadata=as_mapping(metadata),
     )
 
 

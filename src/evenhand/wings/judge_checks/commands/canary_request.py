@@ -65,11 +65,6 @@ class CanaryRequest(JudgeRequest[CanaryOptions], frozen=True):
         run = run_beside(check, options.run)
         return CanaryRequest(asked_of(meta), run, options)
 
-    @property
-    def offline(self) -> bool:
-        """Whether judges' answers come from offline.jsonl."""
-        return self.options.offline
-
     def record(self) -> Mapping[str, Any]:
         """For the run's file. Judges are asked anew: what the cache has says nothing of today's judge."""
         options = msgspec.to_builtins(self.options)

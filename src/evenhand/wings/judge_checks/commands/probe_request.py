@@ -66,11 +66,6 @@ class ProbeRequest(JudgeRequest[ProbeOptions], frozen=True):
         run = run_beside(file, options.run)
         return ProbeRequest(asked_of(meta), run, options)
 
-    @property
-    def offline(self) -> bool:
-        """Whether judges' answers come from offline.jsonl."""
-        return self.options.offline
-
     def record(self) -> Mapping[str, Any]:
         """For the run's file."""
         return {"asked": self.asked.record(), "probe": msgspec.to_builtins(self.options)}

@@ -83,11 +83,6 @@ class TryoutRequest(JudgeRequest[TryoutOptions], frozen=True):
         run = run_beside(tryout, options.run)
         return TryoutRequest(asked_of(meta), run, options)
 
-    @property
-    def offline(self) -> bool:
-        """Whether judges' answers come from offline.jsonl."""
-        return self.options.offline
-
     def record(self) -> Mapping[str, Any]:
         """For the run's file. Variants are named, not copied: their models' settings may hold keys."""
         return {"asked": self.asked.record(), "tryout": msgspec.to_builtins(self.options)}

@@ -15,6 +15,7 @@ from typing import Any
 
 from evenhand.analysis.comparison.case_values import CaseIds, Seen, read
 from evenhand.analysis.summaries.rates import mean_in, mean_of
+from evenhand.core.json_shapes import is_number
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.secrets import shown
@@ -185,7 +186,7 @@ def _numbers(values: Mapping[str, object]) -> dict[str, float]:
     return {
         name: float(value)
         for name, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if is_number(value) and math.isfinite(value)
     }
 
 

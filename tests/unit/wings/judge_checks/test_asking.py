@@ -12,7 +12,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.scorers import Contains, Passes
 from evenhand.testing import Scripted
-from evenhand.wings.judge_checks.shown import Shown, not_shown
+from evenhand.wings.judge_checks.asking import Shown, not_shown
 
 __all__ = ["judged"]
 

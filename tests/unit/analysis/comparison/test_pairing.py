@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evenhand import Case, EvalSet, Expect, Score, compare, run
-from evenhand.analysis.comparison.scales import other_scale
+from evenhand.analysis.comparison.pairing import other_scale
 from evenhand.core.score import Scale
 
 SCALES: dict[str, Scale] = {
