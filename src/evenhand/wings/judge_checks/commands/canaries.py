@@ -63,7 +63,7 @@ def canaries(
 
     A canary is an output with a verdict that people gave. It never changes, so a different verdict means that
     the judge has changed. Canaries are no part of RUN's numbers. --keep writes them from a labelled run; commit the
-    file.
+    file. More of them in canaries.json are only replaced if --file names it.
 
     Exits with 0 if no drift is shown, 1 if a judge has drifted, and 3 if a judge gave no verdict, or there are too few
     canaries to compare.
@@ -80,6 +80,7 @@ def canaries(
     path = run_or_folder(run)
     with RunFile.open(path) as run_file:
         meta = run_file.meta
+    replaces = file is not None
     file = (file or place_of(meta).with_name(NAME)).absolute()
     if is_canary_check(meta):
         if keep is not None:
@@ -92,7 +93,7 @@ def canaries(
         return _checked(request, settings, path, session)
     refuse_judge_check(meta)
     if keep is not None:
-        return _kept(path, int(keep), metrics, file)
+        return _kept(path, int(keep), metrics, file, replaces=replaces)
     if metrics:
         raise UsageError("--metric says nothing here", hint="It goes with --keep.")
     look_at_origin(meta, trust=session.trust)
@@ -100,16 +101,23 @@ def canaries(
     return _checked(request, settings_of(request, path, session), None, session)
 
 
-def _kept(path: Path, count: int, metrics: tuple[str, ...], file: Path) -> int:
-    """Makes canaries of a labelled run."""
+def _kept(path: Path, count: int, metrics: tuple[str, ...], file: Path, *, replaces: bool) -> int:
+    """Makes canaries of a labelled run; in the place of more of them only where the file was named."""
+    from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import count as counted
+    from evenhand.core.wording.words import near
     from evenhand.store.runfile import RunFile
-    from evenhand.wings.judge_checks.canaries import kept_canaries, write_canaries
+    from evenhand.wings.judge_checks.canaries import fewer_canaries, kept_canaries, write_canaries
 
     with RunFile.open(path) as run_file:
         chosen, usable = kept_canaries(run_file, count, metrics)
     for line in filter(None, (one.words(count) for one in usable)):
         tell(line)
+    if not replaces and (fewer := fewer_canaries(chosen, file, count)):
+        raise UsageError(
+            f"{near(file)} has more canaries, and was not written over: {fewer}",
+            hint=f"Label more outputs of this run, or replace the file all the same: --file {near(file)}",
+        )
     write_canaries(chosen, file)
     passes = sum(one.verdict == "pass" for one in chosen.canaries)
     number = counted(len(chosen.canaries), "canary", "canaries")
