@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.cli.command_words import typed
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.selecting import asked_for, selecting
@@ -40,7 +40,8 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     from evenhand.render.heading import problem_lines
     from evenhand.store.catalogue import home_for
 
-    plan, missing_keys = _planned(asked_for(paths, options))
+    request = asked_for(paths, options)
+    plan, missing_keys = _planned(request)
     look_at_files_beside(str(plan.source))
     check_endings(plan.options.outputs, plan.variants)
     if missing_keys and as_json:
@@ -53,12 +54,12 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
         row = {**estimate_row(plan, estimates, precedent), "differences": plan.differences()}
         click.echo(encode(row).decode())
         return 0
-    place = "" if paths in ((), (".",)) else shlex.join(paths)
     for line in problem_lines(plan.hints, len(plan.hints)):
         tell(line)
     for line in _difference_lines(plan.differences()):
         tell(line)
-    for line in estimate_lines(plan, estimates, place, precedent, ready=not missing_keys):
+    again = typed(request)
+    for line in estimate_lines(plan, estimates, again, precedent, ready=not missing_keys):
         click.echo(line)
     if missing_keys:
         raise ConfigError(missing_keys)

@@ -203,7 +203,8 @@ def _print_as_python(config: Path) -> int:
         tell(f"what is printed cannot be run: {file.missing}")
         return USAGE
     folder = config if config.is_dir() else config.parent
-    tell(f"next: save it as {folder / 'my_evals.py'}, then evenhand run {folder / 'my_evals.py'}")
+    file = shlex.quote(str(folder / "my_evals.py"))
+    tell(f"next: save it as {file}, then evenhand run {file}")
     return PASSED
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ def calibrate(
                 f"--{'metric' if name == 'metrics' else name.replace('_', '-')} says nothing here",
                 hint="It goes with --try.",
             )
-    return _calibrated(path, as_json, to, no_write, accept_risk)
+    return _calibrated(run, path, as_json, to, no_write, accept_risk)
 
 
 def _tryout(
@@ -139,7 +140,12 @@ def _tryout(
 
 
 def _calibrated(
-    file: Path, as_json: bool, to: Path | None, no_write: bool, accept_risk: float | None
+    run: str | None,
+    file: Path,
+    as_json: bool,
+    to: Path | None,
+    no_write: bool,
+    accept_risk: float | None,
 ) -> int:
     """Prints a calibration, and writes it."""
     from evenhand.analysis.trust.calibration import calibrate as calibrated
@@ -187,5 +193,6 @@ def _calibrated(
                 "".join(f"{line}\n" for line in calibration_lines(calibration, selective)),
             )
             if not labelled and (calibration.judges or calibration.rankings):
-                tell("next: evenhand label --draw 60")
+                named = "" if run is None else f"{shlex.quote(safe(run))} "
+                tell(f"next: evenhand label {named}--draw 60")
     return 0

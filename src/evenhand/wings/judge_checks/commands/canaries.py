@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -72,6 +73,7 @@ def canaries(
     from evenhand.cli.study import run_or_folder
     from evenhand.core.errors import UsageError
     from evenhand.core.judge_checks import is_canary_check, refuse_judge_check
+    from evenhand.core.wording.words import near
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.canaries import NAME
     from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
@@ -93,7 +95,13 @@ def canaries(
         return _checked(request, settings, path, session)
     refuse_judge_check(meta)
     if keep is not None:
-        return _kept(path, int(keep), metrics, file, replaces=replaces)
+        words = [
+            "evenhand",
+            "canaries",
+            *([run] if run else []),
+            *(["--file", near(file)] if replaces else []),
+        ]
+        return _kept(path, int(keep), metrics, file, replaces=replaces, following=shlex.join(words))
     if metrics:
         raise UsageError("--metric says nothing here", hint="It goes with --keep.")
     look_at_origin(meta, trust=session.trust)
@@ -101,11 +109,13 @@ def canaries(
     return _checked(request, settings_of(request, path, session), None, session)
 
 
-def _kept(path: Path, count: int, metrics: tuple[str, ...], file: Path, *, replaces: bool) -> int:
+def _kept(
+    path: Path, count: int, metrics: tuple[str, ...], file: Path, *, replaces: bool, following: str
+) -> int:
     """Makes canaries of a labelled run; in the place of more of them only where the file was named."""
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import count as counted
-    from evenhand.core.wording.words import near
+    from evenhand.core.wording.words import near, safe
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.canaries import fewer_canaries, kept_canaries, write_canaries
 
@@ -123,7 +133,7 @@ def _kept(path: Path, count: int, metrics: tuple[str, ...], file: Path, *, repla
     number = counted(len(chosen.canaries), "canary", "canaries")
     tell(
         f"{number} written to {file} ({passes} that people pass, {len(chosen.canaries) - passes} that they fail);"
-        " commit it. next: evenhand canaries"
+        f" commit it. next: {safe(following)}"
     )
     return 0
 
