@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from evenhand.cli.command_words import typed_for
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.streams import tell
 
@@ -31,6 +30,7 @@ def baseline(run: str | None, to: Path, outputs: bool) -> int:
     from evenhand.analysis.gates.baseline_making import baseline_of
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count, safe
+    from evenhand.render.command_words import typed_for
     from evenhand.render.own_files import look_for_folder
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from evenhand.cli.command_words import typed_for
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
@@ -35,6 +34,7 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
     """
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count, safe
+    from evenhand.render.command_words import typed_for
     from evenhand.render.own_files import look_for_folder
     from evenhand.store.cassette_writing import cassette_of, write_cassette
     from evenhand.store.catalogue import find

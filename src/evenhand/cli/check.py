@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenhand.cli.command_words import typed
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.selecting import asked_for, selecting
@@ -35,6 +34,7 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """
     from evenhand.analysis.estimates.earlier_run import precedent_of
     from evenhand.cli.run_and_report import look_at_files_beside
+    from evenhand.render.command_words import typed
     from evenhand.render.estimates import estimate_lines, estimate_row
     from evenhand.render.export import check_endings
     from evenhand.render.heading import problem_lines
@@ -58,7 +58,7 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
         tell(line)
     for line in _difference_lines(plan.differences()):
         tell(line)
-    again = typed(request)
+    again = typed(request.record())
     for line in estimate_lines(plan, estimates, again, precedent, ready=not missing_keys):
         click.echo(line)
     if missing_keys:

@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 import pytest
 
-from evenhand.cli.command_words import typed, typed_for
 from evenhand.cli.run_request import Asked
 from evenhand.cli.selecting import answering, asked_for, selecting
 from evenhand.core.run import RunMeta
+from evenhand.render.command_words import typed, typed_for
 
 
 @click.command()
@@ -26,7 +26,7 @@ def parsed(paths: tuple[str, ...], **options: object) -> Asked:
 
 def again(*words: str) -> list[str]:
     """The words that are suggested after these."""
-    return shlex.split(typed(parsed.main([*words], standalone_mode=False)))
+    return shlex.split(typed(parsed.main([*words], standalone_mode=False).record()))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_every_option_that_says_what_is_run_is_repeated(
 
 def test_no_option_of_a_run_is_forgotten():
     """A new one is repeated, or named here as one that says nothing of what is run."""
-    from evenhand.cli import command_words as module
+    from evenhand.render import command_words as module
 
     known = {*module._TEXTS.values(), *module._OVER.values(), *module._REST.values()}
     known |= {*module._FAILING.values(), "--filter-metadata", "--filter-range", "--var"}
