@@ -1,0 +1,81 @@
+"""Where a newcomer takes a wrong turn, the message names the right one in the words that they typed."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.e2e.commands import Run, in_process
+
+EVALS = """
+from evenhand import EvalSet
+
+evals = EvalSet("shop", data=[{"id": day, "input": day, "expected": day.upper()} for day in ("monday", "sunday")])
+
+
+@evals.eval
+def opens(case, expect):
+    expect(case.input == "monday", "is open")
+    return case.input
+
+
+@evals.eval
+def closes(case, expect):
+    expect(True, "is closed")
+    return case.input
+"""
+
+
+@pytest.fixture
+def evenhand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Runs a command line in a folder with a file of evals that ask no model."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "shop_evals.py").write_text(EVALS)
+    return in_process(capsys)
+
+
+def test_a_case_or_a_variant_that_is_named_as_a_run_is_found_in_the_latest(evenhand: Run):
+    """A bare word after `show` is a run; after a run it is a case. A variant is compared with a colon before it."""
+    assert evenhand("run", "shop_evals.py", "--no-progress").code == 1
+    for name, right in (("sunday", "sunday"), ("sundya", "sunday"), ("opens", "opens:1")):
+        ended = evenhand("show", name)
+        assert ended.code == 2
+        assert f"there is no run '{name}'" in ended.err
+        assert f"evenhand show latest {right}?" in ended.err
+        assert evenhand("show", "latest", right).code == 0
+    assert "no case 'sundya'" in evenhand("show", "latest", "sundya").err
+    assert (
+        "Did you mean 'sunday'? Its cases: monday, sunday."
+        in evenhand("show", "latest", "sundya").err
+    )
+    assert (
+        "It is a variant of the latest run: write ':opens'."
+        in evenhand("compare", "opens", "closes").err
+    )
+    assert evenhand("compare", ":opens", ":closes").code == 3
+
+
+def test_a_baseline_or_a_cassette_in_the_place_of_a_run_is_named(evenhand: Run):
+    """With the command that takes it."""
+    evenhand("run", "shop_evals.py", "--no-progress")
+    evenhand("baseline", "--to", "my base.evn")
+    Path("answers.evc").write_text('{"schema":"evenhand.cassette/1"}\n')
+    for name in ("my base.evn", "./my base.evn"):
+        ended = evenhand("compare", name, "latest")
+        assert ended.code == 2
+        assert "It is a baseline: evenhand gate --baseline 'my base.evn'" in ended.err
+    assert "evenhand run --replay answers.evc" in evenhand("show", "./answers.evc").err
+
+
+def test_the_next_command_can_be_typed_as_it_is_printed(evenhand: Run):
+    """It runs what the run was of, and not all that the folder has."""
+    Path("other_evals.py").write_text(EVALS.replace("shop", "other"))
+    evenhand("run", "shop_evals.py", "-k", "closes", "--no-progress")
+    following = evenhand("baseline", "--to", "a b.evn").err.splitlines()[-1]
+    ended = evenhand(*shlex.split(following.removeprefix("next: evenhand ")), "--no-progress")
+    assert ended.code in (0, 3)
+    assert "2 of 2 trials" in ended.out
