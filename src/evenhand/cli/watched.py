@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.doors.eval_sets.changed_evals import changed_evals
-from evenhand.doors.eval_sets.eval_paths import ENDINGS, split_line
+from evenhand.doors.eval_sets.eval_paths import split_line
 from evenhand.doors.prompt_directories.library import prompts_at
 from evenhand.languages.documents.watching import Looked, look
 
@@ -135,12 +135,12 @@ def _without_line(path: str) -> str:
 
 def _targets(path: str) -> list[Target]:
     """What a path stands for."""
-    from evenhand.doors.eval_sets.eval_paths import is_evals
+    from evenhand.doors.eval_sets.eval_paths import eval_files, is_evals
     from evenhand.languages.documents.project import project_folder
 
     place = Path(_without_line(path))
     if is_evals(path):
-        files = [path] if not place.is_dir() else list(map(str, _eval_files(place)))
+        files = [path] if not place.is_dir() else list(map(str, eval_files(place)))
         return [
             Target(file, project_folder(Path(_without_line(file)).parent), is_evals=True)
             for file in files
@@ -151,10 +151,3 @@ def _targets(path: str) -> list[Target]:
             library, ids = prompts
             return [Target(str(library.prompts / one), library.root, is_evals=False) for one in ids]
     return [Target(path, place if place.is_dir() else place.parent, is_evals=False)]
-
-
-def _eval_files(folder: Path) -> list[Path]:
-    below = folder / "evals" if (folder / "evals").is_dir() else folder
-    return sorted(
-        {file for end in ENDINGS for file in (*below.rglob(f"*{end}"), *folder.glob(f"*{end}"))}
-    )
