@@ -79,3 +79,19 @@ def test_the_next_command_can_be_typed_as_it_is_printed(evenhand: Run):
     ended = evenhand(*shlex.split(following.removeprefix("next: evenhand ")), "--no-progress")
     assert ended.code in (0, 3)
     assert "2 of 2 trials" in ended.out
+
+
+def test_what_an_application_spends_unrecorded_is_unknown_and_never_nothing(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """The column `cost` has a dash; that a client was imported, and no call recorded, is said. A model has its cost."""
+    from evenhand.cli import run_and_report
+
+    monkeypatch.setattr(run_and_report, "_CLIENTS", ("client_of_some_vendor",))
+    plain = evenhand("run", "shop_evals.py", "--no-progress")
+    assert not any(word in plain.out + plain.err for word in ("$0", "no call was recorded"))
+    Path("client_of_some_vendor.py").touch()
+    Path("app_evals.py").write_text(f"import client_of_some_vendor\n{EVALS}")
+    ended = evenhand("run", "app_evals.py", "--no-progress")
+    assert "no call was recorded, though client_of_some_vendor is imported" in ended.err
+    assert "$0" not in ended.out
