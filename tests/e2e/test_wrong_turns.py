@@ -95,3 +95,30 @@ def test_what_an_application_spends_unrecorded_is_unknown_and_never_nothing(
     ended = evenhand("run", "app_evals.py", "--no-progress")
     assert "no call was recorded, though client_of_some_vendor is imported" in ended.err
     assert "$0" not in ended.out
+
+
+CONFIG = '{"prompts": ["{{q}}"], "providers": ["echo"], "tests": [{"vars": {"q": "hello"}}]}'
+
+
+@pytest.mark.parametrize("name", ["promptfooconfig.yaml", "other.yaml", "promptfooconfig.json"])
+def test_a_config_in_the_place_of_results_is_said_to_be_one(evenhand: Run, name: str):
+    """With the two commands that take it."""
+    yaml = "prompts: ['{{q}}']\nproviders: [echo]\ntests: [{vars: {q: hello}}]\n"
+    Path(name).write_text(CONFIG if name.endswith(".json") else yaml)
+    ended = evenhand("import", name)
+    assert ended.code == 2
+    assert f"{name} is a config, and holds no results" in ended.err
+    assert f"Run it: evenhand run {name}. " in ended.err
+    assert evenhand("init", "--from", name).code == 0
+
+
+def test_a_folder_for_an_eval_set_that_is_printed_is_refused_with_what_to_type(evenhand: Run):
+    """And promptfoo is not a tool whose files are read, but what configs are of."""
+    Path("promptfooconfig.json").write_text(CONFIG)
+    right = "evenhand init --from promptfooconfig.json > my_evals.py"
+    for words in (("promptfoo", "promptfooconfig.json", "out"), ("promptfooconfig.json", "out")):
+        ended = evenhand("init", "--from", *words)
+        assert (ended.code, ended.out) == (2, "")
+        assert right in ended.err
+    assert "--from promptfooconfig.yaml >" in evenhand("init", "--from", "promptfoo").err
+    assert "no such tool" in evenhand("init", "--from", "promtfo", "a", "b").err
