@@ -332,11 +332,12 @@ LINE = re.compile(r"\bevenhand (?:run|gate|check|resume|regrade) [^|\n\"#]*")
 
 
 def test_the_short_help_has_every_option_that_an_example_or_a_guide_begins_with():
-    """The examples of each command, the first block of each page, and the workflows of the page on CI."""
+    """The examples of each command, the first line of each page, and the workflows of the page on CI."""
     blocks = [BLOCK.findall(page.read_text("utf-8")) for page in sorted(DOCS.glob("*.md"))]
-    workflows = BLOCK.findall((DOCS / "ci.md").read_text("utf-8"))
-    texts = [*(found[0] for found in blocks if found), *workflows]
-    lines = [line for text in texts for line in LINE.findall(text)]
+    ci = (DOCS / "ci.md").read_text("utf-8")
+    workflows = re.findall(r"^```yml\n(.*?)^```", ci, re.MULTILINE | re.DOTALL)
+    lines = [line for found in blocks if found for line in LINE.findall(found[0])[:1]]
+    lines += [line for text in workflows for line in LINE.findall(text)]
     lines += [line for each in EXAMPLES.values() for line in each if LINE.match(line)]
     missing: set[tuple[str, str]] = set()
     for line in lines:
