@@ -168,6 +168,41 @@ needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="there is n
 
 
 @needs_bash
+@pytest.mark.parametrize(
+    ("files", "more", "installed"),
+    [
+        (["wheels/evenhand-0.1.0-py3-none-any.whl"], {}, "wheels/evenhand-0.1.0-py3-none-any.whl"),
+        (["my wheels/evenhand-1.whl"], {"WHEEL": "my wheels/*.whl"}, "my wheels/evenhand-1.whl"),
+        (["action/pyproject.toml"], {}, "{folder}/action"),
+        (["action/pyproject.toml", "wheels/evenhand-1.whl"], {}, "wheels/evenhand-1.whl"),
+        (["wheels/evenhand-1.whl"], {"VERSION": "0.2"}, "evenhand==0.2"),
+        (["wheels/evenhand-1.whl", "wheels/evenhand-2.whl"], {}, ""),
+        ([], {"WHEEL": "$(touch ran)"}, ""),
+        ([], {}, ""),
+    ],
+)
+def test_the_action_installs_a_named_wheel_and_never_a_package_of_that_name(
+    tmp_path: Path, files: list[str], more: dict[str, str], installed: str
+):
+    """A copied action has nothing beside itself, and the name alone may be anybody's on a public index."""
+    for name in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    pip = tmp_path / "pip"
+    pip.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    pip.chmod(0o755)
+    default = ACTION["inputs"]["wheel"]["default"]
+    env = {"WHEEL": default, "HERE": str(tmp_path / "action"), **more}
+    exited, words = run_step("Install Evenhand", tmp_path, 0, **env)
+    if installed:
+        assert (exited, words) == (0, ["install", "--quiet", installed.format(folder=tmp_path)])
+    else:
+        assert exited == 1
+        assert words[0].startswith("::error::there are")
+    assert not (tmp_path / "ran").exists()
+
+
+@needs_bash
 @pytest.mark.parametrize(("code", "more"), [(0, {}), (1, {}), (3, {"MARGIN": "0.05"}), (5, {})])
 def test_the_action_exits_as_the_gate_does(tmp_path: Path, code: int, more: dict[str, str]):
     """And leaves what the comment is made of."""

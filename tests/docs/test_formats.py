@@ -37,6 +37,7 @@ from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.history import history
 from evenhand.analysis.trust.audit import Audit, GroupCount
 from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.calibration_file import update_calibration
 from evenhand.analysis.trust.canaries import canary_report
 from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.analysis.trust.labels.failure_codes import codes_document
@@ -231,7 +232,11 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     uneven = label_unevenly(uneven, draw_unsure(uneven, 90, seed=4).places)
     calibrated = (run, by_jury, compared, scored, uneven)
     documents = [calibrate(one).document() for one in calibrated]
-    agree("calibration-1.md", [*documents, audited.document(decided)])
+    file = run.path.with_name("calibration.json")
+    for one in (compared, uneven, by_jury):
+        update_calibration(calibrate(one), file)
+    kept = json.loads(file.read_text("utf-8"))
+    agree("calibration-1.md", [*documents, audited.document(decided), kept])
     batch = await make_run(
         [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},

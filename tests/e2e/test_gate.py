@@ -388,6 +388,27 @@ def test_scripted_replies_are_not_compared_with_those_of_models(folder: Folder):
     ended = folder.run("gate", "--baseline", "b.evn", "--margin", "0.05", "--no-progress")
     assert ended.code == 2
     assert "is of something else: its replies are scripted" in ended.err
+    assert "Add --offline, or make the baseline" in ended.err
+
+
+def test_a_baseline_that_no_model_answered_is_compared_with_and_without_a_script(folder: Folder):
+    """Of a program's own functions; that of another set is said to be of another set, not of other replies."""
+    evals = folder.path / "own_evals.py"
+    evals.write_text(
+        "from evenhand import EvalSet\nevals = EvalSet('own', data=[{'input': str(i)} for i in range(8)])\n"
+        "@evals.eval\ndef answers(case, expect):\n    expect(len(case.input) == 1, 'short')\n    return case.input\n"
+    )
+    assert folder.run("run", "own_evals.py", "--no-progress").code == 0
+    made = folder.run("baseline", "--to", "own.evn")
+    assert made.err.endswith("next: evenhand gate own_evals.py --baseline own.evn --margin 0.05\n")
+    gate = ("--baseline", "own.evn", "--margin", "0.5", "--no-progress")
+    (folder.path / "offline.jsonl").touch()
+    for more in ((), ("--offline",)):
+        assert folder.run("gate", "own_evals.py", *gate, *more).code == 0, more
+    folder.write()
+    folder.baseline()
+    other = folder.run("gate", "own_evals.py", "--baseline", "b.evn", "--margin", "0.5")
+    assert (other.code, "in common with own" in other.err) == (5, True)
 
 
 def test_a_gate_without_baseline_or_margin_says_what_is_missing(folder: Folder):

@@ -61,8 +61,10 @@ def test_a_run_is_labelled_calibrated_and_gated(provider: FakeProvider, tmp_path
             timeout=120,
         )
         assert done.returncode == code, done.stdout + done.stderr
+        messages.append(done.stderr)
         return done.stdout
 
+    messages: list[str] = []
     gated = ("run", ".", "--calibrated", "required", "--at-least", "0.5", "--no-progress")
     assert "not checked against people" in evenhand(*gated, code=3)
     evenhand("label", "latest", "--draw", "60", "--seed", "1", "--to", "draw.csv")
@@ -89,6 +91,9 @@ def test_a_run_is_labelled_calibrated_and_gated(provider: FakeProvider, tmp_path
     asked = len(provider.requests)
     assert "corrected, 60 labels, today" in evenhand(*gated)
     assert len(provider.requests) == asked, "all from the cache"
+    assert "nobody has labelled" in evenhand("calibrate")
+    assert "calibrated before, in calibration.json: kindness by" in messages[-1]
+    assert f"(usable with labels, 60 labels of run {document['run'][:10]})" in messages[-1]
     (rate,) = json.loads(evenhand("show", "--json"))["judged"]
     assert (rate["calibration"], rate["labels"]) == ("fresh", 60)
     assert rate["corrected"] == pytest.approx(judge["corrected"], abs=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -29,6 +30,7 @@ def baseline(run: str | None, to: Path, outputs: bool) -> int:
     from evenhand.analysis.gates.baseline_making import baseline_of
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count, safe
+    from evenhand.render.command_words import typed_for
     from evenhand.render.own_files import look_for_folder
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
@@ -38,6 +40,7 @@ def baseline(run: str | None, to: Path, outputs: bool) -> int:
         refuse_judge_check(run_file.meta)
         data = baseline_of(run_file, outputs=outputs)
         errors = run_file.totals().errors
+        same = typed_for(run_file.meta)
     write_baseline(data, to)
     header = read_baseline(to).header
     tell(
@@ -47,5 +50,5 @@ def baseline(run: str | None, to: Path, outputs: bool) -> int:
         tell(f"{count(errors, 'trial')} in error: these may have come out either way in each gate")
     if header.offline:
         tell("its replies are scripted (--offline): it is no baseline for what models answer")
-    tell(f"next: evenhand gate --baseline {safe(str(to))} --margin 0.05")
+    tell(f"next: evenhand gate{same} --baseline {shlex.quote(safe(str(to)))} --margin 0.05")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -32,7 +33,8 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
     Commit the file. `evenhand run PATH --replay FILE` answers every call from it, and sends nothing.
     """
     from evenhand.core.judge_checks import refuse_judge_check
-    from evenhand.core.wording.words import count, near, safe
+    from evenhand.core.wording.words import count, safe
+    from evenhand.render.command_words import typed_for
     from evenhand.render.own_files import look_for_folder
     from evenhand.store.cassette_writing import cassette_of, write_cassette
     from evenhand.store.catalogue import find
@@ -43,7 +45,7 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
         refuse_judge_check(run_file.meta)
         data, header = cassette_of(run_file, max_age_s=max_age)
         errors, left = run_file.totals().errors, run_file.meta.planned - run_file.totals().trials
-        source = run_file.meta.source
+        same = typed_for(run_file.meta, "--offline")
     write_cassette(data, to)
     what = [
         count(header.calls, "call"),
@@ -59,6 +61,5 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
         tell(f"{count(errors, 'trial')} in error: replayed, they will be again")
     if left:
         tell(f"{count(left, 'trial')} not settled: their calls are left out")
-    path = safe(source) if source else "PATH"
-    tell(f"next: evenhand run {near(path)} --replay {safe(str(to))}")
+    tell(f"next: evenhand run{same} --replay {shlex.quote(safe(str(to)))}")
     return 0

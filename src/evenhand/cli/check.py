@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,12 +34,14 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """
     from evenhand.analysis.estimates.earlier_run import precedent_of
     from evenhand.cli.run_and_report import look_at_files_beside
+    from evenhand.render.command_words import typed
     from evenhand.render.estimates import estimate_lines, estimate_row
     from evenhand.render.export import check_endings
     from evenhand.render.heading import problem_lines
     from evenhand.store.catalogue import home_for
 
-    plan, missing_keys = _planned(asked_for(paths, options))
+    request = asked_for(paths, options)
+    plan, missing_keys = _planned(request)
     look_at_files_beside(str(plan.source))
     check_endings(plan.options.outputs, plan.variants)
     if missing_keys and as_json:
@@ -53,12 +54,12 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
         row = {**estimate_row(plan, estimates, precedent), "differences": plan.differences()}
         click.echo(encode(row).decode())
         return 0
-    place = "" if paths in ((), (".",)) else shlex.join(paths)
     for line in problem_lines(plan.hints, len(plan.hints)):
         tell(line)
     for line in _difference_lines(plan.differences()):
         tell(line)
-    for line in estimate_lines(plan, estimates, place, precedent, ready=not missing_keys):
+    again = typed(request.record())
+    for line in estimate_lines(plan, estimates, again, precedent, ready=not missing_keys):
         click.echo(line)
     if missing_keys:
         raise ConfigError(missing_keys)

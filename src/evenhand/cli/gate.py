@@ -22,7 +22,7 @@ from evenhand.cli.run_and_report import safe_text, settled
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, settings_for, spending_options
 from evenhand.cli.streams import printing, say_json, tell
-from evenhand.core.errors import EvenhandError, NothingSelected, UsageError
+from evenhand.core.errors import ConfigError, EvenhandError, NothingSelected, UsageError
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import MARGIN
 from evenhand.core.record import MutableRecord, Record
@@ -147,8 +147,11 @@ def gate(
         replay = opened.enter_context(replaying.opened()) if replaying else None
         if replay is not None and replaying is not None:
             run_request = with_replay(run_request, replay.header, asks=replaying.asks)
+        mixed = None
         if baseline:  # what is wrong with it is said even where the evals cannot be read
-            _look_at_script(_read(request), baseline, run_request, request, os.environ)
+            before = _read(request)
+            _look_at_script(run_request, request, os.environ)
+            mixed = _mixed_replies(before, baseline, run_request)
         settings = settings_for(run_request, session)
         if replay is not None and replaying is not None:
             settings = replace(settings, replay=replay, replay_asks=replaying.asks)
@@ -163,6 +166,10 @@ def gate(
         except NothingSelected as error:
             tell(str(error))
             ended = _nothing(error.message, request.terms.over(project))
+        except ConfigError as error:
+            if mixed is None:
+                raise
+            raise mixed from error  # without --offline, keys are missing
         return _report(ended, request, session)
 
 
@@ -293,8 +300,10 @@ def _gated(
     def prepared(plan: Plan, settings: Settings) -> Settings:
         gating = decided_by(plan)
         request = gating.request
-        _look_at_script(gating.before, request.terms.baseline, run_request, request, os.environ)
+        _look_at_script(run_request, request, os.environ)
         _look_at_plan(gating, plan)
+        if mixed := _mixed_replies(gating.before, request.terms.baseline, run_request):
+            raise mixed
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.
         plan.options = replace(plan.options, closing=None, outputs=())
         # Without a cache, fresh answers are wanted.
@@ -471,13 +480,11 @@ class _Gating(MutableRecord):
         return replace(outcome, notes=(*why, *outcome.notes))
 
 
-def _look_at_script(
-    baseline: Baseline, file: str, run_request: Asked, request: GateRequest, env: Mapping[str, str]
-) -> None:
-    """That scripted replies are only compared with scripted ones, and never by accident.
+def _look_at_script(run_request: Asked, request: GateRequest, env: Mapping[str, str]) -> None:
+    """That a script doesn't answer in CI by accident.
 
     Raises:
-        UsageError: They would be.
+        UsageError: It would.
     """
     # Most CI systems set it to true; some set it to an empty text, or to false.
     in_ci = env.get("CI", "").lower() not in ("", "0", "false", "no")
@@ -487,16 +494,20 @@ def _look_at_script(
             hint="Leave --offline out. Or add --offline-in-ci: the gate then tests your own code and prompts with"
             " scripted replies, and says so.",
         )
-    if run_request.offline != baseline.header.offline:
-        which = ("a model", "scripted") if run_request.offline else ("scripted", "a model")
-        raise UsageError(
-            f"{near(file)} is of something else: its replies are {_of(which[0])}, and these would be {_of(which[1])}",
-            hint="Make the baseline of a run of the same kind.",
-        )
 
 
-def _of(source: str) -> str:
-    return source if source == "scripted" else "a model's"
+def _mixed_replies(baseline: Baseline, file: str, run_request: Asked) -> UsageError | None:
+    """Why scripted replies would be compared with those of models; None where they would not."""
+    asked = any(trial.subject or trial.judge for trial in baseline.trials)
+    if run_request.offline == baseline.header.offline or not asked:
+        return None
+    before, now, to_do = "scripted", "a model's", "Add --offline"
+    if run_request.offline:
+        before, now, to_do = now, before, "Leave --offline out"
+    return UsageError(
+        f"{near(file)} is of something else: its replies are {before}, and these would be {now}",
+        hint=f"{to_do}, or make the baseline of a run of the same kind.",
+    )
 
 
 def _look_at_plan(gating: _Gating, plan: Plan) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -127,12 +128,31 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
     except OtherToolError as error:
         if not guessed:
             raise
+        config = next((file for file in files if _is_config(file)), None)
+        if config is not None:
+            raise UsageError(
+                f"{config} is a config, and holds no results",
+                hint=f"Run it: evenhand run {shlex.quote(str(config))}. Or write the same in Python:"
+                f" evenhand init --from {shlex.quote(str(config))}",
+            ) from error
         likely = "inspect" if any(file.suffix == ".eval" for file in files) else "TOOL"
         command = f"evenhand import {likely} {shlex.join(map(str, files))}"
         tools = f"There are: {', '.join(names())}."
         raise UsageError(
             error.message, hint=f"Name the tool that wrote it: {command}\n  {tools}"
         ) from error
+
+
+def _is_config(file: Path) -> bool:
+    """Whether a file is something to run: a promptfoo config by its name, or in YAML with a config's keys."""
+    if file.stem == "promptfooconfig":
+        return True
+    if file.suffix not in (".yaml", ".yml"):
+        return False
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        keys = {line.partition(":")[0] for line in file.read_text("utf-8").splitlines()}
+        return "prompts" in keys and bool(keys & {"providers", "targets", "tests"})
+    return False
 
 
 def _written(

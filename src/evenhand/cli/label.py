@@ -143,7 +143,7 @@ def label(
         picked = None if unsure is None else items_for_people(run_file, unsure, metrics)
         draws = [d for d in run_file.draws() if not metrics or set(metrics) & set(d.metrics)]
         if size is not None:
-            draws = [design.draw(run_file, size, sheet.seed_or_any, metrics)]
+            draws = [design.drawn(run_file, size, sheet.seed_or_any, metrics, draws)]
         elif to is not None and picked is None and not draws:
             raise UsageError("nothing is drawn yet", hint="Say how many: --draw 60.")
         if to is not None:
@@ -207,6 +207,16 @@ class _Design(Record, frozen=True):
                 f"the pairs of {ranking!r} are drawn uniformly",
                 hint="Leave --active, --by-stratum and --unsure out.",
             )
+
+    def drawn(
+        self, run: RunFile, size: int, seed: int, metrics: tuple[str, ...], before: list[Draw]
+    ) -> Draw:
+        """Draws, and says why that came to fewer than were asked for."""
+        from evenhand.cli.labelling import tell_fewer
+
+        drawn = self.draw(run, size, seed, metrics)
+        tell_fewer(size, len(drawn.places), "output", earlier=any(one != drawn for one in before))
+        return drawn
 
     def draw(self, run: RunFile, size: int, seed: int, metrics: tuple[str, ...]) -> Draw:
         """Draws; of a draw that isn't uniform it says what it came to."""

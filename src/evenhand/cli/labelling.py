@@ -12,6 +12,7 @@ from evenhand.analysis.trust.calibration import calibrations
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.labels.drawing import DrawnItem, draw, drawn_items, items_for
 from evenhand.analysis.trust.labels.failure_codes import failure_codes
+from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count, safe
 from evenhand.render.calibration_text import worth_line
@@ -28,6 +29,22 @@ _KEYS: dict[str, LabelledVerdict] = {"p": "pass", "f": "fail"}
 _HELP = "p pass · f fail · c failure code · n note · 1–5 score · s skip · u undo · q quit"
 QUIT = ("q", "\x03", "\x04")
 """The key, Ctrl-C and Ctrl-D: a terminal that is read key by key sends no signal."""
+
+
+def tell_fewer(size: int, drawn: int, what: str, *, earlier: bool) -> None:
+    """Says why a draw came to fewer than were asked for; nothing where it didn't.
+
+    Args:
+        size: How many were asked for.
+        drawn: How many there are.
+        what: What is drawn: outputs, or pairs.
+        earlier: Whether there are earlier draws, whose items aren't drawn again.
+    """
+    if drawn < size:
+        why = f"earlier draws have the run's other judged {what}s"
+        tell(
+            f"only {count(drawn, what)} could be drawn: {why if earlier else 'the run has no more'}"
+        )
 
 
 def label_in_terminal(

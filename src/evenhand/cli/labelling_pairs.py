@@ -18,7 +18,7 @@ from evenhand.analysis.trust.labels.pair_drawing import (
 )
 from evenhand.analysis.trust.labels.pair_sheets import NEEDED, read_pair_labels, write_pairs
 from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
-from evenhand.cli.labelling import FIRST_DRAW, QUIT, session_line
+from evenhand.cli.labelling import FIRST_DRAW, QUIT, session_line, tell_fewer
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -76,6 +76,8 @@ class PairLabelling(Record, frozen=True, kw_only=True):
         draws = [draw for draw in run.pair_draws() if draw.metric == pairs.name]
         if self.size is not None:
             drawn = draw_pairs(run, pairs, self.size, self.seed)
+            earlier = any(draw != drawn for draw in draws)
+            tell_fewer(self.size, len(drawn.pairs), "pair", earlier=earlier)
             draws = [drawn] if self.to is not None else [*draws, drawn]
         elif not draws and self.to is not None:
             raise UsageError("nothing is drawn yet", hint="Say how many: --draw 60.")

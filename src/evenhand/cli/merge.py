@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -49,6 +50,6 @@ def merge(runs: tuple[str, ...], to: Path, as_json: bool) -> int:
             put(
                 sys.stdout,
                 f"{verdict}: {settled:,} of {merged.meta.planned:,} trials, saved as {short_id(merged.meta.id)}"
-                f" in {safe(str(to))} · next: evenhand {next_} {safe(str(to))}\n",
+                f" in {safe(str(to))} · next: evenhand {next_} {shlex.quote(safe(str(to)))}\n",
             )
     return code_for(verdict, merged.meta.status)

@@ -11,7 +11,7 @@ import click
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, PASSED
 from evenhand.cli.prompt_inspection import doctor, list_, log, show
-from evenhand.cli.prompt_lookup import library_here, plain, prompt_named, say, start
+from evenhand.cli.prompt_lookup import command_here, library_here, plain, prompt_named, say, start
 from evenhand.cli.prompt_rendering import render, send
 from evenhand.cli.streams import tell
 from evenhand.cli.wing_commands import WingGroup
@@ -52,7 +52,7 @@ def new(id_: str, source: str) -> int:
     except UsageError:  # the first one
         library = Library(start().absolute())
     folder = make(library, id_, source)
-    say(f"  {os.path.relpath(folder)}\n\nnext: evenhand prompt edit {shlex.quote(id_)}")
+    say(f"  {os.path.relpath(folder)}\n\nnext: {command_here()} edit {shlex.quote(id_)}")
     return PASSED
 
 
@@ -186,7 +186,7 @@ def migrate(*, write_them: bool) -> int:
     for line in moves:
         say(plain(line))
     if moves and not write_them:
-        say("\nnext: evenhand prompt migrate --write")
+        say(f"\nnext: {command_here()} migrate --write")
     return PASSED
 
 

@@ -39,15 +39,16 @@ def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
     """List the prompts: status, version, uses, and whether their evidence is current."""
     from evenhand.doors.prompt_directories.listing import listed, table
 
+    library = library_here()
     rows = [
         row
-        for row in listed(library_here())
+        for row in listed(library)
         if (status is None or row.status == status) and (not tag or tag in row.tags)
     ]
     if as_json:
         say(document_of([row.document() for row in rows]))
     else:
-        for line in table(rows):
+        for line in table(rows, library.prompts):
             say_wrapped(plain(line), "    ")
     return FAILED if check and any(row.is_stale for row in rows) else PASSED
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.streams import printing
+from evenhand.core.wording.words import safe
 
 if TYPE_CHECKING:
     from evenhand.doors.prompt_directories.library import Library
@@ -28,6 +30,12 @@ def library_here() -> Library:
 def start() -> Path:
     """The folder from where it is looked for."""
     return click.get_current_context().obj or Path.cwd()
+
+
+def command_here() -> str:
+    """`evenhand prompt` for this repository, as it is typed."""
+    folder = click.get_current_context().obj
+    return f"evenhand prompt -C {shlex.quote(safe(str(folder)))}" if folder else "evenhand prompt"
 
 
 def prompt_named(id_: str) -> PromptFolder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
@@ -443,6 +443,8 @@ def _report(finished: Finished, plan: Plan, session: Session) -> int:
             with_heading=not heading_shown,
             calls=session.calls,
         )
+        for note in unrecorded_client(run_file, sys.modules):
+            tell(note)
         _write(run_file, (*session.outputs, *plan.options.outputs), calls=session.calls)
         word, ending = verdict_of(run_file), finished.ending
         code = exit_code(word, ending.status, ending.signal, session)
@@ -450,6 +452,29 @@ def _report(finished: Finished, plan: Plan, session: Session) -> int:
             code = canaries().code(code, run_file)
         # What could be read passed; that other parts are broken must not look like success.
         return notified(run_file, word, code or (USAGE if plan.broken else code), session)
+
+
+_CLIENTS = (
+    "openai", "anthropic", "google.genai", "mistralai", "cohere", "litellm", "langchain_core", "llama_index.core",
+)  # fmt: skip
+
+
+def unrecorded_client(run: RunFile, imported: Container[str]) -> Iterator[str]:
+    """That evals import a library that asks models, and no call was recorded; nothing where one was.
+
+    Args:
+        run: The run, which has just ended.
+        imported: The names of the modules that are imported.
+    """
+    asks = [name for name in _CLIENTS if name in imported]
+    if not asks or not any(one.eval and not one.model for one in run.meta.variants):
+        return
+    totals = run.totals()
+    if totals.passed + totals.failed and not totals.calls and not run.meta.unrecorded:
+        yield (
+            f"no call was recorded, though {asks[0]} is imported: what the application asked and spent isn't known."
+            " If it asks a model, give its client evenhand.recording.http_client()"
+        )
 
 
 def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:

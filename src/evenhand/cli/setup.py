@@ -62,6 +62,15 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
     """
     if origin is not None and _is_tool(origin):
         return _move_in(origin, [Path(word) for word in words])
+    if origin is not None and (words or origin == "promptfoo"):
+        config = origin if Path(origin).exists() else [*words, "promptfooconfig.yaml"][0]
+        if origin not in (config, "promptfoo"):
+            raise click.UsageError(f"--from {origin}: there is no such config, and no such tool")
+        if words or config != origin:
+            raise click.UsageError(
+                "an eval set made of a promptfoo config is printed, and not written to a folder:"
+                f" evenhand init --from {shlex.quote(config)} > my_evals.py"
+            )
     if len(words) > 1:
         raise click.UsageError(f"there is one folder to make, and {len(words)} are named")
     folder = Path(words[0] if words else ".")
@@ -203,7 +212,8 @@ def _print_as_python(config: Path) -> int:
         tell(f"what is printed cannot be run: {file.missing}")
         return USAGE
     folder = config if config.is_dir() else config.parent
-    tell(f"next: save it as {folder / 'my_evals.py'}, then evenhand run {folder / 'my_evals.py'}")
+    file = shlex.quote(str(folder / "my_evals.py"))
+    tell(f"next: save it as {file}, then evenhand run {file}")
     return PASSED
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
@@ -107,6 +108,7 @@ def show(
     plan, counted from 0: `show 0` is the first. A CELL without RUN is one of the latest run. With --where, only
     matching trials are listed and counted.
     """
+    from evenhand.core.errors import UsageError
     from evenhand.core.wording.ink import takes_colors
     from evenhand.render.console import cells_json, show_trial
     from evenhand.store.catalogue import find
@@ -121,7 +123,14 @@ def show(
         tell("evenhand show --list is now called: evenhand runs list")
         print_runs(as_json=as_json)
         return 0
-    with RunFile.open(find(Path.cwd(), run)) as whole:
+    try:
+        file = find(Path.cwd(), run)
+    except UsageError as error:
+        hint = "" if run is None or cell else _in_latest(run)
+        if not hint:
+            raise
+        raise UsageError(error.message, hint=hint) from None
+    with RunFile.open(file) as whole:
         run_file = narrowed(whole, where, baseline)
         if cell and as_json:
             with printing():
@@ -137,6 +146,28 @@ def show(
                 _list_trials(run_file, sys.stdout)
             print_run(run_file, as_json=as_json, table=not no_table, calls=calls)
     return 0
+
+
+def _in_latest(name: str) -> str:
+    """What to type where no run, but a case or a variant of the latest one is called so; empty where none is."""
+    from evenhand.analysis.summaries.grid import Grid
+    from evenhand.core.errors import EvenhandError
+    from evenhand.core.names import nearest
+    from evenhand.store.catalogue import find
+    from evenhand.store.runfile import RunFile
+
+    try:
+        with RunFile.open(find(Path.cwd(), None)) as run_file:
+            grid = Grid(run_file)
+    except EvenhandError:
+        return ""
+    case = name if name in grid.numbers else nearest(name, grid.numbers)
+    cell = f"{name}:1" if name in grid.names else case
+    return (
+        f"Did you mean a case of the latest run: evenhand show latest {shlex.quote(cell)}?"
+        if cell
+        else ""
+    )
 
 
 @click.command(short_help="Write a run's results to a file.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.doors.eval_sets.changed_evals import changed_evals
-from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
+from evenhand.doors.eval_sets.eval_paths import split_line
 from evenhand.doors.prompt_directories.library import prompts_at
 from evenhand.languages.documents.watching import Looked, look
 
@@ -135,7 +135,7 @@ def _without_line(path: str) -> str:
 
 def _targets(path: str) -> list[Target]:
     """What a path stands for."""
-    from evenhand.doors.eval_sets.eval_paths import is_evals
+    from evenhand.doors.eval_sets.eval_paths import eval_files, is_evals
     from evenhand.languages.documents.project import project_folder
 
     place = Path(_without_line(path))

@@ -71,7 +71,7 @@ def calibration_lines(
             yield from score_lines(judge)
         decides = selective.get((judge.metric, judge.model))
         if decides is not None:
-            yield from lines_of(decides)
+            yield from lines_of(decides, calibration.run)
         yield from audit_lines(calibration.audits[judge.metric, judge.model])
         for warning in judge.warnings:
             yield f"  note: {warning}"

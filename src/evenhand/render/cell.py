@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import islice
 
 from evenhand.analysis.summaries.column_names import full_names
 from evenhand.analysis.summaries.grid import Grid
@@ -54,8 +55,10 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         places = [row.index for row in run.outcomes() if row.case == written_case(ref)]
         return _read(run, places)
     # From the right, because names of models have colons in them.
+    if ":" not in ref:
+        raise _no_case(what, grid, ref)
     column, _, case = ref.rpartition(":")
-    variants = _variants(run, grid, column) if column or ":" in ref else []
+    variants = _variants(run, grid, column)
     if not variants:
         near = nearest(column or ref, grid.names)
         hint = f"Did you mean '{clip(near, 60)}'? " if near else ""
@@ -72,6 +75,19 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
             hint=f"Cases are counted from 1 to {len(grid.numbers)}, in the order of the tests.",
         )
     return _read(run, places)
+
+
+def _no_case(what: str, grid: Grid, name: str) -> UsageError:
+    """That a run has no case of this name: a word without a colon names one."""
+    near = nearest(name, grid.numbers)
+    listed = [clip(safe(case), 40) for case in islice(grid.numbers, COLUMNS_SHOWN)]
+    more = len(grid.numbers) - len(listed)
+    hint = f"Its cases: {', '.join(listed)}{f' and {more} more' if more else ''}."
+    if name in grid.names:
+        hint = f"It is a variant: name one of its cases, as '{name}:1'. {hint}"
+    elif near:
+        hint = f"Did you mean '{clip(near, 60)}'? {hint}"
+    return UsageError(f"{what} has no case {clip(name, 60)!r}", hint=f"{hint} {_columns(grid)}")
 
 
 def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
@@ -113,7 +129,11 @@ def cell_lines(
     lines = titled(ink.mark(trial.outcome), title, f"{state}{score}", width, ink)
     origin = f"trial {trial.index} · case {safe(trial.case)} · {safe(str(variant))}"
     lines += [ink(line, "dim") for line in folded(origin, width, "  ")]
+    if trial.input is not None and "input" not in trial.vars:
+        lines += _section("input", _text(trial.input), width, ink)
     lines += _variables(trial.vars, width, ink)
+    if trial.expected is not None:
+        lines += _section("right answer", _text(trial.expected), width, ink)
     lines += _section("prompt", trial.prompt, width, ink)
     if trial.output is not None:
         lines += _section("output", _text(trial.output), width, ink)

@@ -16,6 +16,8 @@ from evenhand.analysis.summaries.rates import (
     scores,
 )
 from evenhand.core.record import Record
+from evenhand.core.run import Totals
+from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import columns, money, padded, rounded, seconds
 from evenhand.render.column_list import ListedName, column_list
@@ -104,10 +106,16 @@ def _extra(run: RunFile, grid: Grid) -> list[_TableColumn]:
         _TableColumn("score", [mean_cell(mean) for mean in scores(run)]),
         *_words(run, sum(t.trials for t in totals)),
         _TableColumn("latency", [mean_cell(mean, seconds, "") for mean in latencies(run)]),
-        _TableColumn("cost", [money(t.cost_usd) for t in totals]),
+        _TableColumn("cost", list(map(_cost, run.meta.variants, totals))),
         *_counted("judge calls", run.judge_calls()),
         *_counted("errors", [t.errors for t in totals]),
     ]
+
+
+def _cost(variant: Variant, totals: Totals) -> str:
+    """What a column cost. What an eval's own code spends on calls that aren't recorded is not known, and no $0."""
+    unseen = variant.eval and not variant.model and not totals.calls
+    return "–" if unseen else money(totals.cost_usd)
 
 
 def _fitting(

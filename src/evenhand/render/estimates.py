@@ -114,7 +114,7 @@ def estimate_lines(
     """What a run of a plan would ask, and what it may cost.
 
     Args:
-        path: How the user named it.
+        path: How the user named it, with options, after a space; empty for the current folder.
         precedent: An earlier run, where the calls are not known before they are made.
         ready: Whether it could be run as it is; the last line says so.
     """
@@ -154,7 +154,7 @@ def estimate_lines(
         return [*lines, ""]
     lines += [
         "",
-        f"{state}, and nothing was sent · next: evenhand run {path}".rstrip(),
+        f"{state}, and nothing was sent · next: evenhand run{path}",
     ]
     return lines
 

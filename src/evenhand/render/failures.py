@@ -9,6 +9,7 @@ from evenhand.analysis.summaries.grid import Grid
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import clip, columns, count, folded, number, safe
+from evenhand.render.command_words import typed_for
 from evenhand.store.runfile import RunFile
 
 SHOWN = 10
@@ -21,6 +22,9 @@ NAME = 28
 NAMES = 72
 """Columns that the name of one case, and those of several, may take."""
 _REFUSED = ("bad-request", "unknown-model")
+_IN_FILES = ("config", "usage", "code", "template")
+"""Errors of what is run itself: once the files are corrected, its run can't be resumed."""
+_DEBUGGER = "it opened a debugger"
 _ASK_ANEW = "`evenhand resume --errors --no-cache`"
 """What an error says that another answer may settle."""
 
@@ -143,6 +147,11 @@ def remedy(run: RunFile, grid: Grid, name: str) -> str:
     # What a vendor refused with a status of 4xx would be refused again.
     if all(error.slug in _REFUSED and " answered 4" in error.message for error in errors):
         return f"evenhand show {name} --where status:error, then change what is sent, and run again"
+    if all(error.slug in _IN_FILES for error in errors):
+        again = f"correct it, then evenhand run{typed_for(run.meta)}"
+        # Code may raise because something was away for a while; a mistake in how it is written stays.
+        passing = any(error.slug == "code" and _DEBUGGER not in error.message for error in errors)
+        return f"{again}; or, as it is, evenhand resume {name}" if passing else again
     if all(_ASK_ANEW in f"{error.message} {error.where}" for error in errors):
         return f"evenhand resume --errors {name} --no-cache"
     return ""

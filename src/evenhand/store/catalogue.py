@@ -5,8 +5,10 @@ The list is made anew from the files each time: there is nothing to fall out of 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import shlex
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,6 +18,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, RunMeta
 from evenhand.core.shard import Shard
+from evenhand.core.wording.words import near
 from evenhand.store.home import HOME
 from evenhand.store.runfile import RunFile
 
@@ -230,12 +233,15 @@ def find(start: Path, ref: str | None) -> Path:
     if ref and (ref.endswith(SUFFIX) or os.sep in ref):
         path = Path(ref)
         if path.is_file():
+            if hint := _another_kind(path):
+                raise UsageError(f"{ref} is not a run", hint=hint)
             return path.absolute()
         raise UsageError(f"{ref}: there is no such run file")
     known = newest_first(files(start))
     if ref and Path(ref).is_file() and not matching(known, ref):
         raise UsageError(
-            f"{ref} is a file, but not a run", hint="`evenhand runs list` lists the runs."
+            f"{ref} is a file, but not a run",
+            hint=_another_kind(Path(ref)) or "`evenhand runs list` lists the runs.",
         )
     if not known:
         raise UsageError(
@@ -254,6 +260,17 @@ def find(start: Path, ref: str | None) -> Path:
     near = did_you_mean(ref, ("latest",))
     hint = f"{near} The newest: {newest}" if near else f"The newest: {newest}"
     raise UsageError(f"there is no run '{ref}'", hint=hint)
+
+
+def _another_kind(path: Path) -> str:
+    """What a file is for that is a baseline or a cassette; empty for any other."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        start, name = file.read(100), shlex.quote(near(path))
+        if b'"evenhand.baseline/' in start:
+            return f"It is a baseline: evenhand gate --baseline {name} compares the evals with it."
+        if b'"evenhand.cassette/' in start:
+            return f"It is a cassette: evenhand run --replay {name} answers from it."
+    return ""
 
 
 def _latest(known: Sequence[Path]) -> Path:

@@ -323,3 +323,28 @@ def test_an_earlier_name_of_a_command_works_and_says_todays(
     written = capsys.readouterr()
     assert written.err == f"evenhand {name} is now called: evenhand {MOVED[name]}\n"
     assert written.out.startswith(f"Usage: evenhand {MOVED[name].removesuffix(' --errors')} ")
+
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+BLOCK = re.compile(r"^```(?:sh|console|text|yml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINE = re.compile(r"\bevenhand (?:run|gate|check|resume|regrade) [^|\n\"#]*")
+
+
+def test_the_short_help_has_every_option_that_an_example_or_a_guide_begins_with():
+    """The examples of each command, the first line of each page, and the workflows of the page on CI."""
+    blocks = [BLOCK.findall(page.read_text("utf-8")) for page in sorted(DOCS.glob("*.md"))]
+    ci = (DOCS / "ci.md").read_text("utf-8")
+    workflows = re.findall(r"^```yml\n(.*?)^```", ci, re.MULTILINE | re.DOTALL)
+    lines = [line for found in blocks if found for line in LINE.findall(found[0])[:1]]
+    lines += [line for text in workflows for line in LINE.findall(text)]
+    lines += [line for each in EXAMPLES.values() for line in each if LINE.match(line)]
+    missing: set[tuple[str, str]] = set()
+    for line in lines:
+        _, name, *words = shlex.split(line)
+        text = help_of(name)
+        options = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        missing |= {
+            (name, one) for one in options if not re.search(rf"^  .*{one}\b", text, re.MULTILINE)
+        }
+    assert len(lines) > 20
+    assert missing == set()

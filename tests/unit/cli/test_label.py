@@ -54,6 +54,19 @@ def test_a_rule_is_kept_and_said_to_be(evenhand: Evenhand):
     assert "next: evenhand label latest --to draw.csv" in evenhand("label", "--rule", "kind")[1]
 
 
+def test_a_draw_that_comes_to_fewer_says_why(evenhand: Evenhand):
+    """There are no more, or an earlier draw has the others; asked for again, a draw is the same."""
+    assert "only" not in evenhand("label", "--draw", "7", "--seed", "1", "--to", "x.csv")[1]
+    code, told = evenhand("label", "--draw", "60", "--seed", "2", "--to", "y.csv")
+    assert code == 0
+    number = int(told.split("only ", 1)[1].split()[0])
+    assert (
+        f"only {number} outputs could be drawn: earlier draws have the run's other judged outputs"
+        in told
+    )
+    assert f"{number} items to label" in told
+
+
 def _filled_in(source: Path, to: Path, inclusions: dict[int, str]) -> None:
     with source.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

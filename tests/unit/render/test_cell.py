@@ -72,7 +72,9 @@ async def test_a_run_of_one_column_needs_no_name_of_it(make_run: Make) -> None:
         (f"#{'9' * 5_000}:1", "has no variant"),
         ("beter:3", "Did you mean 'better'?"),
         ("better:9", "has no settled case '9'"),
-        ("nonsense", "has no variant 'nonsense'"),
+        ("nonsense", "has no case 'nonsense'"),
+        ("better", "It is a variant: name one of its cases, as 'better:1'."),
+        ("nonsense:1", "has no variant 'nonsense'"),
         (":3", "Its variants: basic, better, best"),
     ],
 )
@@ -166,6 +168,23 @@ async def test_a_cell_shows_all_that_is_known_of_it(make_run: Make) -> None:
         "    debug\n"
         "\n"
     )
+
+
+async def test_a_case_is_shown_with_its_input_and_its_right_answer(make_run: Make) -> None:
+    """Those of eval sets have both; an input that is also a variable is shown once."""
+    run = await make_run(
+        [
+            result(0, input={"q": "Why?"}, expected=["a", "b"], vars={"lang": "en"}),
+            result(1, input="Why?", expected=0, vars={"input": "Why?"}),
+            result(2),
+        ]
+    )
+    first, second, third = (shown(run, str(index)) for index in range(3))
+    assert '  input\n    {\n      "q": "Why?"\n    }\n\n  variables\n    lang  en\n' in first
+    assert '  right answer\n    [\n      "a",\n      "b"\n    ]\n\n' in first
+    assert second.count("Why?") == 1
+    assert "  right answer\n    0\n" in second
+    assert not any(word in third for word in ("input", "right answer", "variables"))
 
 
 async def test_an_error_shows_what_to_do(make_run: Make) -> None:

@@ -544,12 +544,19 @@ async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make)
         ("bad-request", "agent.sh ended with code 1", "evenhand resume {}"),
         ("overloaded", "api.openai.com answered 500: later", "evenhand resume {}"),
         ("rate-limited", "api.openai.com answered 429: later", "evenhand resume {}"),
+        ("config", "a_evals.py:5: expect takes no `at_lest`", "correct it, then evenhand run"),
+        ("code", "it opened a debugger, and there is no terminal", "correct it, then evenhand run"),
+        (
+            "code",
+            "answers raised KeyError: 'a'",
+            "correct it, then evenhand run; or, as it is, evenhand resume {}",
+        ),
     ],
 )
 async def test_resume_is_not_suggested_where_it_would_end_the_same(
     make_run: Make, slug: str, message: str, following: str
 ) -> None:
-    """What a vendor refuses, it refuses again; a judge's reply that is kept is read again."""
+    """What a vendor refuses, it refuses again; a kept reply is read again; corrected files are another run's."""
     error = TrialError(slug, message, "")
     run = await make_run(
         [result(0), result(1, ok=None, error=error)], settings={"asked": {}}, planned=2

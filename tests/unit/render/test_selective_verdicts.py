@@ -51,7 +51,7 @@ async def test_a_judge_decides_where_it_is_sure_and_the_rest_is_a_queue_for_peop
         "decides 300 of 400 outputs at a risk of 5 % (90 % confidence); 100 outputs are for a person"
         in one.line()
     )
-    assert "this holds for" not in "\n".join(lines_of(one)), "no case is repeated"
+    assert "this holds for" not in "\n".join(lines_of(one, "01A")), "no case is repeated"
     drawn = set(run.draws()[0].places)
     queue = items_for_people(run, 0.05)
     assert {item.trial.index for item in queue} == set(range(0, 400, 4)) - drawn
@@ -60,7 +60,7 @@ async def test_a_judge_decides_where_it_is_sure_and_the_rest_is_a_queue_for_peop
     assert items_for_people(run, 0.3) == []
     assert json.dumps(as_object(one.row()))
     text = "\n".join(calibration_lines(calibrate(run), selective_verdicts(run, 0.05)))
-    assert "next: evenhand label --unsure 0.05 --metric 'prose'" in text
+    assert f"next: evenhand label {run.meta.id[:10]} --unsure 0.05 --metric prose" in text
 
 
 async def test_before_there_are_labels_it_says_how_many_it_takes(make_run: Make):

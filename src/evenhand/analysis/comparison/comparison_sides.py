@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from evenhand.analysis.summaries.column_names import column_names
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID
@@ -83,8 +83,24 @@ def side_of(source: RunSource, open_files: ExitStack) -> Side:
             f"a {type(source).__name__} is not a run to compare",
             hint="Give two of these: a run, run.column('…'), the path of a run file, or its id as a text.",
         )
-    run = open_files.enter_context(RunFile.open(find(Path.cwd(), ref or None)))
+    try:
+        file = find(Path.cwd(), ref or None)
+    except UsageError as error:
+        if column or not _is_column_of_latest(ref):
+            raise
+        hint = f"It is a variant of the latest run: write ':{ref}'."
+        raise UsageError(error.message, hint=hint) from None
+    run = open_files.enter_context(RunFile.open(file))
     return Side(run, column_index(run, column) if column else None)
+
+
+def _is_column_of_latest(name: str) -> bool:
+    """Whether the latest run has a column of this name."""
+    try:
+        with RunFile.open(find(Path.cwd(), None)) as run:
+            return not name.isdecimal() and column_index(run, name) >= 0
+    except EvenhandError:
+        return False
 
 
 def column_index(run: RunFile, name: str) -> int:

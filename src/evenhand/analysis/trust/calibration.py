@@ -194,6 +194,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
             raw=self.raw._asdict(),
             corrected=estimate_row(self.corrected),
             random_draw=None if self.random_p is None else random_draw_row(self.random_p),
+            run=UNSET,
             alternative=self.alternative and self.alternative._asdict(),
             orders={
                 "pairs": self.pairs,

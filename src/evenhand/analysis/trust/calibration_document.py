@@ -364,6 +364,10 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
             null="`--accept-risk` was not given",
         ),
     ] = UNSET
+    run: Annotated[
+        str | UnsetType,
+        Key("the run that it is of, if it was kept from an earlier calibration in a file"),
+    ] = UNSET
 
 
 class CalibrationRanked(Record, frozen=True, kw_only=True):
@@ -441,6 +445,10 @@ class CalibrationRanking(Record, frozen=True, kw_only=True):
         Evidence | None,
         Key("what tells an edited case from an edited prompt", null="in older files"),
     ] = None
+    run: Annotated[
+        str | UnsetType,
+        Key("the run that it is of, if it was kept from an earlier calibration in a file"),
+    ] = UNSET
 
 
 class CalibrationDocument(Record, frozen=True, kw_only=True):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -13,11 +16,12 @@ from evenhand.analysis.trust.calibration_document import (
     CalibrationJudge,
     CalibrationRanking,
 )
-from evenhand.core.document import write_committed
+from evenhand.core.document import as_object, write_committed
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
 from evenhand.core.run import RunMeta
+from evenhand.core.wording.words import count, short_id
 from evenhand.languages.documents.project import project_folder
 
 NAME = "calibration.json"
@@ -50,6 +54,91 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
         UsageError: The file cannot be written.
     """
     write_committed(calibration.document(), path)
+
+
+def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list[str]]:
+    """Writes a calibration, but keeps what an earlier one there says of judges that this one has no verdict on.
+
+    Labels that have a verdict correct numbers well; a handful of newer ones would take their place and widen them.
+
+    Returns:
+        Whether anything was written, and in words what was kept.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    document = calibration.document()
+    try:
+        _read(path)
+        earlier = json.loads(path.read_bytes())
+    except (FileNotFoundError, UsageError):
+        earlier = {}  # a damaged one is made anew
+    kept: list[str] = []
+    new = False
+    for key, name in (("judges", "metric"), ("rankings", "name")):
+        remaining = _worth_more(earlier.get(key, ()), document[key], name)
+        places = {_place(row, name) for row in remaining}
+        fresh = [row for row in document[key] if _place(row, name) not in places]
+        new = new or any(_worth(row) for row in fresh)
+        remaining = [{"run": earlier.get("run", ""), **row} for row in remaining]
+        kept += [_words(row, name) for row in remaining]
+        document[key] = [*fresh, *remaining]
+    if new:
+        write_committed(document, path)
+    return new, kept
+
+
+def calibrated_before(calibration: Calibration, path: Path) -> list[str]:
+    """In words what a calibration file says of judges that nobody has labelled outputs for in this run."""
+    try:
+        file = _read(path)
+    except UsageError:
+        return []  # reports say that it is damaged
+    unlabelled = {
+        (judge.metric, judge.model) for judge in calibration.judges if not judge.verdicts.labels
+    }
+    rows = [({"run": file.run, **as_object(judge)}, "metric") for judge in file.judges]
+    unlabelled |= {(one.name, one.model) for one in calibration.rankings if not one.labels.pairs}
+    rows += [({"run": file.run, **as_object(one)}, "name") for one in file.rankings]
+    return [
+        _words(row, name) for row, name in rows if _worth(row) and _place(row, name) in unlabelled
+    ]
+
+
+def _words(row: Mapping[str, Any], name: str) -> str:
+    of_run = f" of run {short_id(row['run'])}" if row["run"] else ""
+    labels = count(row.get("labels", 0), "label")
+    return f"{row[name]} by {row['model']} ({row['verdict']}, {labels}{of_run})"
+
+
+def _worth_more(
+    earlier: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], name: str
+) -> list[Mapping[str, Any]]:
+    """The judges of an earlier calibration that a later one has nothing as good in place of.
+
+    A judge takes the place of itself, and of others of its metric that are gone.
+    """
+    places = {_place(row, name) for row in rows}
+
+    def replaces(row: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+        same = _place(row, name) == _place(before, name)
+        gone = row[name] == before[name] and _place(before, name) not in places
+        return (same or gone) and _worth(row) >= _worth(before)
+
+    return [
+        before
+        for before in earlier
+        if _worth(before) and not any(replaces(row, before) for row in rows)
+    ]
+
+
+def _place(row: Mapping[str, Any], name: str) -> tuple[str, str]:
+    return row[name], row["model"]
+
+
+def _worth(row: Mapping[str, Any]) -> int:
+    """2 for a verdict, 1 for labels that are too few for one, 0 for none."""
+    return 2 if row["verdict"] != "no verdict" else int(row.get("labels", 0) > 0)
 
 
 def read_calibration(path: Path) -> dict[tuple[str, str], CalibrationJudge]:

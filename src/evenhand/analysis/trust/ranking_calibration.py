@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import field
+from msgspec import UNSET, field
 
 from evenhand.analysis.summaries.share_rows import Chance
 from evenhand.analysis.trust.agreement import AgreementStatistics, rate_of
@@ -113,6 +113,7 @@ class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
         return filled(
             CalibrationRanking,
             self,
+            run=UNSET,
             labels=len(self.labels.pairs),
             verdict=trust.verdict,
             why=trust.why,

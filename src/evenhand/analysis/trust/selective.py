@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, certai
 from evenhand.analysis.trust.judgements.strata import uneven, uniform_first
 from evenhand.analysis.trust.labels.drawing import DrawnItem
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count, percent, safe
+from evenhand.core.wording.words import count, percent, safe, short_id
 from evenhand.stats.selective import (
     DELTA,
     Acceptance,
@@ -193,13 +194,14 @@ def _selected(metric: JudgedMetric, people: Mapping[Item, bool], risk: float) ->
     )
 
 
-def lines_of(verdicts: SelectiveVerdicts) -> list[str]:
-    """The lines below a judge's calibration, and the command that opens what is for a person."""
+def lines_of(verdicts: SelectiveVerdicts, run: str) -> list[str]:
+    """The lines below a judge's calibration, and the command that opens what is for a person in this run."""
     lines = [f"  {verdicts.line()}"]
     if verdicts.note:
         lines.append(f"    {verdicts.note}")
     if verdicts.acceptance is not None and verdicts.for_people:
         lines.append(
-            f"    next: evenhand label --unsure {verdicts.risk:g} --metric {safe(verdicts.metric)!r}"
+            f"    next: evenhand label {short_id(run)} --unsure {verdicts.risk:g}"
+            f" --metric {shlex.quote(safe(verdicts.metric))}"
         )
     return lines

@@ -7,6 +7,7 @@ from pathlib import Path
 PATTERN = "*_evals.py"
 ENDINGS = ("_evals.py", "_eval.py")
 """How eval files end; the first one is what we write."""
+_NOT_OWN = frozenset({"node_modules", "site-packages"})
 
 
 def is_evals(path: str) -> bool:
@@ -17,17 +18,24 @@ def is_evals(path: str) -> bool:
         return True
     if not file.is_dir() or any(file.glob("promptfooconfig.*")):
         return False
-    return any(
-        any(file.glob(f"*{end}")) or any((file / "evals").rglob(f"*{end}")) for end in ENDINGS
-    )
+    evals = file / "evals"
+    below = file if file.absolute().name == "evals" and not evals.is_dir() else evals
+    return any(any(file.glob(f"*{end}")) or any(below.rglob(f"*{end}")) for end in ENDINGS)
 
 
 def eval_files(folder: Path) -> list[Path]:
-    """The eval files of a folder: beside others in it, and below its folder `evals` or, without one, below itself."""
+    """The eval files of a folder: beside others in it, and below its folder `evals` or, without one, below itself.
+
+    Environments and packages below it are somebody else's.
+    """
     below = folder / "evals" if (folder / "evals").is_dir() else folder
-    return sorted(
-        {file for end in ENDINGS for file in (*below.rglob(f"*{end}"), *folder.glob(f"*{end}"))}
-    )
+    files = {file for end in ENDINGS for file in (*below.rglob(f"*{end}"), *folder.glob(f"*{end}"))}
+    return sorted(file for file in files if _is_own(file.relative_to(folder)))
+
+
+def _is_own(file: Path) -> bool:
+    folders = file.parts[:-1]
+    return not any(name.startswith(".") or name in _NOT_OWN for name in folders)
 
 
 def split_line(path: str) -> tuple[str, int | None]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count
+from evenhand.core.wording.words import count, near
 from evenhand.doors.prompt_directories.evidence import USAGE, Row, read
 from evenhand.doors.prompt_directories.library import Library
 from evenhand.doors.prompt_directories.outcome import trigger_words
@@ -89,8 +91,13 @@ def _listed(library: Library, id: str) -> ListedPrompt:
     )
 
 
-def table(rows: Sequence[ListedPrompt]) -> list[str]:
-    """The list for people: a line each, and below it how many are stale."""
+def table(rows: Sequence[ListedPrompt], prompts: Path) -> list[str]:
+    """The list for people: a line each, and below it how many are stale.
+
+    Args:
+        rows: The prompts.
+        prompts: The folder that they are in.
+    """
     cells = [HEADS, *(_cells(row) for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(HEADS) - 1)]
     lines = [
@@ -107,7 +114,7 @@ def table(rows: Sequence[ListedPrompt]) -> list[str]:
     lines += [f"{row.id} asks for less: {', '.join(row.lowered)}" for row in rows if row.lowered]
     if stale:
         lines.append(f"marked ready without current evidence: {', '.join(stale)}")
-        lines.append(f"\nnext: evenhand run prompts/{stale[0]}")
+        lines.append(f"\nnext: evenhand run {shlex.quote(near(prompts / stale[0]))}")
     return lines
 
 

@@ -127,7 +127,7 @@ def find_config(path: Path, findings: Findings) -> Path | None:
     near = nearest(NAMES[0], [p.name for p in path.glob("*.y*ml")])
     findings.problem(
         Place(path),
-        "holds nothing to run: no promptfooconfig.yaml, no evals/**/*_evals.py, no prompt directories",
+        "holds nothing to run: no promptfooconfig.yaml, no *_evals.py in it or below evals, no prompt directories",
         f"Did you mean {path / near}?"
         if near
         else "`evenhand init`, or `init --python`, makes a folder to start from.",

@@ -156,6 +156,27 @@ def kept_canaries(
     ]
 
 
+def fewer_canaries(chosen: Canaries, path: Path, number: int) -> str:
+    """Of which metrics a file has more canaries than would take their place, in words; empty for none.
+
+    Args:
+        chosen: What would be written.
+        path: The file; one that is missing or damaged has none.
+        number: How many were asked for of each metric.
+    """
+    try:
+        earlier = read_canaries(path)
+    except UsageError:
+        return ""
+    before = Counter(one.metric for one in earlier.canaries)
+    now = Counter(one.metric for one in chosen.canaries)
+    return ", ".join(
+        f"{size} of {safe(metric)}, in place of which there would be {now[metric]}"
+        for metric, size in before.items()
+        if now[metric] < min(number, size)
+    )
+
+
 def write_canaries(canaries: Canaries, path: Path) -> None:
     """Writes a file of canaries, made to be committed.
 

@@ -18,7 +18,7 @@ from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.discovery import find
-from evenhand.doors.eval_sets.eval_paths import is_evals, split_line
+from evenhand.doors.eval_sets.eval_paths import eval_files, is_evals, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.doors.eval_sets.prompt import Prompt
@@ -675,3 +675,25 @@ def test_a_part_of_a_set_is_recorded_as_no_whole_cassette(
 
     (use,) = planned(evals, selection=selection).options.cassettes
     assert use.whole is whole
+
+
+def test_a_folder_stands_for_its_own_files_and_those_below_evals_or_itself(tmp_path: Path):
+    """Never for those of an environment or a package, which are somebody else's."""
+
+    def put(*names: str) -> None:
+        for name in names:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).touch()
+
+    def files(folder: Path = tmp_path) -> list[str]:
+        return [str(file.relative_to(tmp_path)) for file in eval_files(folder)]
+
+    put("sub/deep/b_evals.py", ".venv/lib/site-packages/z_eval.py", "node_modules/n/n_evals.py")
+    assert not is_evals(str(tmp_path))
+    put("a_evals.py")
+    assert is_evals(str(tmp_path))
+    assert files() == ["a_evals.py", "sub/deep/b_evals.py"]
+    put("evals/refunds/c_evals.py")
+    assert files() == ["a_evals.py", "evals/refunds/c_evals.py"]
+    assert is_evals(str(tmp_path / "evals"))
+    assert files(tmp_path / "evals") == ["evals/refunds/c_evals.py"]

@@ -12,6 +12,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.canaries import (
     Canaries,
     Canary,
+    fewer_canaries,
     kept_canaries,
     read_canaries,
     write_canaries,
@@ -68,6 +69,24 @@ async def test_what_people_are_split_on_is_no_canary(make_run: Make):
         with RunFile.open(run.path) as again:
             canaries, _ = kept_canaries(again, 10)
     assert [(one.case, one.verdict) for one in canaries.canaries] == [("c2", "fail")]
+
+
+async def test_a_file_with_more_canaries_is_known_before_it_is_written_over(
+    make_run: Make, tmp_path: Path
+):
+    """Metric by metric; fewer that were asked for are no loss, and neither is a file that is none."""
+    path = tmp_path / "canaries.json"
+    with await labelled(make_run, {i: "pass" if i < 10 else "fail" for i in range(20)}) as run:
+        many, _ = kept_canaries(run, 12)
+    with await labelled(make_run, {5: "pass", 15: "fail"}) as run:
+        few, _ = kept_canaries(run, 12)
+    assert fewer_canaries(few, path, 12) == ""
+    write_canaries(many, path)
+    assert fewer_canaries(few, path, 12) == "12 of right, in place of which there would be 2"
+    assert fewer_canaries(few, path, 2) == ""
+    assert fewer_canaries(many, path, 40) == ""
+    path.write_text("{")
+    assert fewer_canaries(few, path, 12) == ""
 
 
 async def test_without_labels_there_are_none(make_run: Make):

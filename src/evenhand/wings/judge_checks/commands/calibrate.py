@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ SEED = Range(0, 2**53, whole=True)
 @click.option(
     "--to",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Where to write calibration.json.  [default: beside the run's config]",
+    help="Where to write calibration.json; one there is replaced.  [default: beside the run's config]",
 )
 @click.option("--no-write", is_flag=True, help="Don't write calibration.json.")
 @click.option(
@@ -72,6 +73,7 @@ def calibrate(
 
     Needs labels of a random draw (`evenhand label`); with fewer than 30 there is no verdict. Writes calibration.json,
     which later runs read: commit it. It holds until the judge, its prompt, the system, the data or the rule changes.
+    Judges in it that this run has no verdict on stay as they are.
 
     With --try it asks variants of the judge about the labelled outputs instead, and says whether one of them agrees
     with people more often. It writes nothing beside the run; with the id of such a tryout it prints or continues it.
@@ -99,7 +101,7 @@ def calibrate(
                 f"--{'metric' if name == 'metrics' else name.replace('_', '-')} says nothing here",
                 hint="It goes with --try.",
             )
-    return _calibrated(path, as_json, to, no_write, accept_risk)
+    return _calibrated(run, path, as_json, to, no_write, accept_risk)
 
 
 def _tryout(
@@ -138,24 +140,47 @@ def _tryout(
 
 
 def _calibrated(
-    file: Path, as_json: bool, to: Path | None, no_write: bool, accept_risk: float | None
+    run: str | None,
+    file: Path,
+    as_json: bool,
+    to: Path | None,
+    no_write: bool,
+    accept_risk: float | None,
 ) -> int:
     """Prints a calibration, and writes it."""
     from evenhand.analysis.trust.calibration import calibrate as calibrated
-    from evenhand.analysis.trust.calibration_file import place_of, write_calibration
+    from evenhand.analysis.trust.calibration_file import (
+        calibrated_before,
+        place_of,
+        update_calibration,
+        write_calibration,
+    )
     from evenhand.analysis.trust.selective import selective_verdicts
-    from evenhand.core.wording.words import put
+    from evenhand.core.wording.words import near, put, safe
     from evenhand.render.calibration_text import calibration_lines
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(file) as run_file:
         calibration = calibrated(run_file)
-        path = None if no_write else to or place_of(run_file.meta)
+        meta = run_file.meta
+        path = None if no_write else to or place_of(meta)
         selective = {} if accept_risk is None else selective_verdicts(run_file, accept_risk)
     labelled = calibration.labelled
     if path is not None and labelled:
-        write_calibration(calibration, path)
-        tell(f"written to {path}; commit it, and later runs are corrected with it")
+        written, kept = True, []
+        if to is None:
+            written, kept = update_calibration(calibration, path)
+        else:
+            write_calibration(calibration, path)
+        if written:
+            tell(f"written to {path}; commit it, and later runs are corrected with it")
+        if kept:
+            tell(
+                f"{'kept there' if written else f'{path} is kept'}, as this run has no verdict that could replace it:"
+                f" {safe(', '.join(kept))}\n  --to {near(path)} writes this run's calibration all the same"
+            )
+    elif before := calibrated_before(calibration, place_of(meta)):
+        tell(f"calibrated before, in {near(place_of(meta))}: {safe(', '.join(before))}")
     with printing():
         if as_json:
             from evenhand.core.wording.json_text import json_text, writer
@@ -168,5 +193,6 @@ def _calibrated(
                 "".join(f"{line}\n" for line in calibration_lines(calibration, selective)),
             )
             if not labelled and (calibration.judges or calibration.rankings):
-                tell("next: evenhand label --draw 60")
+                named = "" if run is None else f"{shlex.quote(safe(run))} "
+                tell(f"next: evenhand label {named}--draw 60")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +64,7 @@ def canaries(
 
     A canary is an output with a verdict that people gave. It never changes, so a different verdict means that
     the judge has changed. Canaries are no part of RUN's numbers. --keep writes them from a labelled run; commit the
-    file.
+    file. More of them in canaries.json are only replaced if --file names it.
 
     Exits with 0 if no drift is shown, 1 if a judge has drifted, and 3 if a judge gave no verdict, or there are too few
     canaries to compare.
@@ -72,6 +73,7 @@ def canaries(
     from evenhand.cli.study import run_or_folder
     from evenhand.core.errors import UsageError
     from evenhand.core.judge_checks import is_canary_check, refuse_judge_check
+    from evenhand.core.wording.words import near
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.canaries import NAME
     from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
@@ -80,6 +82,7 @@ def canaries(
     path = run_or_folder(run)
     with RunFile.open(path) as run_file:
         meta = run_file.meta
+    replaces = file is not None
     file = (file or place_of(meta).with_name(NAME)).absolute()
     if is_canary_check(meta):
         if keep is not None:
@@ -92,7 +95,13 @@ def canaries(
         return _checked(request, settings, path, session)
     refuse_judge_check(meta)
     if keep is not None:
-        return _kept(path, int(keep), metrics, file)
+        words = [
+            "evenhand",
+            "canaries",
+            *([run] if run else []),
+            *(["--file", near(file)] if replaces else []),
+        ]
+        return _kept(path, int(keep), metrics, file, replaces=replaces, following=shlex.join(words))
     if metrics:
         raise UsageError("--metric says nothing here", hint="It goes with --keep.")
     look_at_origin(meta, trust=session.trust)
@@ -100,22 +109,31 @@ def canaries(
     return _checked(request, settings_of(request, path, session), None, session)
 
 
-def _kept(path: Path, count: int, metrics: tuple[str, ...], file: Path) -> int:
-    """Makes canaries of a labelled run."""
+def _kept(
+    path: Path, count: int, metrics: tuple[str, ...], file: Path, *, replaces: bool, following: str
+) -> int:
+    """Makes canaries of a labelled run; in the place of more of them only where the file was named."""
+    from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import count as counted
+    from evenhand.core.wording.words import near, safe
     from evenhand.store.runfile import RunFile
-    from evenhand.wings.judge_checks.canaries import kept_canaries, write_canaries
+    from evenhand.wings.judge_checks.canaries import fewer_canaries, kept_canaries, write_canaries
 
     with RunFile.open(path) as run_file:
         chosen, usable = kept_canaries(run_file, count, metrics)
     for line in filter(None, (one.words(count) for one in usable)):
         tell(line)
+    if not replaces and (fewer := fewer_canaries(chosen, file, count)):
+        raise UsageError(
+            f"{near(file)} has more canaries, and was not written over: {fewer}",
+            hint=f"Label more outputs of this run, or replace the file all the same: --file {near(file)}",
+        )
     write_canaries(chosen, file)
     passes = sum(one.verdict == "pass" for one in chosen.canaries)
     number = counted(len(chosen.canaries), "canary", "canaries")
     tell(
         f"{number} written to {file} ({passes} that people pass, {len(chosen.canaries) - passes} that they fail);"
-        " commit it. next: evenhand canaries"
+        f" commit it. next: {safe(following)}"
     )
     return 0
 

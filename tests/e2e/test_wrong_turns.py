@@ -1,0 +1,124 @@
+"""Where a newcomer takes a wrong turn, the message names the right one in the words that they typed."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.e2e.commands import Run, in_process
+
+EVALS = """
+from evenhand import EvalSet
+
+evals = EvalSet("shop", data=[{"id": day, "input": day, "expected": day.upper()} for day in ("monday", "sunday")])
+
+
+@evals.eval
+def opens(case, expect):
+    expect(case.input == "monday", "is open")
+    return case.input
+
+
+@evals.eval
+def closes(case, expect):
+    expect(True, "is closed")
+    return case.input
+"""
+
+
+@pytest.fixture
+def evenhand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Runs a command line in a folder with a file of evals that ask no model."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "shop_evals.py").write_text(EVALS)
+    return in_process(capsys)
+
+
+def test_a_case_or_a_variant_that_is_named_as_a_run_is_found_in_the_latest(evenhand: Run):
+    """A bare word after `show` is a run; after a run it is a case. A variant is compared with a colon before it."""
+    assert evenhand("run", "shop_evals.py", "--no-progress").code == 1
+    for name, right in (("sunday", "sunday"), ("sundya", "sunday"), ("opens", "opens:1")):
+        ended = evenhand("show", name)
+        assert ended.code == 2
+        assert f"there is no run '{name}'" in ended.err
+        assert f"evenhand show latest {right}?" in ended.err
+        assert evenhand("show", "latest", right).code == 0
+    assert "no case 'sundya'" in evenhand("show", "latest", "sundya").err
+    assert (
+        "Did you mean 'sunday'? Its cases: monday, sunday."
+        in evenhand("show", "latest", "sundya").err
+    )
+    assert (
+        "It is a variant of the latest run: write ':opens'."
+        in evenhand("compare", "opens", "closes").err
+    )
+    assert evenhand("compare", ":opens", ":closes").code == 3
+
+
+def test_a_baseline_or_a_cassette_in_the_place_of_a_run_is_named(evenhand: Run):
+    """With the command that takes it."""
+    evenhand("run", "shop_evals.py", "--no-progress")
+    evenhand("baseline", "--to", "my base.evn")
+    Path("answers.evc").write_text('{"schema":"evenhand.cassette/1"}\n')
+    for name in ("my base.evn", "./my base.evn"):
+        ended = evenhand("compare", name, "latest")
+        assert ended.code == 2
+        assert "It is a baseline: evenhand gate --baseline 'my base.evn'" in ended.err
+    assert "evenhand run --replay answers.evc" in evenhand("show", "./answers.evc").err
+
+
+def test_the_next_command_can_be_typed_as_it_is_printed(evenhand: Run):
+    """It runs what the run was of, and not all that the folder has."""
+    Path("other_evals.py").write_text(EVALS.replace("shop", "other"))
+    evenhand("run", "shop_evals.py", "-k", "closes", "--no-progress")
+    following = evenhand("baseline", "--to", "a b.evn").err.splitlines()[-1]
+    ended = evenhand(*shlex.split(following.removeprefix("next: evenhand ")), "--no-progress")
+    assert ended.code in (0, 3)
+    assert "2 of 2 trials" in ended.out
+
+
+def test_what_an_application_spends_unrecorded_is_unknown_and_never_nothing(
+    evenhand: Run, monkeypatch: pytest.MonkeyPatch
+):
+    """The column `cost` has a dash; that a client was imported, and no call recorded, is said. A model has its cost."""
+    from evenhand.cli import run_and_report
+
+    monkeypatch.setattr(run_and_report, "_CLIENTS", ("client_of_some_vendor",))
+    plain = evenhand("run", "shop_evals.py", "--no-progress")
+    assert not any(word in plain.out + plain.err for word in ("$0", "no call was recorded"))
+    Path("client_of_some_vendor.py").touch()
+    Path("app_evals.py").write_text(f"import client_of_some_vendor\n{EVALS}")
+    ended = evenhand("run", "app_evals.py", "--no-progress")
+    assert "no call was recorded, though client_of_some_vendor is imported" in ended.err
+    assert "$0" not in ended.out
+
+
+CONFIG = '{"prompts": ["{{q}}"], "providers": ["echo"], "tests": [{"vars": {"q": "hello"}}]}'
+
+
+@pytest.mark.parametrize("name", ["promptfooconfig.yaml", "other.yaml", "promptfooconfig.json"])
+def test_a_config_in_the_place_of_results_is_said_to_be_one(evenhand: Run, name: str):
+    """With the two commands that take it."""
+    yaml = "prompts: ['{{q}}']\nproviders: [echo]\ntests: [{vars: {q: hello}}]\n"
+    Path(name).write_text(CONFIG if name.endswith(".json") else yaml)
+    ended = evenhand("import", name)
+    assert ended.code == 2
+    assert f"{name} is a config, and holds no results" in ended.err
+    assert f"Run it: evenhand run {name}. " in ended.err
+    assert evenhand("init", "--from", name).code == 0
+
+
+def test_a_folder_for_an_eval_set_that_is_printed_is_refused_with_what_to_type(evenhand: Run):
+    """And promptfoo is not a tool whose files are read, but what configs are of."""
+    Path("promptfooconfig.json").write_text(CONFIG)
+    right = "evenhand init --from promptfooconfig.json > my_evals.py"
+    for words in (("promptfoo", "promptfooconfig.json", "out"), ("promptfooconfig.json", "out")):
+        ended = evenhand("init", "--from", *words)
+        assert (ended.code, ended.out) == (2, "")
+        assert right in ended.err
+    assert "--from promptfooconfig.yaml >" in evenhand("init", "--from", "promptfoo").err
+    assert "no such tool" in evenhand("init", "--from", "promtfo", "a", "b").err

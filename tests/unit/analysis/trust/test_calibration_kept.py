@@ -1,0 +1,103 @@
+"""What a calibration file says of a judge is only replaced by what says at least as much."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from evenhand.analysis.trust.calibration_file import update_calibration
+
+
+class Printed(NamedTuple):
+    """A calibration, by its document."""
+
+    rows: dict[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """The document."""
+        return json.loads(json.dumps(self.rows))
+
+
+def row(
+    metric: str, labels: int, model: str = "j", verdict: str = "", name: str = "metric"
+) -> dict[str, Any]:
+    """A judge, or a ranking's."""
+    word = verdict or ("usable" if labels >= 30 else "no verdict")
+    more = {"answers": []} if name == "name" else {}
+    return {
+        name: metric, "model": model, "labels": labels, "verdict": word, "variants": [], "bound": {}, **more
+    }  # fmt: skip
+
+
+def update(path: Path, run: str, *judges: dict[str, Any], rankings: list[Any] | None = None) -> Any:
+    """Updates the file with the calibration of a run."""
+    rows = {"schema": "evenhand.calibration/1", "run": run, "made_at": 1.0}
+    return update_calibration(
+        Printed({**rows, "judges": list(judges), "rankings": rankings or []}),  # type: ignore[arg-type]
+        path,
+    )
+
+
+def there(path: Path) -> set[tuple[str, str, int, str]]:
+    """The judges of a file, with the runs that those which were kept are of."""
+    rows = json.loads(path.read_text())["judges"]
+    return {(one["metric"], one["model"], one["labels"], one.get("run", "")) for one in rows}
+
+
+def test_a_verdict_is_not_replaced_by_too_few_labels(tmp_path: Path):
+    """The file stays as it is, to the byte, and what is kept is named with its labels and its run."""
+    path = tmp_path / "calibration.json"
+    assert update(path, "01EARLIER", row("kind", 60)) == (True, [])
+    before = path.read_bytes()
+    for labels in (0, 3):
+        assert update(path, "01LATER", row("kind", labels)) == (
+            False,
+            ["kind by j (usable, 60 labels of run 01EARLIER)"],
+        )
+    assert path.read_bytes() == before
+    assert update(path, "01LATER", row("kind", 40, verdict="do not use")) == (True, [])
+    assert there(path) == {("kind", "j", 40, "")}
+
+
+@pytest.mark.parametrize("other", [(), (row("short", 0),), (row("short", 3),)])
+def test_each_judge_of_a_file_is_kept_or_replaced_by_itself(
+    tmp_path: Path, other: tuple[dict[str, Any], ...]
+):
+    """A run that calibrates one of two metrics leaves the other as it is, with the run that it is of, twice over."""
+    path = tmp_path / "calibration.json"
+    update(path, "01A", row("kind", 60), row("short", 50))
+    for run, labels in (("01B", 61), ("01C", 62)):
+        written, kept = update(path, run, row("kind", labels), *other)
+        assert (written, kept) == (True, ["short by j (usable, 50 labels of run 01A)"])
+        assert there(path) == {("kind", "j", labels, ""), ("short", "j", 50, "01A")}
+
+
+def test_a_judge_that_is_gone_stays_until_its_metric_has_a_verdict_again(tmp_path: Path):
+    """And of two judges of one metric that are both there, none takes the other's place."""
+    path = tmp_path / "calibration.json"
+    update(path, "01A", row("kind", 60, "old"))
+    update(path, "01B", row("kind", 3, "new"))
+    assert there(path) == {("kind", "old", 60, "01A"), ("kind", "new", 3, "")}
+    update(path, "01C", row("kind", 40, "new"))
+    assert there(path) == {("kind", "new", 40, "")}
+    update(path, "01D", row("kind", 40, "new"), row("kind", 50, "beside"))
+    update(path, "01E", row("kind", 41, "new"), row("kind", 2, "beside"))
+    assert there(path) == {("kind", "new", 41, ""), ("kind", "beside", 50, "01D")}
+
+
+def test_rankings_are_kept_likewise_and_a_damaged_file_is_made_anew(tmp_path: Path):
+    """Few labels are worth more than none, too."""
+    path = tmp_path / "calibration.json"
+    ranking = row("better", 40, name="name")
+    update(path, "01A", row("kind", 5), rankings=[ranking])
+    _, kept = update(path, "01B", row("kind", 0), rankings=[row("better", 2, name="name")])
+    assert kept == [
+        "kind by j (no verdict, 5 labels of run 01A)",
+        "better by j (usable, 40 labels of run 01A)",
+    ]
+    path.write_text("<<<<<<< ours")
+    assert update(path, "01B", row("kind", 3)) == (True, [])
+    assert there(path) == {("kind", "j", 3, "")}
