@@ -126,7 +126,7 @@ def has_table(db: sqlite3.Connection, name: str) -> bool:
 
 def remarks_in(db: sqlite3.Connection, meta: RunMeta) -> Remarks:
     """What counts of the remarks in an open run file, of whichever version."""
-    tags = first_tags(meta.config)
+    tags = first_tags(meta.config) if meta.config.get("tags") else []
     if not has_table(db, "remark"):
         return Remarks(tags=tuple(tags))
     fields: dict[str, object] = {}
