@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -122,3 +123,15 @@ def test_a_folder_for_an_eval_set_that_is_printed_is_refused_with_what_to_type(e
         assert right in ended.err
     assert "--from promptfooconfig.yaml >" in evenhand("init", "--from", "promptfoo").err
     assert "no such tool" in evenhand("init", "--from", "promtfo", "a", "b").err
+
+
+def test_runs_are_listed_with_their_dates_and_as_many_as_are_wanted(evenhand: Run):
+    """A document a line, the latest first."""
+    for _ in range(3):
+        evenhand("run", "shop_evals.py", "--no-progress")
+    rows = [json.loads(line) for line in evenhand("runs", "list", "--json").out.splitlines()]
+    assert len(rows) == 3
+    assert all(row["created_at"] <= row["finished_at"] for row in rows)
+    latest = evenhand("runs", "list", "--json", "--last", "2").out.splitlines()
+    assert [json.loads(line)["id"] for line in latest] == [row["id"] for row in rows[:2]]
+    assert len(evenhand("runs", "list", "--last", "1").out.splitlines()) == 1

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from evenhand.cli.exits import USAGE
+from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.document import Key, as_object, filled
+from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
@@ -30,20 +32,26 @@ class RemarksDocument(Record, frozen=True, kw_only=True):
 
 
 @click.command(name="list", short_help="List all runs.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-def list_(as_json: bool) -> int:
-    """List the runs of this folder and of the folders above it, the latest first."""
-    print_runs(as_json=as_json)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON document for each run, one a line."
+)
+@click.option(
+    "--last", type=Number(Range(1, 10**9, whole=True)), metavar="N", help="Only the latest N runs."
+)
+def list_(as_json: bool, last: float | None) -> int:
+    """List the runs of this folder and of the folders above and below it, the latest first."""
+    print_runs(as_json=as_json, last=None if last is None else int(last))
     return 0
 
 
-def print_runs(*, as_json: bool) -> None:
-    """Lists the runs that are found from the current folder."""
+def print_runs(*, as_json: bool, last: int | None = None) -> None:
+    """Lists the runs that are found from the current folder, or only the latest ones."""
     from evenhand.core.wording.ink import width_of
     from evenhand.render.console import list_lines, listed_json
     from evenhand.store.catalogue import homes, runs
 
     every_run = [listed for home in homes(Path.cwd()) for listed in runs(home)]
+    every_run = sorted(every_run, key=lambda listed: listed.path.stem, reverse=True)[:last]
     with printing():
         for line in (
             listed_json(every_run) if as_json else list_lines(every_run, width_of(sys.stdout))

@@ -82,7 +82,12 @@ with_calls = click.option(
     "run", required=False, metavar="[RUN]", type=RunName(), shell_complete=complete_runs
 )
 @click.argument("cell", required=False, metavar="[CELL]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON document to stdout; of CELL, one a line for each repeat.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Print every trial with every expectation.")
 @click.option("--no-table", is_flag=True, help="Print the summary only.")
 @click.option(

@@ -83,14 +83,16 @@ MOVED: Mapping[str, str] = {
 _EPILOG = """\b
 Exit codes:
   0 passed · 1 failed · 2 usage or config
-  3 undecided: too many errors
+  3 undecided: errors, or too little data
   4 budget used up · 5 nothing selected
   6 waiting for batches
   70 internal error · 130 SIGINT · 143 SIGTERM
+
 \b
 Runs are kept in .evenhand/ beside the config;
 EVENHAND_HOME and EVENHAND_CACHE move them.
 Data goes only to the models that you name.
+
 \b
 Examples:
   evenhand init my-evals

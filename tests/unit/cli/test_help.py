@@ -348,3 +348,9 @@ def test_the_short_help_has_every_option_that_an_example_or_a_guide_begins_with(
         }
     assert len(lines) > 20
     assert missing == set()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_help_has_a_sign_that_a_terminal_cannot_show(name: str):
+    """Marks that click takes out of a paragraph's beginning stay where no empty line is before them."""
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]|\\b", help_of(name))
