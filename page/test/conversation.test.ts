@@ -42,3 +42,8 @@ test("turns that the call before sent as well are known, and no others", () => {
   assert.equal(alike([], second!), 0);
   assert.equal(alike(second!.slice(1), second!), 0);
 });
+
+test("an empty list in a message is no part of it", () => {
+  const [message] = messagesOf({ messages: [{ role: "user", content: "Hi", items: [], refusal: null, name: "Ada" }] }) ?? [];
+  assert.deepEqual(message, { role: "user", text: "Hi", rest: [{ name: "Ada" }] });
+});

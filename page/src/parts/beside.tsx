@@ -40,7 +40,7 @@ export function Beside({ others, own, md, apart }: Props) {
         <section key={i} class="beside-side" aria-label={side.name} tabIndex={apart ? 0 : undefined}>
           <h4 class="beside-name">
             {shown(side.name)}
-            {side.away !== undefined && <button type="button" class="button quiet small" title="Take away" onClick={side.away}>×<span class="unseen">{`Take ${side.name} away`}</span></button>}
+            {side.away !== undefined && <button type="button" class="button quiet small" title="Take away" onClick={side.away}>×<span class="unseen">Take {shown(side.name)} away</span></button>}
           </h4>
           {side.cell !== undefined && (
             <>

@@ -1,9 +1,10 @@
 /** A long list of steps or turns with its outline: beside it where there is room, else at the foot of the cell. It says where one is, and leads to each. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useMedia } from "../state/media";
 import { useKeys } from "./keyboard";
 import { grouped } from "./marks";
+import { memo } from "./memo";
 import { shown } from "./text";
 
 export interface Entry {
@@ -81,6 +82,12 @@ export function Outlined({ entries, first = 0, total, start = -1, room, children
     const [top, end] = [entry.offsetTop, entry.offsetTop + entry.offsetHeight - scrolled.clientHeight];
     scrolled.scrollTop = Math.max(end, Math.min(top, scrolled.scrollTop));
   }, [at, side, open]);
+  const latest = useRef(jump);
+  latest.current = jump;
+  const go = useCallback((to: number) => {
+    setOpen(false);
+    latest.current(to, false);
+  }, []);
   const failure = (by: 1 | -1) => (): void => {
     for (let to = at + by; to >= 0 && to < entries.length; to += by) if (entries[to]!.failed) return jump(to, true);
   };
@@ -95,15 +102,7 @@ export function Outlined({ entries, first = 0, total, start = -1, room, children
   const outline = (
     <ol ref={list} onKeyDown={arrows}>
       {entries.map((entry, i) => (
-        <li key={i}>
-          <button type="button" class="outline-entry" style={{ "--depth": entry.depth }} aria-current={i === at ? "step" : undefined} tabIndex={i === at ? 0 : -1} onClick={() => (setOpen(false), jump(i, false))}>
-            <span class="step-number">{first + i + 1}</span>
-            <span class={`chip ${entry.style}`}>{shown(entry.kind)}</span>
-            {entry.failed && <b class="step-failed">✗<span class="unseen">failed</span></b>}
-            <span class="outline-name">{shown(entry.name.slice(0, LONGEST))}</span>
-            <span class="muted">{entry.facts}</span>
-          </button>
-        </li>
+        <li key={i}><Line entry={entry} place={i} number={first + i + 1} current={i === at} go={go} /></li>
       ))}
     </ol>
   );
@@ -120,6 +119,27 @@ export function Outlined({ entries, first = 0, total, start = -1, room, children
     </div>
   );
 }
+
+interface LineProps {
+  readonly entry: Entry;
+  readonly place: number;
+  readonly number: number;
+  readonly current: boolean;
+  readonly go: (place: number) => void;
+}
+
+/** Of hundreds, two are drawn again for each step that somebody takes. */
+const Line = memo(function ({ entry, place, number, current, go }: LineProps) {
+  return (
+    <button type="button" class="outline-entry" style={{ "--depth": entry.depth }} aria-current={current ? "step" : undefined} tabIndex={current ? 0 : -1} onClick={() => go(place)}>
+      <span class="step-number">{number}</span>
+      <span class={`chip ${entry.style}`}>{shown(entry.kind.slice(0, 20))}</span>
+      {entry.failed && <b class="step-failed">✗<span class="unseen">failed</span></b>}
+      <span class="outline-name">{shown(entry.name.slice(0, LONGEST))}</span>
+      <span class="muted">{entry.facts}</span>
+    </button>
+  );
+});
 
 /** Under the bar and the tabs, which stay, and the end of the item before. */
 function edgeOf(drawer: HTMLElement): number {

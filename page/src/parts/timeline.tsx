@@ -49,7 +49,8 @@ const NOBODY: readonly string[] = [];
 function entryOf(step: Step, blamed: boolean): Entry {
   const tokens = (step.tokens_in ?? 0) + (step.tokens_out ?? 0);
   const found = [step.duration_s === null ? "" : seconds(step.duration_s), tokens > 0 ? `${grouped(tokens)} tok.` : ""];
-  return { kind: KINDS[step.kind], style: `step-${step.kind}`, name: step.name, facts: found.filter((each) => each !== "").join(" · "), depth: Math.min(step.depth, DEEPEST), failed: blamed || step.status === "error" };
+  const message = step.kind === "message" && step.result !== "";
+  return { kind: message ? step.name : KINDS[step.kind], style: `step-${step.kind}`, name: message ? step.result : step.name, facts: found.filter((each) => each !== "").join(" · "), depth: Math.min(step.depth, DEEPEST), failed: blamed || step.status === "error" };
 }
 
 /** Where time and money went. */

@@ -267,7 +267,7 @@ def test_text_is_text_in_every_tab_of_a_cell(poisoned: Any, link: str, watch: An
     page = seen.page
     read = ""
     for index in (0, 1, 2, 3 * 6 + 2, 3 * 7, 3 * 8):
-        seen.turn(run, cell=index, md=md or None)
+        seen.turn(run, cell=index, md=md or None, wide=md or None)
         drawer = page.get_by_role("dialog").first
         drawer.wait_for()
         tabs = drawer.get_by_role("tab")
