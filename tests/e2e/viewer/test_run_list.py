@@ -39,7 +39,7 @@ def test_a_run_is_renamed_tagged_and_noted(own_home: Path, runs: list[str], serv
             assert run.meta.title == "the better prompt"
         page.get_by_label("Search the runs").fill("shipped")
         page.get_by_text("1 of 2 runs").wait_for()
-        row.get_by_role("link").click()
+        row.get_by_role("link", name="the better prompt").click()
         page.get_by_role("heading", name="the better prompt").wait_for()
         seen.close()
 
@@ -107,7 +107,7 @@ def test_the_list_of_runs_has_room_for_names_on_every_screen(
     seen = watch(served.link, viewport={"width": width, "height": height})
     page = seen.page
     row = page.locator(".run-list tbody tr").first
-    name = row.get_by_role("link")
+    name = row.get_by_role("link").first
     lines = (
         "(at) => at.getBoundingClientRect().height / parseFloat(getComputedStyle(at).lineHeight)"
     )
