@@ -18,7 +18,7 @@ export function SavedViews({ source, run, state }: { source: DataSource; run: st
   const [views, told] = useRead(read, `${run} ${todo.length}`);
   const now = write({ ...state, run: "", cell: undefined, tab: "", col: undefined, blind: false });
   return (
-    <Menu name="Saved views" title="What is shown, under a name">
+    <Menu name={<>Saved<span class="unseen"> views</span></>} title="What is shown, under a name">
       {told}
       {views?.map((view) => (
         <div key={view.name} class="saved">
