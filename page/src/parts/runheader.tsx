@@ -1,4 +1,5 @@
 /** What a run is and what it came to: title, verdict, totals, and what its data can say. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Head } from "../data/source";
 import { rateFrom } from "../model/rate";
@@ -22,7 +23,7 @@ export function RunTitle({ head, blind, ranked }: { head: Head; blind: boolean; 
 }
 
 /** `live`: who reads this can go on with the run. `ranked`: nothing in it could fail. */
-export function RunTotals({ head, blind, live, ranked }: { head: Head; blind: boolean; live: boolean; ranked: boolean }) {
+export function RunTotals({ head, blind, live, ranked, children }: { head: Head; blind: boolean; live: boolean; ranked: boolean; children: ComponentChildren }) {
   const { totals } = head;
   const all = totals.trials >= head.planned;
   const far = all ? count(totals.trials, "trial") : `${grouped(totals.trials)} of ${count(head.planned, "trial")}`;
@@ -44,6 +45,7 @@ export function RunTotals({ head, blind, live, ranked }: { head: Head; blind: bo
       <span>{when(head.created_at)}</span>
       {!blind && <JudgedNotice head={head} />}
       <Notices title="warning" of={head.warnings} />
+      {children}
       <Ending head={head} resumable={!all && !head.alive && live && isResumable(head)} />
     </div>
     {!blind && <Headline of={head.findings} />}

@@ -18,15 +18,15 @@ export function SavedViews({ source, run, state }: { source: DataSource; run: st
   const [views, told] = useRead(read, `${run} ${todo.length}`);
   const now = write({ ...state, run: "", cell: undefined, tab: "", col: undefined, blind: false });
   return (
-    <Menu name="Saved views" title="What is shown, under a name">
+    <Menu name={<>Saved<span class="unseen"> views</span></>} title="What is shown, under a name">
       {told}
       {views?.map((view) => (
         <div key={view.name} class="saved">
           <a href={write({ ...stateOf(view.state), run, blind: state.blind })}>{shown(view.name)}</a>
-          <button type="button" class="button quiet small" onClick={() => save([...todo, [view.name, null]])}>Delete<span class="unseen"> {shown(view.name)}</span></button>
+          {source.writable && <button type="button" class="button quiet small" onClick={() => save([...todo, [view.name, null]])}>Delete<span class="unseen"> {shown(view.name)}</span></button>}
         </div>
       ))}
-      <form
+      {source.writable ? <form
         class="saved"
         onSubmit={(event) => {
           event.preventDefault();
@@ -36,7 +36,7 @@ export function SavedViews({ source, run, state }: { source: DataSource; run: st
       >
         <input class="control" aria-label="Name for this view" placeholder="Name for this view" maxLength={80} required value={name} onInput={(event) => setName(event.currentTarget.value)} />
         <button class="button">Save</button>
-      </form>
+      </form> : views?.length === 0 && "None yet"}
     </Menu>
   );
 }

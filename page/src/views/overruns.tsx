@@ -46,7 +46,7 @@ function Cases({ source, head, runs }: Props) {
   const [page, told] = useRead(() => source.cases?.(head.id, text), text, text.length && PAUSE);
   return (
     <>
-      <p><input class="control" type="search" placeholder="Case" aria-label="Search the cases" value={text} onInput={(event) => find(event.currentTarget.value)} /></p>
+      <p class="chart-bar"><input class="control" type="search" placeholder="Case" aria-label="Search the cases" value={text} onInput={(event) => find(event.currentTarget.value)} /></p>
       {told}
       {page !== undefined && (
         <>

@@ -74,7 +74,7 @@ export function RunPage({ source, state, go }: Props) {
   return (
     <div class={`run-page${tools.low ? " low" : ""}${tools.folded ? " folded" : ""}`}>
       <button type="button" class="button skip" onClick={() => document.querySelector<HTMLElement>("[role=grid], .page-scroll :is(a, button, input, select)")?.focus()}>Skip to the results</button>
-      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} ranked={ranked} />}{head !== undefined && source.savedViews !== undefined && <SavedViews source={source} run={head.id} state={state} />}</TopBar>
+      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} ranked={ranked} />}</TopBar>
       {trouble !== false && (head === undefined ? <main class="run-main"><h1 class="unseen">The run cannot be shown</h1>{trouble}</main> : trouble)}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} missed={missed} ranked={ranked} />}
@@ -119,7 +119,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
   ];
   return (
     <main class="run-main">
-      <RunTotals head={head} blind={state.blind || state.view === "label"} live={source.live} ranked={ranked} />
+      <RunTotals head={head} blind={state.blind || state.view === "label"} live={source.live} ranked={ranked}>{source.savedViews !== undefined && <SavedViews source={source} run={head.id} state={state} />}</RunTotals>
       <Tabs state={state} live={source.live} judged={head.judged.length > 0 || head.rankings.length > 0} />
       {different(troubles).map((each) => <TroubleLine key={each.message} problem={each} />)}
       {head.review !== null && state.view === "matrix" && <ReviewLine review={head.review} labels={labels.all} />}

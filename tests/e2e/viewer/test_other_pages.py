@@ -195,7 +195,7 @@ def test_nothing_is_answered_without_the_token(served: Any, runs: list[str]):
         "/api/none",
     ]
     paths += [f"{run}/{part}" for part in ("blocks", "labels", "events", "cells/0", "notes")]
-    paths += [f"{run}/search", f"{run}/previews?cells=1"]
+    paths += [f"{run}/search", f"{run}/previews?cells=1", f"{run}/views", "/api/search"]
     paths += [f"{run}/comparison?baseline={runs[1]}"]
     nearly = ("Bearer ", "Bearer x", f"Basic {served.token}", f"Bearer {served.token[:-1]}")
     given: list[dict[str, str]] = [{}, *({"Authorization": text} for text in nearly)]

@@ -39,7 +39,7 @@ def test_a_run_is_renamed_tagged_and_noted(own_home: Path, runs: list[str], serv
             assert run.meta.title == "the better prompt"
         page.get_by_label("Search the runs").fill("shipped")
         page.get_by_text("1 of 2 runs").wait_for()
-        row.get_by_role("link").first.click()
+        row.get_by_role("link", name="the better prompt").click()
         page.get_by_role("heading", name="the better prompt").wait_for()
         seen.close()
 

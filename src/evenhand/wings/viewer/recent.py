@@ -21,8 +21,8 @@ def read_recent(runs: Runs, path: Path, look: Callable[[RunFile], T]) -> tuple[l
 
     The newest one is always looked into. What is left out is older, or cannot be read.
     """
-    began = time.monotonic()
     alike = runs.like(path)
+    began = time.monotonic()
     looks: list[T] = []
     for one in reversed(alike):
         if looks and time.monotonic() - began > ENOUGH_S:

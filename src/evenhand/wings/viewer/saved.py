@@ -46,7 +46,7 @@ class _Views(Record, frozen=True):
     """The file: the views of each config or set, by its source."""
 
     views: dict[str, list[SavedView]]
-    format: str = "evenhand-views-1"
+    schema: str = "evenhand.views/1"
 
 
 def saved_views(run: RunFile) -> list[SavedView]:

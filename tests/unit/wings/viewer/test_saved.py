@@ -47,7 +47,7 @@ async def test_a_view_is_kept_in_the_home_for_all_runs_of_the_same_source(make_r
     keep_view(run.path, {"name": "never there", "state": None})
     assert _names(run) == ["Worst first"]
     file = json.loads((run.path.parent.parent / "views.json").read_text("utf-8"))
-    assert file["format"] == "evenhand-views-1"
+    assert file["schema"] == "evenhand.views/1"
 
 
 @pytest.mark.parametrize(

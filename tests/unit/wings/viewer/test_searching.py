@@ -112,6 +112,18 @@ async def test_a_search_stops_in_time_and_goes_on_where_it_stopped(
     assert sum(piece.runs for piece in pieces) == 2
 
 
+async def test_a_search_stops_after_each_trial_that_takes_long(
+    make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An expression may take long on every one of them."""
+    runs = _among(await make_run([result(n) for n in range(5)]))
+    ticks = itertools.count()
+    monkeypatch.setattr(searching.time, "monotonic", lambda: next(ticks) / 2)
+    piece = search_piece(runs, Query("/(.*e){2}/"), "")
+    assert (piece.trials, len(piece.hits)) == (1, 1)
+    assert piece.next.endswith(":1:1")
+
+
 @pytest.mark.parametrize(
     "text", ["status:fail", "score<0.5", "is:flaky", '"open', "a OR", "/(/", "variant:best"]
 )
