@@ -77,6 +77,10 @@ RECORDS: Mapping[str, type[Struct]] = {
     "Draw": drawn.DrawShape,
     "DrawnPair": drawn_pairs.DrawnPairShape,
     "PairDraw": drawn_pairs.PairDrawShape,
+    "AskModel": shapes.AskModel,
+    "AskOffer": shapes.AskShape,
+    "EstimatedCalls": shapes.EstimatedCalls,
+    "AskEstimate": shapes.AskEstimate,
 }
 """What each record is called on the page."""
 _NAMES = {record: name for name, record in RECORDS.items()}
