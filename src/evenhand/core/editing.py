@@ -80,7 +80,7 @@ def _found(plan: Plan, edit: Edit) -> tuple[Editor, PlannedTrial]:
 
 
 def _look_at(edit: Edit, editable: Editable) -> None:
-    """That nothing is edited but what can be."""
+    """Refuses an edit of what can't be edited."""
     if edit.prompt is not None and editable.prompt is None:
         raise CannotAsk("the prompt of this cell can't be edited")
     unknown = [name for name in edit.values if name not in editable.values]
@@ -93,7 +93,7 @@ def _look_at(edit: Edit, editable: Editable) -> None:
 
 
 def editable_data(values: Mapping[str, object]) -> dict[str, Any]:
-    """Those of some values that are data all through, as JSON has it: they can be typed."""
+    """The values that are data all through, as JSON has it: these can be typed."""
     return {name: value for name, value in values.items() if _is_data(value)}
 
 

@@ -94,7 +94,7 @@ class RunMeta(Record, frozen=True):
 
     @property
     def is_edited(self) -> bool:
-        """Whether it is one cell of another run, asked again with some of it edited."""
+        """Whether the run is one cell of another one, edited and asked again."""
         request = self.settings.get("asked")
         return isinstance(request, Mapping) and bool(request.get("edits"))
 

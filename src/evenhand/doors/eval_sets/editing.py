@@ -48,13 +48,13 @@ class SetEditor(Record, frozen=True, kw_only=True):
         prompts = _prompts_of(body)
         values = editable_data(_values_of(trial.case))
         models: dict[int, str] = {}
-        asked: int | None = None
+        answering: int | None = None
         if body.model is not None and "model" in asked_of(body.evals, body.eval):
             for variant, other in self.variants:
                 if other.model is not None and variant.model not in models.values():
                     models[variant.index] = variant.model
-            asked = next((i for i, name in models.items() if name == trial.variant.model), None)
-        if len(prompts) != 1 and not values and asked is None:
+            answering = next((i for i, name in models.items() if name == trial.variant.model), None)
+        if len(prompts) != 1 and not values and answering is None:
             raise CannotAsk(
                 "this cell's code holds its prompt, its data and its model: there is nothing to edit"
             )
@@ -62,7 +62,7 @@ class SetEditor(Record, frozen=True, kw_only=True):
         if len(prompts) != 1:
             why = "its axes have several" if prompts else "the eval's code holds it"
             notes.append(f"The prompt can't be edited: {why}.")
-        if asked is None:
+        if answering is None:
             notes.append("The model can't be chosen: the eval's code asks its own.")
         if body.evals.compares:
             notes.append("What compares variants is left out: there is one.")
@@ -70,7 +70,7 @@ class SetEditor(Record, frozen=True, kw_only=True):
             prompt=next(iter(prompts.values())).text if len(prompts) == 1 else None,
             values=values,
             models=models,
-            model=asked,
+            model=answering,
             notes=tuple(notes),
         )
 

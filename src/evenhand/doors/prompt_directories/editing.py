@@ -47,12 +47,12 @@ class PromptsEditor(Record, frozen=True):
             for variant in suite.variants:
                 if variant.axes["model"] in names and variant.model not in models.values():
                     models[variant.index] = variant.model
-        asked = next((i for i, name in models.items() if name == trial.variant.model), None)
+        answering = next((i for i, name in models.items() if name == trial.variant.model), None)
         return Editable(
             prompt=body.prompt.template,
             values=values,
             models=models,
-            model=asked,
+            model=answering,
             notes=tuple(notes),
         )
 

@@ -55,9 +55,9 @@ class FolderEditor(Record, frozen=True):
         for other in self.folder.pairs:
             if other.variant.model not in models.values():
                 models[other.variant.index] = other.variant.model
-        asked = next((i for i, name in models.items() if name == pair.variant.model), None)
+        answering = next((i for i, name in models.items() if name == pair.variant.model), None)
         if test.subject is not None:
-            asked = None
+            answering = None
             notes.append(f"The test itself names its model, {test.subject.provider.label}.")
         if test.expected.contests:
             notes.append("Assertions that compare variants are left out: there is one.")
@@ -65,7 +65,7 @@ class FolderEditor(Record, frozen=True):
             prompt=None if self._no_prompt(pair.prompt, test) else pair.prompt.raw,
             values=values,
             models=models,
-            model=asked,
+            model=answering,
             notes=tuple(notes),
         )
 
@@ -172,7 +172,7 @@ def _edited_test(test: Test, variables: Mapping[str, Any], edit: Edit) -> Test:
     """A test with these variables; of those that were typed none names a file, or has tags that are filled in."""
     values, typed = {**variables, **edit.values}, edit.values.keys()
     subject = None if edit.model or edit.variant is not None else test.subject
-    shown = {**test.shown, "vars": values} if "vars" in test.shown or typed else test.shown
+    written = {**test.shown, "vars": values} if "vars" in test.shown or typed else test.shown
     return replace(
         test,
         variables=values,
@@ -183,7 +183,7 @@ def _edited_test(test: Test, variables: Mapping[str, Any], edit: Edit) -> Test:
         prompts=None,
         providers=None,
         repeats=1,
-        shown=shown,
+        shown=written,
         subject=subject,
     )
 

@@ -110,7 +110,7 @@ class Templates:
         return render
 
     def sealed(self) -> Templates:
-        """The same, for templates that see nothing of the environment."""
+        """Templates with the same filters that see nothing of the environment."""
         other = Templates()
         other._environment = None
         for name, path in self._filters:

@@ -92,13 +92,13 @@ def _done(errand: Errand) -> object:
         meta, trial = run.meta, run.trial(errand.cell)
     if trial is None:
         raise CannotAsk(f"the run has no cell {errand.cell}", hint="It may not be settled yet.")
-    asked = _request_of(meta)
+    request = _request_of(meta)
     if errand.do == "offer":
-        return _offered(asked, errand.edit(meta), meta, trial)
-    asked = replace(asked, edits=(*asked.edits, errand.edit(meta)))
+        return _offered(request, errand.edit(meta), meta, trial)
+    request = replace(request, edits=(*request.edits, errand.edit(meta)))
     if errand.do == "estimate":
-        return _estimated(asked, trial)
-    return _run(asked, errand, meta, path)
+        return _estimated(request, trial)
+    return _run(request, errand, meta, path)
 
 
 def _request_of(meta: RunMeta) -> Asked:
@@ -135,14 +135,14 @@ def _request_of(meta: RunMeta) -> Asked:
     return Asked.again(settings["asked"], meta.version)
 
 
-def _offered(asked: Asked, edit: Edit, meta: RunMeta, trial: TrialResult) -> AskShape:
+def _offered(request: Asked, edit: Edit, meta: RunMeta, trial: TrialResult) -> AskShape:
     from evenhand.cli.study import as_asked  # noqa: PLC0415 (imported on use)
 
-    with as_asked(asked):
-        plan = asked.plan(prepare=False)
+    with as_asked(request):
+        plan = request.plan(prepare=False)
         can = editable(plan, edit)
         limit = plan.options.max_cost_usd
-    shown = {"input": trial.input, **trial.vars}
+    values = {"input": trial.input, **trial.vars}
     ids = {variant.index: variant.provider_id for variant in meta.variants}
     budget = meta.settings.get("max_cost_usd", limit)
     prompt, notes = can.prompt, can.notes
@@ -151,7 +151,7 @@ def _offered(asked: Asked, edit: Edit, meta: RunMeta, trial: TrialResult) -> Ask
     return AskShape(
         prompt=prompt,
         # As the trial had them: with files read in, and tags filled in.
-        values={name: known.inside(shown.get(name, value)) for name, value in can.values.items()},
+        values={name: known.inside(values.get(name, value)) for name, value in can.values.items()},
         models=_models(can, ids),
         model=can.model,
         notes=notes,
@@ -163,11 +163,11 @@ def _models(can: Editable, ids: Mapping[int, str]) -> list[AskModel]:
     return [AskModel(index, label, ids.get(index, label)) for index, label in can.models.items()]
 
 
-def _estimated(asked: Asked, trial: TrialResult) -> AskEstimate:
+def _estimated(request: Asked, trial: TrialResult) -> AskEstimate:
     from evenhand.cli.study import as_asked  # noqa: PLC0415 (imported on use)
 
-    with as_asked(asked):
-        plan = asked.plan(prepare=False)
+    with as_asked(request):
+        plan = request.plan(prepare=False)
         calls = [
             EstimatedCalls(
                 one.provider,
@@ -175,7 +175,7 @@ def _estimated(asked: Asked, trial: TrialResult) -> AskEstimate:
                 one.calls,
                 one.tokens_in or None,
                 one.tokens_out,
-                0.0 if asked.offline else one.cost_usd,
+                0.0 if request.offline else one.cost_usd,
             )
             for one in plan.estimate()
         ]
@@ -193,7 +193,7 @@ def _estimated(asked: Asked, trial: TrialResult) -> AskEstimate:
     return AskEstimate(calls=[before], bounded=False)
 
 
-def _run(asked: Asked, errand: Errand, meta: RunMeta, path: Path) -> object:
+def _run(request: Asked, errand: Errand, meta: RunMeta, path: Path) -> object:
     from evenhand.cli.replaying import ReplayRequest  # noqa: PLC0415 (imported on use)
     from evenhand.cli.run_and_report import settled  # noqa: PLC0415
     from evenhand.cli.session import Session, settings_for  # noqa: PLC0415
@@ -208,14 +208,14 @@ def _run(asked: Asked, errand: Errand, meta: RunMeta, path: Path) -> object:
         as_json=True,
         no_progress=True,
     )
-    settings = replace(settings_for(asked, session, path.parent.parent), id=errand.id)
+    settings = replace(settings_for(request, session, path.parent.parent), id=errand.id)
     with ExitStack() as opened:
         replay = earlier.get("replay")
         if replay:
-            request = ReplayRequest(str(replay["file"]), asks=True)
-            recordings = opened.enter_context(request.opened())
+            source = ReplayRequest(str(replay["file"]), asks=True)
+            recordings = opened.enter_context(source.opened())
             settings = replace(settings, replay=recordings, replay_asks=True)
-        finished, _ = settled(asked, settings, None, session)
+        finished, _ = settled(request, settings, None, session)
     return {"status": finished.ending.status}
 
 

@@ -44,7 +44,7 @@ class _Job(Record, frozen=True):
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
+        """Whether the process has ended."""
         return self.process.returncode is not None
 
     def problem(self) -> UsageError:
