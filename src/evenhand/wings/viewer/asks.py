@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from msgspec import field
+
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.json_shapes import is_mapping, is_object
@@ -64,6 +66,7 @@ class Asks(MutableRecord):
     tell: Callable[[str], None]
     _job: _Job | None = None
     _starting: bool = False
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def read(self, do: str, file: Path, cell: int, body: Mapping[str, Any]) -> Any:
         """What of a cell can be edited (`offer`), or what it would take to run it edited (`estimate`).
@@ -72,24 +75,8 @@ class Asks(MutableRecord):
             UsageError: It can't be asked again: why.
         """
         errand = {"do": do, "run": str(file), "cell": cell, **edits_in(body)}
-        with tempfile.TemporaryFile() as err:
-            process = await _started(PIPE, err)
-            try:
-                async with asyncio.timeout(READ_WITHIN_S):
-                    out, _ = await process.communicate(encode(errand))
-            except TimeoutError:
-                raise UsageError(
-                    f"the project's files were not read within {READ_WITHIN_S:g} s"
-                ) from None
-            finally:
-                if process.returncode is None:
-                    process.kill()
-                    await process.wait()
-            answer = _answer(out)
-            if answer is None or "error" in answer:
-                err.seek(0)
-                raise _problem(out, err.read())
-            return answer
+        async with self._reading:  # one at a time, however often somebody presses
+            return await _read(errand)
 
     async def start(self, file: Path, cell: int, body: Mapping[str, Any]) -> str:
         """Begins a run of an edited cell: its id, as soon as it has a file.
@@ -185,6 +172,27 @@ def edits_in(body: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(model, str):
         raise UsageError("model: the id of a model")
     return {"prompt": prompt, "values": dict(values), "variant": variant, "model": model}
+
+
+async def _read(errand: Mapping[str, Any]) -> Any:
+    with tempfile.TemporaryFile() as err:
+        process = await _started(PIPE, err)
+        try:
+            async with asyncio.timeout(READ_WITHIN_S):
+                out, _ = await process.communicate(encode(errand))
+        except TimeoutError:
+            raise UsageError(
+                f"the project's files were not read within {READ_WITHIN_S:g} s"
+            ) from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        answer = _answer(out)
+        if answer is None or "error" in answer:
+            err.seek(0)
+            raise _problem(out, err.read())
+        return answer
 
 
 async def _started(out: int | BinaryIO, err: BinaryIO) -> Process:

@@ -131,15 +131,19 @@ def serve_page(
 
 async def _until_told(serving: Coroutine[Any, Any, None]) -> int:
     """Serves until SIGINT or SIGTERM; the exit code."""
+    from evenhand.engine.guardian import without_echoes
+
     task = asyncio.ensure_future(serving)
     signals: list[int] = []
 
-    def end(number: int) -> None:
+    def end(number: int, limit_s: float) -> None:
+        del limit_s
         signals.append(number)
         task.cancel()
 
+    heard = without_echoes(end)  # a second signal interrupts a run that the page began
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end, number)
+        asyncio.get_running_loop().add_signal_handler(number, heard, number, 0.0)
     with contextlib.suppress(asyncio.CancelledError):
         await task
     return 128 + signals[0] if signals else 0
