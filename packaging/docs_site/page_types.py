@@ -101,6 +101,10 @@ RECORDS: Mapping[str, type[Struct]] = {
     "PromptVersion": prompts.PromptVersion,
     "PromptHistory": prompts.PromptHistory,
     "PromptPage": prompts.PromptPage,
+    "AskModel": shapes.AskModel,
+    "AskOffer": shapes.AskShape,
+    "EstimatedCalls": shapes.EstimatedCalls,
+    "AskEstimate": shapes.AskEstimate,
 }
 """What each record is called on the page."""
 _NAMES = {record: name for name, record in RECORDS.items()}

@@ -1,4 +1,5 @@
 /** What only a served page has: a file of its own, loaded beside the page. `parts/later.tsx` draws it. */
+export { AskTab } from "./parts/ask";
 export { SavedViews } from "./parts/savedviews";
 export { LabelView } from "./views/label";
 export { OverRuns } from "./views/overruns";

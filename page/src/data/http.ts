@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Call, CanaryPoint, CasePage, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, PromptPage, Remarks, RunChange, RunSummary, SavedView, SearchPiece, SentLabels, Sought, StepPage, Summary, WholeStep } from "./source";
+import type { Asked, Block, Call, CanaryPoint, CasePage, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, PromptPage, Remarks, RunChange, RunSummary, SavedView, SearchPiece, SentLabels, Sought, StepPage, Summary, WholeStep } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -140,6 +140,14 @@ export class Http implements DataSource {
 
   async delete(run: string): Promise<void> {
     await post(`${at(run)}/delete`, { id: run }); // the whole id, said once more
+  }
+
+  ask(run: string, cell: number, what: Asked): Promise<unknown> {
+    return post(`${at(run)}/cells/${cell}/ask`, what);
+  }
+
+  async stop(run: string): Promise<void> {
+    await post(`${at(run)}/stop`, {});
   }
 
   compare(run: string, baseline: string): Promise<Comparison> {

@@ -73,6 +73,8 @@ export interface RunSummary {
   readonly note: string;
   /** It asked about judges (a probe, a check of canaries), and not about a system. */
   readonly of_judges: boolean;
+  /** It is one cell of another run, edited and asked again. */
+  readonly edited: boolean;
   /** Why the file cannot be read; empty for one that can, and then the rest counts. */
   readonly problem: string;
 }
@@ -190,6 +192,8 @@ export interface Head extends RunSummary {
   /** Trials were left out of it: a report of some of a run's. */
   readonly narrowed: boolean;
   readonly review: Review | null;
+  /** Whether its cells can be asked again from this page. */
+  readonly may_ask: boolean;
 }
 
 /** What takes a look at every trial of a run. It is put into a partial head, key by key, once that is painted. */
@@ -801,4 +805,45 @@ export interface PromptPage {
   readonly prompts: readonly PromptHistory[];
   /** How many runs were not read: older ones, where there is much. */
   readonly unread: number;
+}
+
+/** A model that a cell can be asked again with: the first variant that has it, its label and its id. */
+export interface AskModel {
+  readonly variant: number;
+  readonly label: string;
+  readonly id: string;
+}
+
+/** What of a cell can be edited, to ask it again. */
+export interface AskOffer {
+  /** A template; null where it can't be edited. */
+  readonly prompt: string | null;
+  /** The variables, as the cell had them. */
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly models: readonly AskModel[];
+  /** The variant among these whose model answered; null: none can be chosen. */
+  readonly model: number | null;
+  /** What can't be edited and why, and what is left out. */
+  readonly notes: readonly string[];
+  /** What its run could spend. */
+  readonly max_cost_usd: number | null;
+}
+
+/** Calls of one model in one role; `role` is empty where they are of all. */
+export interface EstimatedCalls {
+  readonly provider: string;
+  readonly role: string;
+  readonly calls: number;
+  readonly tokens_in: number | null;
+  /** At most; null where that is not known. */
+  readonly tokens_out: number | null;
+  /** At most; null where a price is not known. */
+  readonly cost_usd: number | null;
+}
+
+/** What asking again would take. */
+export interface AskEstimate {
+  readonly calls: readonly EstimatedCalls[];
+  /** Of the plan, and bounds; else what the cell took before. */
+  readonly bounded: boolean;
 }

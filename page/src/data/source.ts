@@ -60,6 +60,16 @@ export interface Sought {
   readonly pattern: boolean;
 }
 
+/** What is asked of a cell: what can be edited (`offer`), what an edited one would cost, or to run it. */
+export interface Asked {
+  readonly do: "offer" | "estimate" | "run";
+  readonly prompt?: string | null;
+  readonly values?: Readonly<Record<string, unknown>>;
+  readonly variant?: number | null;
+  readonly model?: string;
+  readonly max_cost_usd?: number | string | null;
+}
+
 export interface DataSource {
   /** Whether labels can be given, and whether runs may still grow. */
   readonly writable: boolean;
@@ -112,6 +122,10 @@ export interface DataSource {
   remark?(run: string, said: Remarks): Promise<void>;
   /** Deletes a run for good. Only where `writable`. */
   delete?(run: string): Promise<void>;
+  /** Asks a cell again: an `AskOffer`, an `AskEstimate`, or the id of the run. Only where the head says `may_ask`. */
+  ask?(run: string, cell: number, what: Asked): Promise<unknown>;
+  /** Stops a run that was asked for so. */
+  stop?(run: string): Promise<void>;
   /** Throws where the two cannot be compared; the message says why. */
   compare(run: string, baseline: string): Promise<Comparison>;
   /** Calls back with the newest seq when the run file has grown. The function that comes back ends it. */

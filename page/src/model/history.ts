@@ -24,7 +24,7 @@ export interface Line {
 
 /** The runs that were made from what this one was made from: by source, or by title where it has none. */
 export function runsLike(run: RunSummary, runs: readonly RunSummary[]): RunSummary[] {
-  const alike = runs.filter((each) => each.problem === "" && !each.of_judges && each.totals.trials > 0 && (run.source === "" ? each.source === "" && each.title === run.title : each.source === run.source));
+  const alike = runs.filter((each) => each.problem === "" && !each.of_judges && !each.edited && each.totals.trials > 0 && (run.source === "" ? each.source === "" && each.title === run.title : each.source === run.source));
   return alike.sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1)).slice(-MOST);
 }
 

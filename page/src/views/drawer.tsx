@@ -15,6 +15,7 @@ import { Copy } from "../parts/copy";
 import { Expectations, InShort } from "../parts/expectations";
 import { useKeys } from "../parts/keyboard";
 import { grouped } from "../parts/marks";
+import { later } from "../parts/later";
 import { useLabelKeys, useLabels } from "../parts/labelling";
 import { AgreementLine, History, LabelBar, Standing, Thread } from "../parts/labels";
 import { MoreTab, PromptTab } from "../parts/more";
@@ -25,6 +26,8 @@ import { told } from "../parts/text";
 import { useKept } from "../state/kept";
 import type { RunLabels } from "../state/labelled";
 import { link, read, START, write, type Go } from "../state/url";
+
+const AskTab = later((live) => live.AskTab);
 
 export interface DrawerProps {
   readonly source: DataSource;
@@ -173,7 +176,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   useKeys({ c: beside, d: turn("diff"), b: turn("baseline"), "[": repeat(-1), "]": repeat(1) });
   const drawn = head.review?.places.includes(cell.index) ?? false;
   useLabelKeys(labels, () => p.note(true), source.writable, drawn);
-  const tabs = tabsOf(cell, hidden, labels.events.length);
+  const tabs = tabsOf(cell, hidden, labels.events.length, head.may_ask && source.live);
   const two = form.startsWith("variant-") || (form === "baseline" && md); // each side has its expectations
   const now = tabs.some(({ id }) => id === tab) ? tab : "output";
   return (
@@ -207,6 +210,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
         {now === "steps" && cell.steps !== null && <Timeline key={`${cell.index}-${chosen}`} steps={cell.steps} failed={cell.outcome !== "pass"} wide={p.wide} at={chosen === "" ? undefined : Number(chosen)} />}
         {now === "calls" && <Calls key={cell.index} calls={cell.calls} all={trial < 0 ? 0 : table.calls[trial]!} />}
         {now === "labels" && <><AgreementLine table={table} labels={p.labels.all} /><History events={labels.events} /></>}
+        {now === "ask" && <AskTab key={cell.index} source={source} head={head} cell={cell} md={as === "markdown"} setMd={(on) => go({ tab: on ? "ask..markdown" : "ask" })} />}
         {now === "more" && <MoreTab key={cell.index} cell={cell} />}
       </Tabs>
     </>
@@ -234,7 +238,7 @@ function neighboursOf(head: Head, table: Table, trial: number): readonly Neighbo
   });
 }
 
-function tabsOf(cell: Cell, hidden: boolean, events: number): readonly Tab[] {
+function tabsOf(cell: Cell, hidden: boolean, events: number, ask: boolean): readonly Tab[] {
   const output: Tab = { id: "output", name: "Output" };
   const prompt: Tab = { id: "prompt", name: hidden ? "Variables" : "Prompt" };
   if (hidden) return [output, prompt];
@@ -247,5 +251,6 @@ function tabsOf(cell: Cell, hidden: boolean, events: number): readonly Tab[] {
     { id: "calls", name: "Calls", note: String(cell.calls.length) },
     { id: "labels", name: "Labels", note: events > 0 ? String(events) : "" },
     { id: "more", name: "More" },
+    ...(ask ? [{ id: "ask", name: "Ask again" }] : []),
   ];
 }

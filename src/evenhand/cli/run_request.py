@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from evenhand.cli.streams import tell
+from evenhand.core.edit import Edit
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_mapping
@@ -116,6 +117,7 @@ class Asked(Record, frozen=True, kw_only=True):
         model: Of eval sets, take this one instead of all models that they name; empty for those.
         definitions: Whose definitions of RAG metrics; empty for ours.
         record_anew: Of eval sets, record their cassettes again.
+        edits: One trial of the plan instead of all, edited; and again one of that plan.
     """
 
     paths: tuple[str, ...]
@@ -132,6 +134,7 @@ class Asked(Record, frozen=True, kw_only=True):
     at_least: float | None = None
     model: str = ""
     record_anew: bool = False
+    edits: tuple[Edit, ...] = ()
 
     @staticmethod
     def again(record: object, written_by: str) -> Asked:
@@ -162,7 +165,10 @@ class Asked(Record, frozen=True, kw_only=True):
 
     def record(self) -> dict[str, Any]:
         """For the run's file: the attributes, and the version of their shape."""
-        return {"version": VERSION, **msgspec.to_builtins(self)}
+        record = {"version": VERSION, **msgspec.to_builtins(self)}
+        if not self.edits:  # an earlier version, which knows of none, can resume it
+            del record["edits"]
+        return record
 
     @property
     def folder(self) -> Path:
@@ -230,6 +236,10 @@ class Asked(Record, frozen=True, kw_only=True):
         self._check_names()
         with _patience(" ".join(Path(path).name for path in self.paths[:3])):
             plan = self._plan(prepare=prepare)
+        for edit in self.edits:
+            from evenhand.core.editing import edited_plan
+
+            plan = edited_plan(plan, edit)
         if self.strict:
             refuse_hints(plan)
         look_at_size(plan)

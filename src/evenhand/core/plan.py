@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import field
 from msgspec import field as record_field
 
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest, Referee
+from evenhand.core.edit import Edit, Editable
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.expect import Trial, VerdictRule, all_pass
 from evenhand.core.gate_terms import GateTerms
@@ -82,7 +83,7 @@ class PlannedTrial(Record, frozen=True, kw_only=True):
 class CallEstimate(Record, frozen=True):
     """What one provider will be asked, before anything is asked.
 
-    `cost_usd` is an upper bound; None where a price is not known. `unpriced` says whose.
+    `cost_usd` and `tokens_out` are upper bounds; None where a price, or the longest answer, is not known.
     """
 
     provider: str
@@ -90,6 +91,7 @@ class CallEstimate(Record, frozen=True):
     calls: int
     tokens_in: int
     cost_usd: float | None
+    tokens_out: int | None = None
 
 
 CALL_LIMIT_S = 60.0
@@ -231,6 +233,7 @@ class Plan(MutableRecord, kw_only=True):
         broken: What keeps parts of it from a verdict: these are errors, and all else is run.
         notes: Once it has run: lines about it, for people.
         differences: Of files of another tool: sentences that say what comes out otherwise here than there.
+        editor: How a trial of it is asked again with some of it edited; None where nothing can be.
     """
 
     title: str
@@ -243,6 +246,7 @@ class Plan(MutableRecord, kw_only=True):
     broken: Sequence[Problem] = ()
     notes: list[str] = field(default_factory=list[str])
     differences: Callable[[], Sequence[str]] = tuple
+    editor: Editor | None = None
     _fingerprint: str = ""
 
     @property
@@ -328,6 +332,26 @@ class Plan(MutableRecord, kw_only=True):
         return summed(row for sheet in self.sheets for row in sheet.estimate())
 
 
+class Editor(Protocol):
+    """How the trials of one plan are asked again."""
+
+    def editable(self, trial: PlannedTrial) -> Editable:
+        """What of a trial can be edited.
+
+        Raises:
+            UsageError: It can't be asked again: why.
+        """
+        ...
+
+    def edited(self, trial: PlannedTrial, edit: Edit) -> Plan:
+        """The plan of this trial alone, edited, once. What may be edited in it was looked at before.
+
+        Raises:
+            UsageError: It can't be asked so: why.
+        """
+        ...
+
+
 def summed(estimates: Iterable[CallEstimate]) -> list[CallEstimate]:
     """Estimates of the same provider and role as one. Where one of them has no price, the sum has none."""
     by_role: dict[tuple[str, str], CallEstimate] = {}
@@ -335,12 +359,14 @@ def summed(estimates: Iterable[CallEstimate]) -> list[CallEstimate]:
         before = by_role.get((one.provider, one.role))
         if before is not None:
             costs = (before.cost_usd, one.cost_usd)
+            longest = (before.tokens_out, one.tokens_out)
             one = CallEstimate(  # noqa: PLW2901 (both together)
                 one.provider,
                 one.role,
                 before.calls + one.calls,
                 before.tokens_in + one.tokens_in,
                 None if None in costs else sum(filter(None, costs)),
+                None if None in longest else sum(filter(None, longest)),
             )
         by_role[one.provider, one.role] = one
     return list(by_role.values())

@@ -48,6 +48,7 @@ class Request(Record, frozen=True):
             request sets: some do, for reasoning that nobody sees.
         stated: The worst price is what somebody has said that a call costs at most, and not that of its tokens.
         beyond: What it asks for that the price of its tokens doesn't cover, in words; empty for nothing.
+        tokens_out: The most tokens that can come back; None where that is not known.
     """
 
     identity: bytes
@@ -59,6 +60,7 @@ class Request(Record, frozen=True):
     cost_hidden_usd: float = 0.0
     stated: bool = False
     beyond: str = ""
+    tokens_out: int | None = None
 
 
 class RateLimits(Record, frozen=True):

@@ -93,6 +93,12 @@ class RunMeta(Record, frozen=True):
         return not JUDGE_CHECKS.isdisjoint(self.settings)
 
     @property
+    def is_edited(self) -> bool:
+        """Whether the run is one cell of another one, edited and asked again."""
+        request = self.settings.get("asked")
+        return isinstance(request, Mapping) and bool(request.get("edits"))
+
+    @property
     def is_scripted(self) -> bool:
         """Whether models and judges answered from a script: `--offline`."""
         request = self.settings.get("asked")

@@ -97,6 +97,7 @@ class Settings(Record, frozen=True, kw_only=True):
         batch: What vendors take in batches goes there; None to ask everything live.
         shard: Only this part of the plan is run; None for all of it.
         elsewhere: Other processes that settle the trials; None to settle them here.
+        id: The id of a new run; empty for any.
     """
 
     home: Path | None = None
@@ -120,6 +121,7 @@ class Settings(Record, frozen=True, kw_only=True):
     batch: BatchPolicy | None = None
     shard: Shard | None = None
     elsewhere: Elsewhere | None = None
+    id: str = ""
 
     @property
     def sends(self) -> bool:
@@ -543,7 +545,7 @@ def _meta(
 ) -> RunMeta:
     sharded = None if part is None else Sharded(part.shard, plan.size, plan.case_count)
     return RunMeta(
-        id=new_id(),
+        id=settings.id or new_id(),
         title=plan.title,
         source=plan.source,
         fingerprint=plan.fingerprint,

@@ -198,6 +198,7 @@ class ChatProvider:
             cost_hidden_usd=extra_usd or 0.0,
             stated=most_usd is not None,
             beyond=beyond,
+            tokens_out=limit,
         )
 
     def uncovered_by(self, settings: Mapping[str, Any]) -> str:

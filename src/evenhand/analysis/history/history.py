@@ -183,7 +183,7 @@ def _join_imported(
 
 
 def _belongs(meta: RunMeta, within: Path | None) -> bool:
-    if meta.is_judge_check:
+    if meta.is_judge_check or meta.is_edited:
         return False
     if within is None or (meta.source and Path(meta.source).is_relative_to(within)):
         return True

@@ -321,6 +321,12 @@ class EvalSet:
         other.model = model
         return other
 
+    def uncompared(self) -> EvalSet:
+        """The eval set without what compares its variants."""
+        other = copy.copy(self)
+        other._compare = ()  # noqa: SLF001 (its own class)
+        return other
+
     def __repr__(self) -> str:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"
 

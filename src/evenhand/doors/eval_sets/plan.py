@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -12,8 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from evenhand.core.case import Case
-from evenhand.core.definition import brief
-from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import (
     AuthError,
     CodeError,
@@ -40,11 +38,12 @@ from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 from evenhand.doors.eval_sets.body import EvalBody
+from evenhand.doors.eval_sets.editing import SetEditor
 from evenhand.doors.eval_sets.evalset import Eval, EvalSet, forget_reminder
 from evenhand.doors.eval_sets.models import EvalSetRoster
 from evenhand.doors.eval_sets.near_columns import near_fields, said_of, unused
 from evenhand.doors.eval_sets.prechecks import asked_of, foreseen, partly_taken, set_up_once
-from evenhand.doors.eval_sets.project_files import data_of, files_of, named_content
+from evenhand.doors.eval_sets.project_files import axis_contents, data_of, files_of
 from evenhand.doors.eval_sets.prompt import Prompt
 from evenhand.doors.eval_sets.selection import column_left, selected, wanted
 from evenhand.doors.eval_sets.thresholds import Thresholds
@@ -309,13 +308,10 @@ def plan_of(
     # Whatever selects cases, prompts or models, and fewer repeats, leaves something out that a replay will ask for.
     whole = everything and not model and all(one.repeats >= one.evals.repeats for one in planned)
     names_of_sets = "".join(one.evals.name for one in planned)
-    files = _OwnFiles(planned)
     plan = Plan(
         title=title or (f"{len(ready)} eval sets" if several else names_of_sets),
-        sheets=[one.sheet() for one in planned],
-        identify=lambda: _fingerprint(planned, files, selection),
-        record=lambda: _record(planned, files),
         source=source,
+        **_shared(planned, selection, source),
         options=_options((models.project for _, _, models in ready), planned, whole=whole),
         hints=[
             *_near_columns(one.evals for one in planned),
@@ -332,6 +328,39 @@ def plan_of(
         )
     refuse_if_nothing_is_left(plan)
     return plan
+
+
+def _shared(planned: Sequence[PlannedSet], selection: Selection, source: str) -> dict[str, Any]:
+    """What plans of sets have in common, and that of one of their cases, edited, has too."""
+    files = _OwnFiles(planned)
+
+    def again(variant: Variant, body: EvalBody, case: Case) -> Plan:
+        one = next(one for one in planned if one.evals is body.evals)
+        evals = body.evals.uncompared()
+        edited = replace(
+            one,
+            evals=evals,
+            variants=[EvalVariant(variant, replace(body, evals=evals))],
+            cases=[case],
+            repeats=1,
+        )
+        return Plan(
+            title=evals.name,
+            source=source,
+            options=_options([one.models.project], [edited], whole=False),
+            **_shared([edited], Selection(repeats=1), source),
+        )
+
+    return {
+        "sheets": [one.sheet() for one in planned],
+        "identify": lambda: _fingerprint(planned, files, selection),
+        "record": lambda: _record(planned, files),
+        "editor": SetEditor(
+            variants=[(each.variant, each.body) for one in planned for each in one.variants],
+            roster_of=lambda body: next(o.models for o in planned if o.evals is body.evals),
+            again=again,
+        ),
+    }
 
 
 def _near_columns(sets: Iterable[EvalSet]) -> Iterator[Problem]:
@@ -480,7 +509,7 @@ def _eval_variants(
                 axes={name: _label(value) for name, value in axes.items()},
                 eval=_name(evals, eval_.name),
                 where=f"{eval_.path}:{eval_.first}",
-                contents=_contents(others, evals.path.parent),
+                contents=axis_contents(others, evals.path.parent),
                 cluster=evals.cluster,
             )
             yield EvalVariant(
@@ -547,26 +576,6 @@ def _id(model: object) -> str | None:
         if isinstance(model, str)
         else str(getattr(model, "id", type(model).__name__))
     )
-
-
-def _contents(axes: Mapping[str, object], folder: Path) -> dict[str, str]:
-    """A digest of what each axis' value says, where that is more than its label and can be known.
-
-    Args:
-        axes: The values by name.
-        folder: Where files are looked for that a value names.
-    """
-    contents: dict[str, str] = {}
-    for name, value in axes.items():
-        if isinstance(value, Prompt):
-            contents[name] = brief(value.text)
-        elif isinstance(value, str | Path):
-            contents[name] = named_content(folder, value)
-        elif not isinstance(value, int | float | None):
-            # An object that holds a client, say, has no form in JSON: it is known by its label.
-            with contextlib.suppress(TypeError, ValueError):
-                contents[name] = brief(decode(encode(value)))
-    return {name: content for name, content in contents.items() if content}
 
 
 def _label(value: object) -> str:

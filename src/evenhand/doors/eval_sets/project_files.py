@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from evenhand.core.definition import LETTERS, file_digest
-from evenhand.core.encoding import digest, digest_of
+from evenhand.core.definition import LETTERS, brief, file_digest
+from evenhand.core.encoding import decode, digest, digest_of, encode
 from evenhand.doors.eval_sets.eval_paths import eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.prompt import Prompt
@@ -102,6 +102,26 @@ def named_content(folder: Path, name: str | Path) -> str:
         if str(name) and path.is_dir() and not folder.is_relative_to(path.resolve()):
             return digest_of(_contents(path))[:LETTERS]
     return ""
+
+
+def axis_contents(axes: Mapping[str, object], folder: Path) -> dict[str, str]:
+    """A digest of what each axis' value says, where that is more than its label and can be known.
+
+    Args:
+        axes: The values by name.
+        folder: Where files are looked for that a value names.
+    """
+    contents: dict[str, str] = {}
+    for name, value in axes.items():
+        if isinstance(value, Prompt):
+            contents[name] = brief(value.text)
+        elif isinstance(value, str | Path):
+            contents[name] = named_content(folder, value)
+        elif not isinstance(value, int | float | None):
+            # An object that holds a client, say, has no form in JSON: it is known by its label.
+            with contextlib.suppress(TypeError, ValueError):
+                contents[name] = brief(decode(encode(value)))
+    return {name: content for name, content in contents.items() if content}
 
 
 def _imported_below(folder: Path) -> Iterator[str]:

@@ -26,6 +26,7 @@ from evenhand.core.plan import (
 )
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Bound, Requirement
+from evenhand.doors.prompt_directories.editing import PromptsEditor
 from evenhand.doors.prompt_directories.eval_yml import EvalCase, EvalFile, chosen, read_eval
 from evenhand.doors.prompt_directories.library import EVAL, GUARD, VERIFY, Library
 from evenhand.doors.prompt_directories.outcome import PromptRequest, keep
@@ -82,7 +83,17 @@ class Prompts(Record, frozen=True, kw_only=True):
             hints=findings.hints,
             broken=sorted(findings.broken_parts),
             notes=notes,
+            editor=PromptsEditor(self.suites, self.roster, self._again),
         )
+
+    def _again(self, suite: Suite, values: Mapping[str, object]) -> Plan:
+        """The plan of one case, once, with these values over its inputs."""
+        return replace(
+            self,
+            suites=[suite],
+            selection=Selection(repeats=1),
+            variables={**self.variables, **values},
+        ).plan(Findings())
 
     def _required(self) -> Iterator[Requirement]:
         """Prompts that are run together keep to their own pass rates."""
@@ -168,7 +179,15 @@ class Prompts(Record, frozen=True, kw_only=True):
             request = provider.request(Prompt.of(text))
             bound = request.cost_bound_usd if provider.paid else 0.0
             cost = None if bound is None else bound * repeats
-            yield CallEstimate(provider.id, "subject", repeats, request.tokens_in * repeats, cost)
+            out = request.tokens_out
+            yield CallEstimate(
+                provider.id,
+                "subject",
+                repeats,
+                request.tokens_in * repeats,
+                cost,
+                None if out is None else out * repeats,
+            )
             judge = suite.judge_of(case, self.roster)
             if case.rubric.strip() and judge is not None:
                 calls = repeats * case.judging.samples

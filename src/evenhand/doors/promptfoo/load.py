@@ -10,6 +10,7 @@ from evenhand.core.plan import Plan, refuse_if_nothing_is_left
 from evenhand.core.selecting import Selector
 from evenhand.doors.promptfoo.config import read_config
 from evenhand.doors.promptfoo.differences import differences
+from evenhand.doors.promptfoo.editing import FolderEditor
 from evenhand.doors.promptfoo.hooks import TrialHooks, before_all, read_hooks
 from evenhand.doors.promptfoo.models import FolderModels
 from evenhand.doors.promptfoo.overrides import Chosen
@@ -35,6 +36,7 @@ def load(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Plan:
     folder = read_folder(path, chosen)
     plan = folder.plan()
     plan.differences = lambda: differences(folder)
+    plan.editor = FolderEditor(folder)
     refuse_if_nothing_is_left(plan)
     return plan
 

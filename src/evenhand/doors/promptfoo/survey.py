@@ -115,6 +115,13 @@ def surveyed(
     return survey, tests
 
 
+def survey_of(test: Test, pair: Combination) -> Survey:
+    """What a walk over one test in one variant would find."""
+    survey = Survey(tests=1)
+    _count(test, [pair], 1, survey)
+    return survey
+
+
 def look_at(
     survey: Survey, pairs: Sequence[Combination], config: Config, findings: Findings
 ) -> None:
@@ -256,6 +263,7 @@ def estimate(
     """
     tokens: dict[int | str, list[int]] = {}
     bounds: dict[int | str, list[float | None]] = {}
+    longest: dict[int | str, int | None] = {}
     trials = (slot for row in rows for case in row.cases for slot in row.slots(case, 0))
     for slot in itertools.islice(trials, ESTIMATED_FROM):
         body = slot.body
@@ -277,6 +285,8 @@ def estimate(
         request = variant.provider.request(prompt)
         tokens.setdefault(key, []).append(request.tokens_in)
         bounds.setdefault(key, []).append(request.cost_bound_usd)
+        out, before = request.tokens_out, longest.get(key, 0)
+        longest[key] = None if out is None or before is None else max(before, out)
     models: list[tuple[str, int | str, int]] = [
         (pair.subject.provider.id, pair.variant.index, survey.calls.get(pair.variant.index, 0))
         for pair in pairs
@@ -290,7 +300,9 @@ def estimate(
         # One prompt without a price leaves the sum unknown, rather than too low.
         cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
         tokens_in = sum(sizes) * calls // len(sizes)
-        estimates.append(CallEstimate(id_, "subject", calls, tokens_in, cost))
+        out = longest.get(key)
+        tokens_out = None if out is None else out * calls
+        estimates.append(CallEstimate(id_, "subject", calls, tokens_in, cost, tokens_out))
     calls_by_role = [(one, "judge", calls) for one, calls in survey.judged.items()]
     calls_by_role += [(one, "simulator", calls) for one, calls in survey.playing.items()]
     for judge, role, calls in calls_by_role:
@@ -304,6 +316,7 @@ def estimate(
                 calls,
                 calls * JUDGE_TOKENS,
                 None if price is None else price * calls,
+                request.tokens_out * calls if request and request.tokens_out is not None else None,
             ),
         )
     return estimates

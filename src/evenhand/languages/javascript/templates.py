@@ -34,10 +34,10 @@ class Nunjucks:
     """Nunjucks, ready to read templates.
 
     Args:
-        environment: What templates see as `env.NAME`, beside the process's own variables.
+        environment: What templates see as `env.NAME`, beside the process's own variables; None for neither.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str] | None) -> None:
         import quickjs  # noqa: PLC0415 (only for templates that need an engine)
 
         self._failure = (quickjs.JSException, quickjs.StackOverflow)
@@ -59,7 +59,7 @@ class Nunjucks:
         )
         setup = self._context.eval(files(room).joinpath("templates.js").read_text("utf-8"))
         kit = self._context.eval(files(room).joinpath("kit.js").read_text("utf-8"))
-        visible = json.dumps({**os.environ, **environment})
+        visible = json.dumps({} if environment is None else {**os.environ, **environment})
         self._world: Any = setup(self._context.eval(exported), kit, visible)
 
     def compiled(self, template: str) -> Callable[[Mapping[str, Any]], str]:

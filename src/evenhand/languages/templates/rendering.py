@@ -29,6 +29,8 @@ KEPT = 4096
 
 _TAG = re.compile(r"\{\{\s*([A-Za-z_][\w]*(?:\.[A-Za-z_]\w*)*)\s*\}\}")
 _ANY_TAG = re.compile(r"\{\{|\{%|\{#")
+_WHOLE_TAG = re.compile(r"\{[{%].*?(?:[}%]\}|$)", re.DOTALL)
+_ENVIRONMENT = re.compile(r"\benv\b")
 _CLOSER = {"{{": "}}", "{%": "%}", "{#": "#}"}
 _WORDS = frozenset(
     "true false none null not and or in is if else loop env range cycler joiner undefined".split()
@@ -55,6 +57,11 @@ def names_in(template: str) -> frozenset[str]:
     return frozenset(match.group(1).split(".")[0] for match in _TAG.finditer(template)) - _WORDS
 
 
+def reads_environment(template: str) -> bool:
+    """Whether a tag of a template names `env`: what it prints may be a secret."""
+    return any(_ENVIRONMENT.search(tag) for tag in _WHOLE_TAG.findall(template))
+
+
 class Templates:
     """The templates of one config.
 
@@ -63,7 +70,8 @@ class Templates:
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        self._environment = environment or {}
+        self._environment: Mapping[str, str] | None = environment or {}
+        self._filters: list[tuple[str, Path]] = []
         self._engine: Nunjucks | None = None
         self._making = threading.Lock()
         self._compiled: dict[str, Render] = {}
@@ -101,6 +109,14 @@ class Templates:
             self._compiled[template] = render
         return render
 
+    def sealed(self) -> Templates:
+        """Templates with the same filters that see nothing of the environment."""
+        other = Templates()
+        other._environment = None
+        for name, path in self._filters:
+            other.add_filter(name, path)
+        return other
+
     def add_filter(self, name: str, path: Path) -> None:
         """A filter of the config's own: the function that a file of JavaScript exports.
 
@@ -108,6 +124,7 @@ class Templates:
             CodeError: It cannot be read, exports no function, or needs Node.
         """
         self._nunjucks.add_filter(name, path)
+        self._filters.append((name, path))
 
     @property
     def _nunjucks(self) -> Nunjucks:

@@ -207,6 +207,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         tags=run.remarks.tags,
         note=run.remarks.note,
         of_judges=meta.is_judge_check,
+        edited=meta.is_edited,
     )
 
 

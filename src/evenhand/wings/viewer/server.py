@@ -24,6 +24,7 @@ from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.access import HEADERS, Refused, RequestGate
+from evenhand.wings.viewer.asks import Asks
 from evenhand.wings.viewer.cases import case_page
 from evenhand.wings.viewer.cell import BODY, MOST, Cell, call, cell, previews
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
@@ -81,10 +82,18 @@ class PageServer:
         runs: The runs that it shows.
         gate: Who may ask.
         review: A dataset that is reviewed meanwhile; None for none.
+        asks: Asks cells again; None where the page may run nothing.
     """
 
-    def __init__(self, runs: Runs, gate: RequestGate, review: Review | None = None) -> None:
+    def __init__(
+        self,
+        runs: Runs,
+        gate: RequestGate,
+        review: Review | None = None,
+        asks: Asks | None = None,
+    ) -> None:
         self.gate = gate
+        self._asks = asks
         self._runs = runs
         self._review = review
         self._passes = RunPasses()
@@ -114,6 +123,8 @@ class PageServer:
         app.router.add_get(run + "/previews", self._previews)
         app.router.add_get(run + "/cells/{index}", self._cell)
         app.router.add_get(run + "/cells/{index}/calls/{number}", self._call)
+        app.router.add_post(run + "/cells/{index}/ask", self._ask)
+        app.router.add_post(run + "/stop", self._stop)
         app.router.add_get(run + "/cells/{index}/steps", self._steps)
         app.router.add_get(run + "/cells/{index}/steps/{number}", self._step)
         app.router.add_post(run + "/search", self._search)
@@ -140,6 +151,19 @@ class PageServer:
         del app
         self._closing.set()
         self._passes.close()
+        if self._asks is not None:
+            await self._asks.close()
+
+    def may_run(self, request: web.Request) -> bool:
+        """Whether whoever asks may have this machine run something: the viewer was started with --allow-runs."""
+        del request
+        return self._asks is not None
+
+    def _running(self, request: web.Request) -> Asks:
+        """What runs things, for those who may have things run."""
+        if self._asks is None or not self.may_run(request):
+            raise Refused(403, "this viewer runs nothing", "Start it with --allow-runs.")
+        return self._asks
 
     @web.middleware
     async def _guarded(
@@ -187,7 +211,10 @@ class PageServer:
             raise StoreError(known.summary.problem)
         review = self._review_of(path)
         shape = None if review is None else ReviewShape(review.file.name, review.places)
-        return await self._answer(request, lambda run: replace(head(run, known), review=shape))
+        may = self.may_run(request)
+        return await self._answer(
+            request, lambda run: replace(head(run, known), review=shape, may_ask=may)
+        )
 
     async def _notes(self, request: web.Request) -> web.Response:
         path = self._path(request)
@@ -272,6 +299,19 @@ class PageServer:
             return one
 
         return await self._answer(request, read_call)
+
+    async def _ask(self, request: web.Request) -> web.Response:
+        """Says what of a cell can be edited, what the edited cell would cost, or begins to run it."""
+        asks, path = self._running(request), self._path(request)
+        index, body = _place(request.match_info["index"]), await _object(request, "what to ask")
+        if body.get("do") == "run":
+            return _body(encode({"run": await asks.start(path, index, body)}))
+        do = "estimate" if body.get("do") == "estimate" else "offer"
+        return _body(encode(await asks.read(do, path, index, body), ordered=False))
+
+    async def _stop(self, request: web.Request) -> web.Response:
+        self._running(request).stop(self._path(request).stem)
+        return _body(b"{}")
 
     async def _steps(self, request: web.Request) -> web.Response:
         index, first = _place(request.match_info["index"]), _place(request.query.get("first", "0"))
@@ -504,6 +544,7 @@ async def serve(
     started: Callable[[RequestGate], None],
     fixed: bool,
     review: Review | None = None,
+    asks: Asks | None = None,
 ) -> None:
     """Serves until it is cancelled.
 
@@ -514,6 +555,7 @@ async def serve(
         started: Told when it listens.
         fixed: Whether it has to be this port; if not, another one is taken where it is in use.
         review: A dataset that is reviewed meanwhile; None for none.
+        asks: Asks cells again; None where the page may run nothing.
 
     Raises:
         UsageError: The port cannot be listened on.
@@ -533,7 +575,7 @@ async def serve(
                 ) from error
             listening.bind((host, 0))
         gate = RequestGate(host, listening.getsockname()[1])
-        server = PageServer(runs, gate, review)
+        server = PageServer(runs, gate, review, asks)
         _spare_memory()
         runner = PageRunner(server.app(), shutdown_s=_SOON_S)
         await runner.setup()

@@ -64,6 +64,7 @@ class RunSummary(Record, frozen=True, kw_only=True):
         bool,
         Key("It asked about judges (a probe, a check of canaries), and not about a system."),
     ] = False
+    edited: Annotated[bool, Key("It is one cell of another run, edited and asked again.")] = False
     problem: Annotated[
         str,
         Key("Why the file cannot be read; empty for one that can, and then the rest counts."),
@@ -187,6 +188,7 @@ class Head(RunSummary, frozen=True, kw_only=True):
         False
     )
     review: ReviewShape | None = None
+    may_ask: Annotated[bool, Key("Whether its cells can be asked again from this page.")] = False
 
 
 class CaseRow(Record, frozen=True):
@@ -486,3 +488,42 @@ class SummaryShape(Record, frozen=True, kw_only=True):
     more_tags: int
     labels: Sequence[ConfusionMatrix]
     without: Annotated[str, Key("Why something is left out; empty where nothing is.")]
+
+
+class AskModel(Record, frozen=True):
+    """A model that a cell can be asked again with: the first variant that has it, its label and its id."""
+
+    variant: int
+    label: str
+    id: str
+
+
+class AskShape(Record, frozen=True, kw_only=True):
+    """What of a cell can be edited, to ask it again."""
+
+    prompt: Annotated[str | None, Key("A template; null where it can't be edited.")]
+    values: Annotated[Mapping[str, Any], Key("The variables, as the cell had them.")]
+    models: Sequence[AskModel]
+    model: Annotated[
+        int | None, Key("The variant among these whose model answered; null: none can be chosen.")
+    ]
+    notes: Annotated[Sequence[str], Key("What can't be edited and why, and what is left out.")]
+    max_cost_usd: Annotated[float | None, Key("What its run could spend.")]
+
+
+class EstimatedCalls(Record, frozen=True):
+    """Calls of one model in one role; `role` is empty where they are of all."""
+
+    provider: str
+    role: str
+    calls: int
+    tokens_in: int | None
+    tokens_out: Annotated[int | None, Key("At most; null where that is not known.")]
+    cost_usd: Annotated[float | None, Key("At most; null where a price is not known.")]
+
+
+class AskEstimate(Record, frozen=True, kw_only=True):
+    """What asking again would take."""
+
+    calls: Sequence[EstimatedCalls]
+    bounded: Annotated[bool, Key("Of the plan, and bounds; else what the cell took before.")]

@@ -140,6 +140,13 @@ async def test_probes_and_checks_of_canaries_are_not_in_it(folder: Folder):
     assert len(folder.runs()) == 1
 
 
+async def test_cells_that_were_asked_again_are_not_in_it(folder: Folder):
+    """One edited cell says nothing of how the whole fares over time."""
+    await folder.add()
+    await folder.add(trials(failing=10), settings={"asked": {"edits": [{"trial": 0}]}})
+    assert len(folder.runs()) == 1
+
+
 async def test_a_run_that_did_not_finish_has_no_numbers(folder: Folder):
     """Of the part that is settled nothing is said; nor is it taken for other data."""
     await folder.add()

@@ -21,6 +21,7 @@ from evenhand.core.ranges import PORTS
 
 if TYPE_CHECKING:
     from evenhand.wings.viewer.access import RequestGate
+    from evenhand.wings.viewer.asks import Asks
     from evenhand.wings.viewer.listing import Runs
     from evenhand.wings.viewer.reviewing import Review
 
@@ -44,7 +45,12 @@ PORT = 15_500
     default=None,
     help="Open the page, or only print its link.  [default: open it if there is a desktop]",
 )
-def view(run: str | None, port: int | None, host: str, open_: bool | None) -> int:
+@click.option(
+    "--allow-runs",
+    is_flag=True,
+    help="Let the page ask cells again, edited: runs the project's code here, with your keys.",
+)
+def view(run: str | None, port: int | None, host: str, open_: bool | None, allow_runs: bool) -> int:
     """View RUN in the browser: an id, the start of one, a file, or `REMOTE#RUN`. Default: all runs.
 
     With REMOTE, list the runs that were pushed there.
@@ -69,7 +75,12 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
     for hidden, other in runs.hidden().items():
         tell(f"{near(hidden)} is not shown: {near(other)} has the same id\n  Name it to see it.")
 
-    return serve_page(runs, place, host, port, open_)
+    asks = None
+    if allow_runs:
+        from evenhand.wings.viewer.asks import Asks
+
+        asks = Asks(tell)
+    return serve_page(runs, place, host, port, open_, asks=asks)
 
 
 def serve_page(
@@ -79,6 +90,7 @@ def serve_page(
     port: int | None,
     open_: bool | None,
     review: Review | None = None,
+    asks: Asks | None = None,
 ) -> int:
     """Serves the page until it is ended, and prints the link to a place on it; the exit code.
 
@@ -104,22 +116,34 @@ def serve_page(
     first = PORT if port is None else port
     return asyncio.run(
         _until_told(
-            serve(runs, host, first, started=started, fixed=port is not None, review=review)
+            serve(
+                runs,
+                host,
+                first,
+                started=started,
+                fixed=port is not None,
+                review=review,
+                asks=asks,
+            )
         )
     )
 
 
 async def _until_told(serving: Coroutine[Any, Any, None]) -> int:
     """Serves until SIGINT or SIGTERM; the exit code."""
+    from evenhand.engine.guardian import without_echoes
+
     task = asyncio.ensure_future(serving)
     signals: list[int] = []
 
-    def end(number: int) -> None:
+    def end(number: int, limit_s: float) -> None:
+        del limit_s
         signals.append(number)
         task.cancel()
 
+    heard = without_echoes(end)  # a second signal interrupts a run that the page began
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end, number)
+        asyncio.get_running_loop().add_signal_handler(number, heard, number, 0.0)
     with contextlib.suppress(asyncio.CancelledError):
         await task
     return 128 + signals[0] if signals else 0

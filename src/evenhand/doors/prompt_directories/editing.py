@@ -1,0 +1,105 @@
+"""A case of a prompt directory, asked again with its prompt, its inputs or its model edited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from evenhand.core.edit import Edit, Editable
+from evenhand.core.editing import CannotAsk, editable_data
+from evenhand.core.plan import Plan, PlannedTrial
+from evenhand.core.record import Record
+from evenhand.doors.prompt_directories.hooks import is_hook
+from evenhand.doors.prompt_directories.suite import Suite, set_columns
+from evenhand.doors.prompt_directories.trial import CaseBody
+from evenhand.providers.roster import Roster
+from evenhand.providers.vendor_ids import look_at_vendor
+
+
+class PromptsEditor(Record, frozen=True):
+    """Asks cases of prompt directories again. Implements `evenhand.core.plan.Editor`.
+
+    Attributes:
+        suites: What is run of each prompt.
+        roster: Makes models.
+        again: The plan of one case: its suite, and what goes over its inputs.
+    """
+
+    suites: Sequence[Suite]
+    roster: Roster
+    again: Callable[[Suite, Mapping[str, object]], Plan]
+
+    def editable(self, trial: PlannedTrial) -> Editable:
+        """What of a case can be edited.
+
+        Raises:
+            CannotAsk: It is a query, for which no prompt is sent.
+        """
+        body = _body(trial)
+        values = editable_data(trial.case.vars)
+        notes = ["This is no evidence of the prompt: what is asked is not what its files say."]
+        if body.guard is not None and is_hook(body.guard):
+            notes.append("guard.sh sees the edited inputs, and its variables go over them.")
+        models: dict[int, str] = {}
+        for suite in self.suites:
+            names = {case.model for case in suite.cases}
+            for variant in suite.variants:
+                if variant.axes["model"] in names and variant.model not in models.values():
+                    models[variant.index] = variant.model
+        answering = next((i for i, name in models.items() if name == trial.variant.model), None)
+        return Editable(
+            prompt=body.prompt.template,
+            values=values,
+            models=models,
+            model=answering,
+            notes=tuple(notes),
+        )
+
+    def edited(self, trial: PlannedTrial, edit: Edit) -> Plan:
+        """The plan of one case, edited. It leaves no evidence.
+
+        Raises:
+            UsageError: The model can't be asked.
+        """
+        body = _body(trial)
+        suite = next(one for one in self.suites if one.prompt.id == body.prompt.id)
+        template = body.prompt.template if edit.prompt is None else edit.prompt
+        model = edit.model or body.case.model
+        if edit.model:
+            look_at_vendor(edit.model)
+            self.roster(edit.model, body.case.timeout_s)
+        elif edit.variant is not None:
+            model = self._model_of(edit.variant)
+        prompt = replace(body.prompt, template=template)
+        case = replace(body.case, model=model)
+        one = Suite(
+            prompt=prompt,
+            eval=suite.eval,
+            cases=[case],
+            queries=[],
+            judge=suite.judge,
+            router=None,
+            content=suite.content,
+            default_judge=suite.default_judge,
+            partial=True,
+        )
+        set_columns([one])
+        problem = one.refuses(case, self.roster)
+        if problem is not None:
+            raise CannotAsk(problem.what, hint=problem.hint)
+        plan = self.again(one, edit.values)
+        plan.options = replace(plan.options, closing=None)
+        return plan
+
+    def _model_of(self, variant: int) -> str:
+        """The model that cases name for a variant."""
+        variants = [one for suite in self.suites for one in suite.variants]
+        return next(str(one.axes["model"]) for one in variants if one.index == variant)
+
+
+def _body(trial: PlannedTrial) -> CaseBody:
+    body = trial.body
+    if not isinstance(body, CaseBody):
+        raise CannotAsk("this cell asks which prompt is meant, and sends none")
+    return body
