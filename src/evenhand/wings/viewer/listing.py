@@ -80,6 +80,11 @@ class Runs:
         self._hidden: dict[Path, Path] = {}
         self._known: dict[Path, ReadRun] = {}
 
+    def show_only(self, files: Sequence[Path]) -> None:
+        """Shows these run files from now on, in place of those that were named at first."""
+        with self._lock:
+            self._only = files
+
     def list(self) -> list[RunSummary]:
         """All runs, newest first; a file that cannot be read is listed with its problem."""
         with self._lock:

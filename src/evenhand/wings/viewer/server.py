@@ -24,7 +24,7 @@ from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.access import HEADERS, Refused, RequestGate
+from evenhand.wings.viewer.access import HEADERS, Gate, Refused, RequestGate
 from evenhand.wings.viewer.cell import BODY, MOST, Cell, call, cell, previews
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
 from evenhand.wings.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
@@ -41,7 +41,9 @@ from evenhand.wings.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.wings.viewer.live import follow
 from evenhand.wings.viewer.page import FILES
 from evenhand.wings.viewer.passes import Pass, RunPasses
+from evenhand.wings.viewer.refreshing import refresh
 from evenhand.wings.viewer.reviewing import Review
+from evenhand.wings.viewer.roles import admit, needs, person_of
 from evenhand.wings.viewer.runner import PageRunner, error_answer
 from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
 from evenhand.wings.viewer.summary import summary
@@ -73,7 +75,7 @@ class PageServer:
         review: A dataset that is reviewed meanwhile; None for none.
     """
 
-    def __init__(self, runs: Runs, gate: RequestGate, review: Review | None = None) -> None:
+    def __init__(self, runs: Runs, gate: Gate, review: Review | None = None) -> None:
         self.gate = gate
         self._runs = runs
         self._review = review
@@ -90,6 +92,7 @@ class PageServer:
         app = web.Application(middlewares=[self._guarded], client_max_size=LONGEST_BODY)
         app.on_response_prepare.append(_with_headers)
         app.on_shutdown.append(self._close)
+        app.router.add_routes(self.gate.routes())
         for path in FILES:
             app.router.add_get(path, self._file)
         app.router.add_get("/api/runs", self._list)
@@ -131,11 +134,15 @@ class PageServer:
     ) -> web.StreamResponse:
         """The gate, and errors in the form that the page reads."""
         try:
-            self.gate.check(request)
+            self._let_in(request)
             return await handler(request)
         except Refused as refused:
             if request.path.startswith("/api/"):
                 return error_answer(refused.status, "refused", refused.message, refused.hint)
+            if refused.page:
+                return web.Response(
+                    status=refused.status, text=refused.page, content_type="text/html"
+                )
             text = f"Evenhand: {refused.message}. {refused.hint}".strip()
             return web.Response(status=refused.status, text=text + "\n")
         except web.HTTPException as error:
@@ -154,9 +161,15 @@ class PageServer:
                 500, "error", "this is a fault of Evenhand's own", "The terminal says more."
             )
 
+    def _let_in(self, request: web.Request) -> None:
+        person = self.gate.check(request)
+        if not admit(request, person):
+            raise Refused(403, f"your role here doesn't allow this: {person.role or 'none'}", "")
+
     async def _file(self, request: web.Request) -> web.StreamResponse:
-        if request.path == "/" and "token" in request.query:
-            return self.gate.enter()
+        answer = self.gate.front(request) if request.path == "/" else None
+        if answer is not None:
+            return answer
         body, kind = FILES[request.path]()
         return web.Response(body=body, headers={"Content-Type": kind})
 
@@ -281,6 +294,7 @@ class PageServer:
 
         return await self._answer(request, read_step)
 
+    @needs("read")
     async def _search(self, request: web.Request) -> web.Response:
         path, body = self._path(request), await _object(request, "a search")
         text, blind = body.get("text"), body.get("blind") is True
@@ -297,6 +311,7 @@ class PageServer:
     async def _labels(self, request: web.Request) -> web.Response:
         return await self._answer(request, lambda run: [asdict(it) for it in every_label(run)])
 
+    @needs("label")
     async def _label(self, request: web.Request) -> web.Response:
         path, new = self._path(request), await _object(request, "a label")
         index = new.get("index")
@@ -306,7 +321,7 @@ class PageServer:
             index,
             str(new.get("field")),
             new.get("value"),
-            new.get("author", ""),
+            _author(request, new.get("author", "")),
             new.get("blind") is True,
         )
         (appended,) = await asyncio.to_thread(append_labels, path, [label])
@@ -321,11 +336,11 @@ class PageServer:
         return review if review is not None and review.run.samefile(path) else None
 
     async def _drawn(self, request: web.Request) -> web.Response:
-        author = request.query.get("author", "")
+        author = _author(request, request.query.get("author", ""))
         return await self._answer(request, lambda run: drawn(run, author))
 
     async def _drawn_pairs(self, request: web.Request) -> web.Response:
-        author = request.query.get("author", "")
+        author = _author(request, request.query.get("author", ""))
         return await self._answer(request, lambda run: pair_draws(run, author))
 
     def _changing(
@@ -333,8 +348,10 @@ class PageServer:
     ) -> Callable[[web.Request], Awaitable[web.Response]]:
         """Answers by changing the run file as the request's body says."""
 
+        @needs("label")
         async def answer(request: web.Request) -> web.Response:
             path, body = self._path(request), await _object(request, "what to keep")
+            body["author"] = _author(request, body.get("author"))
             await asyncio.to_thread(change, path, body)
             return _body(b"{}")
 
@@ -364,10 +381,12 @@ class PageServer:
         finally:
             await asyncio.to_thread(export.folder.cleanup)
 
+    @needs("label")
     async def _remark(self, request: web.Request) -> web.Response:
         path, changes = self._path(request), await _object(request, "a remark")
         return await _in_thread(lambda: asdict(remark(path, changes)))
 
+    @needs("label")
     async def _delete(self, request: web.Request) -> web.Response:
         """Deletes a run whose whole id is said once more: nobody deletes what they did not name."""
         path, body = self._path(request), await _object(request, "a deletion")
@@ -420,6 +439,11 @@ class PageServer:
         return await asyncio.to_thread(looked)
 
 
+def _author(request: web.Request, claimed: Any) -> Any:
+    """Who says something: the person who signed in, whatever the page claims."""
+    return person_of(request).name or claimed
+
+
 async def _object(request: web.Request, what: str) -> dict[str, Any]:
     """The JSON object that is the request's body."""
     try:
@@ -456,22 +480,26 @@ async def serve(
     host: str,
     port: int,
     *,
-    started: Callable[[RequestGate], None],
+    started: Callable[[Gate], None],
     fixed: bool,
     review: Review | None = None,
+    gate: Gate | None = None,
+    again: Callable[[], Sequence[Path] | None] | None = None,
 ) -> None:
     """Serves until it is cancelled.
 
     Args:
         runs: The runs to show.
-        host: A loopback address.
+        host: An address to listen on; a loopback address where there is no gate.
         port: The port; 0 for any.
         started: Told when it listens.
         fixed: Whether it has to be this port; if not, another one is taken where it is in use.
         review: A dataset that is reviewed meanwhile; None for none.
+        gate: Who is let in; None for anyone with the token of a new link.
+        again: Gives the files of all runs anew, from time to time; None where `runs` finds them.
 
     Raises:
-        UsageError: The port cannot be listened on.
+        UsageError: The port cannot be listened on, or nobody could sign in.
     """
     import socket  # noqa: PLC0415 (here alone)
 
@@ -487,7 +515,9 @@ async def serve(
                     hint="Name another one, or none for any that is free.",
                 ) from error
             listening.bind((host, 0))
-        gate = RequestGate(host, listening.getsockname()[1])
+        gate = gate or RequestGate(host, listening.getsockname()[1])
+        await gate.ready()
+        refreshing = None
         server = PageServer(runs, gate, review)
         _spare_memory()
         runner = PageRunner(server.app(), shutdown_s=_SOON_S)
@@ -495,12 +525,16 @@ async def serve(
         try:
             await web.SockSite(runner, listening).start()
             started(gate)
+            if again is not None:
+                refreshing = asyncio.create_task(refresh(runs, again))
             with contextlib.suppress(
                 Exception
             ):  # whoever asks for the list is told what is wrong with it
                 await asyncio.to_thread(runs.list)  # so that it is there when it is asked for
-            await asyncio.Event().wait()
+            await (refreshing or asyncio.Event().wait())
         finally:
+            if refreshing:
+                refreshing.cancel()
             await runner.cleanup()
 
 
