@@ -35,7 +35,7 @@ export interface DrawerProps {
   readonly labels: RunLabels;
   /** Who labels, and how somebody else begins to. */
   readonly author: string;
-  readonly name: (author: string) => void;
+  readonly name: ((author: string) => void) | undefined;
   /** A note is to be written. */
   readonly noting: boolean;
   readonly note: (noting: boolean) => void;
@@ -111,7 +111,7 @@ function Bar({ source, say, table, index, go, close }: DrawerProps & { close: ()
       <button type="button" class="button quiet small" title="Variant to the left: key h" onClick={press("h")}>←<span class="unseen">Variant to the left</span></button>
       <button type="button" class="button quiet small" title="Variant to the right: key l" onClick={press("l")}>→<span class="unseen">Variant to the right</span></button>
       <span class="drawer-space" />
-      <Copy what="Copy link" title={source.live ? HERE : "The address of this cell in this file"} text={() => link(read(location.hash))} copied={() => source.live && say(`Copied. ${HERE}`)} />
+      <Copy what="Copy link" title={source.live ? reach(source) : "The address of this cell in this file"} text={() => link(read(location.hash))} copied={() => source.live && say(`Copied. ${reach(source)}`)} />
       <button type="button" class="button quiet small" title="Close: Esc" onClick={close}>Close</button>
     </div>
   );
@@ -192,7 +192,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   );
 }
 
-const HERE = "Works in this browser only, while “evenhand view” runs.";
+const reach = ({ person }: DataSource): string => person === undefined ? "Works in this browser only, while “evenhand view” runs." : "Opens for all who may see runs here.";
 const NONE: readonly Neighbour[] = [];
 
 /** Why an output cannot be held against something. */

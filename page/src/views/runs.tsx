@@ -48,7 +48,7 @@ export function RunList({ source, state, go }: { source: DataSource; state: RunS
         {problem !== undefined && <Trouble problem={problem} />}
         {found === undefined && problem === undefined && <Waiting>Reading the runs…</Waiting>}
         {runs?.length === 0 && <NoRuns />}
-        {found !== undefined && found.length > 0 && <RunTable runs={found} picked={picked} toggle={toggle} edit={edit} />}
+        {found !== undefined && found.length > 0 && <RunTable runs={found} picked={picked} toggle={toggle} edit={source.writable ? edit : undefined} />}
         {runs !== undefined && runs.length > 0 && found?.length === 0 && (
           <Told title="No run fits">
             <button class="button" type="button" onClick={() => go({ q: "" })}>Show all runs</button>

@@ -1,0 +1,238 @@
+"""Two people in two browsers, who sign in at a real provider and label the same run at once; and one who only reads."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.oidc_provider import CLIENT, SECRET, Provider, provider
+
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+SETTINGS = """
+[tool.evenhand.viewer]
+roles = {{ read = ["*@example.com"], label = ["group:evals"] }}
+oidc = {{ issuer = "{issuer}", client-id = "{client}" }}
+"""
+REFUSALS = """addEventListener("securitypolicyviolation", (event) =>
+    console.error(`CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));"""
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextmanager
+def serving(folder: Path, env: dict[str, str], *words: str) -> Iterator[str]:
+    """`evenhand view --serve`, as long as the block lasts; its address."""
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen(
+        [*COMMAND, "view", *words, "--serve", "--public-url", address, "--port", str(port)],
+        env=env,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    watch = threading.Timer(30, process.kill)
+    watch.start()
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith(address):
+            break
+    else:
+        raise AssertionError("".join(lines))
+    watch.cancel()
+    drain = threading.Thread(target=process.stdout.read, daemon=True)
+    drain.start()
+    try:
+        yield address
+    finally:
+        process.terminate()
+        process.wait(10)
+        drain.join(5)
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def there() -> Iterator[Provider]:
+    """A provider that asks everybody who they are."""
+    with provider() as one:
+        one.user = ""
+        yield one
+
+
+@pytest.fixture(scope="module")
+def team_home(home: Path, tmp_path_factory: pytest.TempPathFactory, there: Provider) -> Path:
+    """A folder that the team shares: its settings, and a copy of the shop's runs."""
+    import shutil
+
+    folder = tmp_path_factory.mktemp("team")
+    text = SETTINGS.format(issuer=there.issuer, client=CLIENT)
+    (folder / "pyproject.toml").write_text(text)
+    shutil.copytree(home, folder / "home")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def environ(team_home: Path) -> dict[str, str]:
+    """Nothing but what it takes."""
+    import os
+
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return kept | {"EVENHAND_HOME": str(team_home / "home"), "EVENHAND_OIDC_SECRET": SECRET}
+
+
+@pytest.fixture(scope="module")
+def address(team_home: Path, environ: dict[str, str]) -> Iterator[str]:
+    """A viewer on them."""
+    with serving(team_home, environ) as there:
+        yield there
+
+
+class Person:
+    """Somebody at a browser of their own."""
+
+    def __init__(self, browser: Any) -> None:
+        self.context = browser.new_context(viewport={"width": 1280, "height": 800})
+        self.context.set_default_timeout(15_000)
+        self.context.add_init_script(REFUSALS)
+        self.page = self.context.new_page()
+        self.wrong: list[str] = []
+        self.context.on(
+            "console",
+            lambda message: (
+                message.type in ("error", "warning") and self.wrong.append(message.text)
+            ),
+        )
+
+    def comes(self, link: str, name: str) -> None:
+        """Opens a link, signs in as somebody, and waits for the page."""
+        self.page.goto(link)
+        self.page.get_by_role("link", name="Sign in").click()
+        self.page.get_by_role("link", name=name).click()
+        self.page.wait_for_selector(".topbar")
+
+
+@pytest.fixture
+def person(browser: Any) -> Iterator[Any]:
+    """Makes people; no page of theirs may do what it shouldn't."""
+    people: list[Person] = []
+
+    def make() -> Person:
+        people.append(Person(browser))
+        return people[-1]
+
+    yield make
+    wrong = [problem for one in people for problem in one.wrong]
+    for one in people:
+        one.context.close()
+    assert wrong == []
+
+
+def labels(page: Any, run: str) -> list[dict[str, Any]]:
+    """What the server has."""
+    return page.evaluate(f"() => fetch('/api/runs/{run}/labels').then((it) => it.json())")
+
+
+def test_two_people_label_the_same_run_at_once_and_a_reader_cannot(
+    address: str, runs: list[str], person: Any
+) -> None:
+    """Each label has the name of the one who gave it; the link leads to the cell, past the sign-in."""
+    run = runs[1]
+    cell = f"{address}/#/run/{run}?cell=0"
+    ann, bob, eve = person(), person(), person()
+    for who, name in ((ann, "ann"), (bob, "bob"), (eve, "eve")):
+        who.comes(cell, name)
+        who.page.wait_for_selector(".drawer-head")
+        assert who.page.url == cell
+        assert who.page.locator(".topbar-person").inner_text().startswith(f"{name}@example.com")
+    for who, key in ((ann, "p"), (bob, "f")):
+        with who.page.expect_response(lambda answer: answer.request.method == "POST"):
+            who.page.keyboard.press(key)
+    kept = [(one["author"], one["value"]) for one in labels(eve.page, run)]
+    assert sorted(kept) == [("ann@example.com", "pass"), ("bob@example.com", "fail")]
+    ann.page.wait_for_selector(".standing :text('bob@example.com')")  # without loading it anew
+    eve.page.wait_for_selector(".standing :text('ann@example.com')")
+
+    assert eve.page.locator(".labelbar").count() == 0
+    assert "reads only" in eve.page.locator(".topbar-person").inner_text()
+    eve.page.keyboard.press("p")
+    status = eve.page.evaluate(
+        """([run, body]) => fetch(`/api/runs/${run}/labels`, {method: "POST", body,
+        headers: {"Content-Type": "application/json", "X-Evenhand": "1"}}).then((it) => it.status)""",
+        [
+            run,
+            json.dumps({"index": 0, "field": "star", "value": True, "author": "ann@example.com"}),
+        ],
+    )
+    assert status == 403
+    assert any("403" in line for line in eve.wrong)
+    eve.wrong.clear()
+    assert len(labels(eve.page, run)) == 2
+
+    said = ann.page.get_by_role("button", name="Copy link").get_attribute("title")
+    assert said == "Opens for all who may see runs here."
+    ann.page.goto(f"{address}/#/")
+    ann.page.wait_for_selector(".run-list")
+    assert ann.page.get_by_role("button", name="Edit").count() > 0
+    eve.page.goto(f"{address}/#/")
+    eve.page.wait_for_selector(".run-list")
+    assert eve.page.get_by_role("button", name="Edit").count() == 0
+
+
+def test_signing_out_shows_nothing_more(address: str, runs: list[str], person: Any) -> None:
+    """The page is gone, also for whoever presses Back."""
+    ann = person()
+    ann.comes(f"{address}/#/", "ann")
+    ann.page.wait_for_selector(".run-list")
+    ann.page.get_by_role("button", name="Sign out").click()
+    ann.page.get_by_role("link", name="Sign in").wait_for()
+    status = ann.page.evaluate("() => fetch('/api/runs').then((it) => it.status)")
+    assert status == 401
+    ann.wrong.clear()  # which the console says, too
+    ann.page.go_back()
+    ann.page.get_by_role("link", name="Sign in").wait_for()
+
+
+def test_somebody_whose_name_is_markup_is_text(address: str, there: Provider, person: Any) -> None:
+    """The name is another's text, as everything is."""
+    name = '"><img src=x onerror=alert(1)>@example.com'
+    there.people["mal"] = {"email": name, "email_verified": True}
+    mal = person()
+    mal.comes(f"{address}/#/", "mal")
+    assert mal.page.locator(".topbar-person").inner_text() == f"{name}, reads only"
+    assert mal.page.locator("img").count() == 0
+    del there.people["mal"]
+
+
+def test_runs_of_a_shared_folder_can_be_read(
+    team_home: Path, environ: dict[str, str], runs: list[str], person: Any
+) -> None:
+    """They are copies: nobody can label them there, and the page offers it to nobody."""
+    pushed = team_home / "pushed"
+    words = [*COMMAND, "runs", "push", runs[0], "--to", str(pushed)]
+    subprocess.run(words, env=environ, cwd=team_home, check=True, capture_output=True, timeout=60)
+    with serving(team_home, environ, str(pushed)) as address:
+        ann = person()
+        ann.comes(f"{address}/#/run/{runs[0]}?cell=0", "ann")
+        ann.page.wait_for_selector(".drawer-head")
+        assert ann.page.locator(".labelbar").count() == 0
+        assert "reads only" in ann.page.locator(".topbar-person").inner_text()
+        assert [
+            one["id"]
+            for one in ann.page.evaluate("() => fetch('/api/runs').then((it) => it.json())")
+        ] == [runs[0]]
