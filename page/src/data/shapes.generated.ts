@@ -73,6 +73,8 @@ export interface RunSummary {
   /** What people say of it: tags, and a note. */
   readonly marks: readonly string[];
   readonly note: string;
+  /** Who was signed in and said the last of it; empty for nobody. */
+  readonly said_by: string;
   /** It asked about judges (a probe, a check of canaries), and not about a system. */
   readonly of_judges: boolean;
   /** Why the file cannot be read; empty for one that can, and then the rest counts. */

@@ -23,11 +23,13 @@ class Remarks(Record, frozen=True):
         title: What the run is called; empty for the title of its plan.
         tags: What it can be found by.
         note: What there is to know of it.
+        by: Who signed the last one; empty where nobody did.
     """
 
     title: str = ""
     tags: tuple[str, ...] = ()
     note: str = ""
+    by: str = ""
 
 
 def checked(field: str, value: object) -> tuple[RemarkField, str | list[str]]:

@@ -124,16 +124,22 @@ def has_table(db: sqlite3.Connection, name: str) -> bool:
     return rows.fetchone() is not None
 
 
+BY = "by"
+"""The field of a remark that says who signed those of the same moment."""
+
+
 def remarks_in(db: sqlite3.Connection) -> Remarks:
     """What counts of the remarks in an open run file, of whichever version."""
     if not has_table(db, "remark"):
         return Remarks()
-    fields = {
-        field: decode(value)
-        for field, value in db.execute("select field, value from remark order by seq")
-    }
+    fields: dict[str, object] = {}
+    said_at = signed_at = 0.0
+    for at, field, value in db.execute("select at, field, value from remark order by seq"):
+        fields[field] = decode(value)
+        said_at, signed_at = (said_at, at) if field == BY else (at, signed_at)
     tags = tuple(cast("list[str]", fields.get("tags", [])))
-    return Remarks(str(fields.get("title", "")), tags, str(fields.get("note", "")))
+    by = str(fields.get(BY, "")) if signed_at == said_at else ""
+    return Remarks(str(fields.get("title", "")), tags, str(fields.get("note", "")), by)
 
 
 _TABLES_SINCE_5 = """

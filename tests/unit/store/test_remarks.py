@@ -122,3 +122,16 @@ async def test_a_run_that_is_gone_on_with_keeps_its_own_title(make_run: Make) ->
     assert _remarks(run.path)[1] == "better"
     remark(run.path, {"title": ""})
     assert _remarks(run.path)[1] == own
+
+
+async def test_a_remark_is_signed_by_whoever_is_vouched_for(make_run: Make) -> None:
+    """The name is that of the last one: one that nobody signed takes it away, and nobody signs by the fields."""
+    run = await make_run([result(0)])
+    remark(run.path, {"note": "good", "tags": ["a"]}, "ann@example.com")
+    assert _remarks(run.path)[0] == Remarks("", ("a",), "good", "ann@example.com")
+    remark(run.path, {}, "bob@example.com")
+    assert _remarks(run.path)[0].by == "ann@example.com"
+    remark(run.path, {"note": "better"})
+    assert _remarks(run.path)[0] == Remarks("", ("a",), "better")
+    with pytest.raises(UsageError, match="'by' is not said"):
+        remark(run.path, {"by": "eve@example.com"})

@@ -198,6 +198,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         tags=_tags(meta),
         marks=run.remarks.tags,
         note=run.remarks.note,
+        said_by=run.remarks.by,
         of_judges=meta.is_judge_check,
     )
 

@@ -20,6 +20,7 @@ from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.json_shapes import is_object
+from evenhand.providers.http import close
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import delete, remark
@@ -384,7 +385,8 @@ class PageServer:
     @needs("label")
     async def _remark(self, request: web.Request) -> web.Response:
         path, changes = self._path(request), await _object(request, "a remark")
-        return await _in_thread(lambda: asdict(remark(path, changes)))
+        by = person_of(request).name
+        return await _in_thread(lambda: asdict(remark(path, changes, by)))
 
     @needs("label")
     async def _delete(self, request: web.Request) -> web.Response:
@@ -535,6 +537,7 @@ async def serve(
         finally:
             if refreshing:
                 refreshing.cancel()
+            await close()  # what signing in asked the provider over
             await runner.cleanup()
 
 

@@ -62,6 +62,9 @@ class RunSummary(Record, frozen=True, kw_only=True):
     )
     marks: Annotated[Sequence[str], Key("What people say of it: tags, and a note.")] = ()
     note: str = ""
+    said_by: Annotated[str, Key("Who was signed in and said the last of it; empty for nobody.")] = (
+        ""
+    )
     of_judges: Annotated[
         bool,
         Key("It asked about judges (a probe, a check of canaries), and not about a system."),

@@ -36,6 +36,6 @@ def page_of(title: str, text: str, link: str, words: str) -> str:
         '<meta name="color-scheme" content="light dark">\n<title>Evenhand</title>\n'
         f'<link rel="icon" href="data:image/svg+xml;base64,{_ICON}">\n'
         '<link rel="stylesheet" href="/sign-in.css">\n</head>\n<body>\n<main class="told">\n'
-        f"<h1>{escape(title)}</h1>\n<p>{escape(text)}</p>\n{way}</main>\n"
+        f'<h1 class="told-title">{escape(title)}</h1>\n<p>{escape(text)}</p>\n{way}</main>\n'
         '<script src="/place.js"></script>\n</body>\n</html>\n'
     )
