@@ -205,6 +205,12 @@ def spans(folder: Path) -> None:
     )
 
 
+def team(folder: Path) -> None:
+    """A team that a proxy signs in: the provider of the page isn't there."""
+    settings = '[tool.evenhand.viewer]\nroles = { read = ["*"] }\nproxy = { header = "X-User", from = ["127.0.0.1"] }\n'
+    write(folder, {"pyproject.toml": settings})
+
+
 def inspect_log(folder: Path) -> None:
     """A log of Inspect's."""
     (folder / "logs").mkdir()
@@ -347,6 +353,7 @@ WORLDS: Mapping[str, World] = {
     "docs/rag.md": World((datasets,)),
     "docs/replay.md": World((recorded_shop, examples)),
     "docs/scale.md": World((eval_sets,)),
+    "docs/team-viewer.md": World((team,)),
     "docs/traces.md": World((spans, eval_sets)),
     "docs/tutorial.md": World((), ("evenhand init support", "evenhand run support --offline")),
     "docs/viewer.md": World(

@@ -172,7 +172,8 @@ def serve_page(
         if port is None and not open_gate.address.endswith(f":{PORT}"):
             tell(f"port {PORT} is in use: this is another one")
         if gate is not None:
-            tell(f"it listens on {host}, port {port}, for the proxy of that address")
+            near = f"[{host}]" if ":" in host else host
+            tell(f"the proxy of that address reaches it at http://{near}:{port}")
         tell("Ctrl-C ends it")
         if _desktop() if open_ is None else open_:
             _open(link)
