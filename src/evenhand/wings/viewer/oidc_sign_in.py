@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
-import sys
 from collections.abc import Iterable
 
 from aiohttp import web
 
+from evenhand.cli.streams import tell
 from evenhand.core.encoding import encode
 from evenhand.core.record import Record
-from evenhand.core.wording.words import safe
 from evenhand.wings.viewer.access import Refused
 from evenhand.wings.viewer.identity import Identity, identity
 from evenhand.wings.viewer.oidc import OidcProvider, SignInFailed
@@ -26,6 +25,7 @@ BACK = "/sign-in/back"
 SIGN_OUT = "/api/sign-out"
 AT_ONCE = 8
 """Codes that are exchanged at a time: nobody can have us flood the provider."""
+LONGEST_ADDRESS = 64
 LATE = "The sign-in took too long, or was begun in another browser."
 
 
@@ -59,7 +59,7 @@ class OidcSignIn:
         self._secure = public.secure
         # A browser takes a cookie of such a name only from this very host, and over https. For http, which is for one
         # machine, the port is in the name: browsers send cookies to all ports of a host.
-        port = public.host.rpartition(":")[2]
+        port = public.host.rpartition(":")[2].strip("]")
         prefix = "__Host-evenhand" if public.secure else f"evenhand-{port}"
         self._session_cookie, self._browser_cookie = f"{prefix}-session", f"{prefix}-sign-in"
 
@@ -98,7 +98,9 @@ class OidcSignIn:
     @needs("")
     async def _back(self, request: web.Request) -> web.Response:
         """Signs in somebody who comes back."""
-        address = f"{request.remote} {request.headers.get('X-Forwarded-For', '').rpartition(',')[2].strip()}"
+        # The last one is what the proxy wrote; where there is none, anyone can write it, and only fools this count.
+        forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
+        address = f"{request.remote} {forwarded[:LONGEST_ADDRESS]}"
         if self._failures.too_many(address):
             text = "Too many sign-ins failed from here. Try again in five minutes."
             raise Refused(429, text, page=page_of("Not now", text, "", ""))
@@ -106,7 +108,7 @@ class OidcSignIn:
             person = await self._person(request)
         except SignInFailed as failed:
             self._failures.add(address)
-            sys.stderr.write(f"a sign-in failed: {safe(failed.reason)}\n")
+            tell(f"a sign-in failed: {failed.reason}")
             page = page_of("You are not signed in", failed.message, "/", "Try again")
             raise Refused(403, failed.message, page=page) from None
         self._sessions.take(request.cookies.get(self._session_cookie, ""))

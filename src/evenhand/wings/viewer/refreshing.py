@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from evenhand.cli.streams import tell
 from evenhand.core.errors import EvenhandError
-from evenhand.core.wording.words import safe
 from evenhand.wings.viewer.listing import Runs
 
 EVERY_S = 60.0
@@ -25,7 +24,7 @@ async def refresh(runs: Runs, read: Callable[[], Sequence[Path] | None]) -> None
         except EvenhandError as error:
             if problem != error.message:  # said once
                 problem = error.message
-                sys.stderr.write(f"the list of runs stays as it is: {safe(problem)}\n")
+                tell(f"the list of runs stays as it is: {problem}")
             continue
         if files is not None:
             runs.show_only(files)
