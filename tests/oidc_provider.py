@@ -50,6 +50,7 @@ class Provider:
         change: Changes the claims of a token.
         sign: Makes a token of claims.
         replayed: Whether it takes a code again.
+        info: What it says of whoever has an access token.
         asked: The values of all requests for a sign-in.
     """
 
@@ -70,6 +71,7 @@ class Provider:
             "token_endpoint": f"{issuer}/token",
             "jwks_uri": f"{issuer}/keys",
         }
+        self.info: dict[str, Any] = {}
         self.asked: list[dict[str, str]] = []
         self.tokens = 0
         self._codes: dict[str, tuple[str, dict[str, str]]] = {}
@@ -136,6 +138,8 @@ def provider() -> Iterator[Provider]:
                 self._answer(200, json.dumps(there.document))
             elif parts.path == "/keys":
                 self._answer(200, json.dumps({"keys": there.keys}))
+            elif parts.path == "/info" and self.headers["Authorization"] == "Bearer x":
+                self._answer(200, json.dumps(there.info))
             elif parts.path == "/authorize":
                 to, page = there.authorize(query)
                 if to:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.viewer.test_accessibility import LOOK
 from tests.oidc_provider import CLIENT, SECRET, Provider, provider
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
@@ -192,6 +193,29 @@ def test_two_people_label_the_same_run_at_once_and_a_reader_cannot(
     eve.page.goto(f"{address}/#/")
     eve.page.wait_for_selector(".run-list")
     assert eve.page.get_by_role("button", name="Edit").count() == 0
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_sign_in_and_read(
+    address: str, browser: Any, page: Path, scheme: str
+) -> None:
+    """axe-core finds nothing serious where people sign in, and in what they see; no name widens a phone's page."""
+    script = (page / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
+    small = {"width": 390, "height": 844}
+    context = browser.new_context(viewport=small, color_scheme=scheme, bypass_csp=True)
+    at = context.new_page()
+    for words, then in (("", "Sign in"), ("Sign in", "eve"), ("eve", "")):
+        if words:
+            at.get_by_role("link", name=words).click()
+        else:
+            at.goto(address)
+        if then != "eve":  # which is the provider's
+            at.locator(".told, .run-list").first.wait_for()
+            at.evaluate(script)
+            assert at.evaluate(LOOK) == []
+            assert at.evaluate("() => document.documentElement.scrollWidth") == 390
+    context.close()
 
 
 def test_signing_out_shows_nothing_more(address: str, runs: list[str], person: Any) -> None:

@@ -94,8 +94,10 @@ class OidcProvider:
                 hint="Write it as the document does, down to the slash at its end.",
             )
         plain = is_this_machine(urlsplit(issuer).hostname or "")
-        for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+        for name in ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint"):
             there = about.get(name)
+            if there is None and name == "userinfo_endpoint":
+                continue
             if not (
                 isinstance(there, str)
                 and is_secure(there)
@@ -136,10 +138,13 @@ class OidcProvider:
         Raises:
             SignInFailed: The code gives no token, or the token doesn't hold.
         """
-        claims = await self._claims(await self._token(code, verifier), nonce)
+        tokens = await self._tokens(code, verifier)
+        claims = await self._claims(str(tokens["id_token"]), nonce)
+        if self._settings.name not in claims and "userinfo_endpoint" in self._about:
+            claims = {**await self._user_info(tokens, claims["sub"]), **claims}
         name = claims.get(self._settings.name)
         if not isinstance(name, str):
-            raise SignInFailed(f"the ID token has no claim {self._settings.name!r}")
+            raise SignInFailed(f"the provider gives no claim {self._settings.name!r}")
         if self._settings.name == "email" and claims.get("email_verified") is not True:
             raise SignInFailed(
                 f"the provider doesn't say that the address {name!r} is verified",
@@ -148,8 +153,16 @@ class OidcProvider:
         groups = claims.get(self._settings.groups)
         return name, [one for one in groups if isinstance(one, str)] if is_array(groups) else []
 
-    async def _token(self, code: str, verifier: str) -> str:
-        """The ID token for a code."""
+    async def _user_info(self, tokens: Mapping[str, Any], sub: str) -> Mapping[str, Any]:
+        """What a provider says elsewhere of the person of an ID token: some keep names out of tokens."""
+        headers = {"Authorization": f"Bearer {tokens.get('access_token')}"}
+        claims = await _json(str(self._about["userinfo_endpoint"]), headers=headers)
+        if claims.get("sub") != sub:
+            raise SignInFailed("the provider's user info is of somebody else")
+        return claims
+
+    async def _tokens(self, code: str, verifier: str) -> Mapping[str, Any]:
+        """The tokens for a code."""
         settings = self._settings
         values = {
             "grant_type": "authorization_code",
@@ -168,10 +181,9 @@ class OidcProvider:
             if self._secret:
                 values["client_secret"] = self._secret
         answer = await _json(str(self._about["token_endpoint"]), values, headers)
-        token = answer.get("id_token")
-        if not isinstance(token, str):
+        if not isinstance(answer.get("id_token"), str):
             raise SignInFailed("the provider gave no ID token")
-        return token
+        return answer
 
     async def _claims(self, token: str, nonce: str) -> Mapping[str, Any]:
         """What an ID token says, if it holds."""

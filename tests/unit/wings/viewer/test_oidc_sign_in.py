@@ -307,7 +307,7 @@ WRONG: list[tuple[str, Any]] = [
     (HOLDS + "Invalid issuer", wrong(iss="https://evil.example")),
     ("verified", wrong(email_verified=False)),
     ("verified", wrong(email_verified="true")),
-    ("no claim 'email'", wrong(email=["ann@example.com"])),
+    ("gives no claim 'email'", wrong(email=["ann@example.com"])),
     (NO_NAME, wrong(email="ann@example.com\u200b")),
     (NO_NAME, wrong(email="")),
     (NO_NAME, wrong(email="a" * 300 + "@example.com")),
@@ -316,7 +316,7 @@ WRONG: list[tuple[str, Any]] = [
         for name in ("exp", "iat", "aud", "iss", "sub")
     ),
     (NONCE, without("nonce")),
-    ("no claim 'email'", without("email")),
+    ("gives no claim 'email'", without("email")),
     ("verified", without("email_verified")),
     ("signed by 'none'", signs(lambda claims: jwt.encode(claims, "", algorithm="none"))),
     ("signed by 'HS256'", signs(hs256)),
@@ -460,12 +460,37 @@ async def test_a_new_key_is_looked_for(
 
 
 @pytest.mark.parametrize(
+    ("info", "status"),
+    [
+        ({"sub": "ann", "email": "ann@example.com", "email_verified": True}, 303),
+        ({"sub": "bob", "email": "bob@example.com", "email_verified": True}, 403),
+        ({"email": "bob@example.com", "email_verified": True}, 403),
+        ({"sub": "ann", "email": "ann@example.com"}, 403),
+        ({"sub": "ann"}, 403),
+    ],
+)
+async def test_a_name_may_be_in_the_user_info(
+    team: Team, there: Provider, info: dict[str, Any], status: int
+) -> None:
+    """As the standard has it; of the very person of the token, and as verified as there."""
+    there.people["ann"] = {}
+    there.document["userinfo_endpoint"] = f"{there.issuer}/info"
+    there.info = {**info, "groups": ["evals"]}
+    await team.gate.ready()
+    ann = team.browser()
+    assert (await ann.sign_in()).status == status
+    if status == 303:
+        assert 'data-role="label"' in await (await ann("/")).text()
+
+
+@pytest.mark.parametrize(
     ("document", "message"),
     [
         ({"issuer": "https://evil.example"}, "the provider's document says 'https://evil.example'"),
         ({"token_endpoint": "http://192.168.1.2/token"}, "token_endpoint"),
         ({"authorization_endpoint": None}, "authorization_endpoint"),
         ({"jwks_uri": "file:///etc/passwd"}, "jwks_uri"),
+        ({"userinfo_endpoint": "http://10.0.0.1/info"}, "userinfo_endpoint"),
     ],
 )
 async def test_a_document_that_does_not_hold_is_refused(
