@@ -125,7 +125,7 @@ def has_table(db: sqlite3.Connection, name: str) -> bool:
 
 
 BY = "by"
-"""The field of a remark that says who signed those of the same moment."""
+"""The field of a remark that says who signed those right before it."""
 
 
 def remarks_in(db: sqlite3.Connection) -> Remarks:
@@ -133,12 +133,11 @@ def remarks_in(db: sqlite3.Connection) -> Remarks:
     if not has_table(db, "remark"):
         return Remarks()
     fields: dict[str, object] = {}
-    said_at = signed_at = 0.0
-    for at, field, value in db.execute("select at, field, value from remark order by seq"):
-        fields[field] = decode(value)
-        said_at, signed_at = (said_at, at) if field == BY else (at, signed_at)
+    last = ""
+    for field, value in db.execute("select field, value from remark order by seq"):
+        fields[field], last = decode(value), field
     tags = tuple(cast("list[str]", fields.get("tags", [])))
-    by = str(fields.get(BY, "")) if signed_at == said_at else ""
+    by = str(fields[BY]) if last == BY else ""
     return Remarks(str(fields.get("title", "")), tags, str(fields.get("note", "")), by)
 
 

@@ -31,10 +31,10 @@ def remark(path: Path, fields: Mapping[str, object], by: str = "") -> Remarks:
     if by and rows:
         rows.append((BY, by))
     with added_to(path, "remarks") as db:
-        at = time.time()
         for field, value in rows:
             db.execute(
-                "insert into remark (at, field, value) values (?, ?, ?)", (at, field, encode(value))
+                "insert into remark (at, field, value) values (?, ?, ?)",
+                (time.time(), field, encode(value)),
             )
         return remarks_in(db)
 

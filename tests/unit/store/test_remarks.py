@@ -11,6 +11,7 @@ from tests.unit.store.earlier_files import make_earlier
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.remark import Remarks
 from evenhand.store.journal import Journal
+from evenhand.store.labels.exchange import add_said, read_said, write_said
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
@@ -135,3 +136,14 @@ async def test_a_remark_is_signed_by_whoever_is_vouched_for(make_run: Make) -> N
     assert _remarks(run.path)[0] == Remarks("", ("a",), "better")
     with pytest.raises(UsageError, match="'by' is not said"):
         remark(run.path, {"by": "eve@example.com"})
+
+
+async def test_a_signature_outlives_a_merge_of_copies(make_run: Make, tmp_path: Path) -> None:
+    """As it travels with labels: what was said last is last there, too."""
+    run = await make_run([result(0)])
+    copy = tmp_path / run.path.name
+    copy.write_bytes(run.path.read_bytes())
+    remark(run.path, {"note": "good"})
+    remark(copy, {"note": "better"}, "ann@example.com")
+    add_said(run.path, [read_said(write_said(copy, run.path.stem), run.path.stem, "there")])
+    assert _remarks(run.path)[0] == Remarks("", (), "better", "ann@example.com")
