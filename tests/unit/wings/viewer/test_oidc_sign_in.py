@@ -20,6 +20,7 @@ from tests.oidc_provider import CLIENT, SECRET, Provider, key, provider, public,
 from yarl import URL
 
 from evenhand.core.errors import UsageError
+from evenhand.core.remark import Remarks
 from evenhand.providers import http
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.listing import Runs
@@ -182,7 +183,9 @@ async def test_cookies_are_for_this_host_over_https_alone(team: Team) -> None:
         assert "Domain" not in cookie
 
 
-async def test_a_reader_may_read_and_nothing_else(team: Team, there: Provider) -> None:
+async def test_a_reader_may_read_and_nothing_else(
+    team: Team, there: Provider, summaries_run: RunFile
+) -> None:
     """By the role: whatever writes is refused, also what somebody adds tomorrow."""
     there.user = "eve"
     eve = team.browser()
@@ -205,7 +208,9 @@ async def test_a_reader_may_read_and_nothing_else(team: Team, there: Provider) -
         answer = await eve(f"/api/runs/{team.run}/{path}", "POST", data="{}")
         assert answer.status == 403, path
     assert (await eve(f"/api/runs/{team.run}/labels")).status == 200
-    assert await (await eve(f"/api/runs/{team.run}/labels")).json() == []
+    with RunFile.open(summaries_run.path) as run:
+        assert list(run.labels()) == []
+        assert run.remarks == Remarks()
 
 
 async def test_somebody_without_a_role_gets_nothing(team: Team, there: Provider) -> None:
