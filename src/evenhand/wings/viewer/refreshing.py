@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evenhand.cli.streams import tell
-from evenhand.core.errors import EvenhandError
 from evenhand.wings.viewer.listing import Runs
 
 EVERY_S = 60.0
@@ -21,9 +20,9 @@ async def refresh(runs: Runs, read: Callable[[], Sequence[Path] | None]) -> None
         try:
             files = await asyncio.to_thread(read)
             problem = ""
-        except EvenhandError as error:
-            if problem != error.message:  # said once
-                problem = error.message
+        except Exception as error:  # noqa: BLE001 (a remote's library raises what it likes: the viewer stays up)
+            if problem != str(error):  # said once
+                problem = str(error)
                 tell(f"the list of runs stays as it is: {problem}")
             continue
         if files is not None:

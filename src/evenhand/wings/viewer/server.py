@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import gc
-import os
-import sys
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -20,12 +16,11 @@ from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.json_shapes import is_object
-from evenhand.providers.http import close
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.access import HEADERS, Gate, Refused, RequestGate
+from evenhand.wings.viewer.access import HEADERS, Gate, Refused
 from evenhand.wings.viewer.cell import BODY, MOST, Cell, call, cell, previews
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
 from evenhand.wings.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
@@ -42,10 +37,9 @@ from evenhand.wings.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.wings.viewer.live import follow
 from evenhand.wings.viewer.page import FILES
 from evenhand.wings.viewer.passes import Pass, RunPasses
-from evenhand.wings.viewer.refreshing import refresh
 from evenhand.wings.viewer.reviewing import Review
 from evenhand.wings.viewer.roles import admit, needs, person_of
-from evenhand.wings.viewer.runner import PageRunner, error_answer
+from evenhand.wings.viewer.runner import error_answer
 from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
 from evenhand.wings.viewer.summary import summary
 from evenhand.wings.viewer.timeline import StepPage, steps_page, whole_step
@@ -61,10 +55,6 @@ LABELLING: Mapping[str, Callable[[Path, Mapping[str, Any]], None]] = {
 }
 """What changes the labels of a run, by the last word of its address."""
 LONGEST_SEARCH = 10_000
-_SOON_S = 1.0
-_M_MMAP_THRESHOLD = -3
-_LARGE = 1 << 20
-"""Blocks from here on go back to the system as they are freed; else each thread would keep its own 10 MB texts."""
 
 
 class PageServer:
@@ -475,78 +465,3 @@ def _body(data: bytes) -> web.Response:
 async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:
     del request
     response.headers.update(HEADERS)
-
-
-async def serve(
-    runs: Runs,
-    host: str,
-    port: int,
-    *,
-    started: Callable[[Gate], None],
-    fixed: bool,
-    review: Review | None = None,
-    gate: Gate | None = None,
-    again: Callable[[], Sequence[Path] | None] | None = None,
-) -> None:
-    """Serves until it is cancelled.
-
-    Args:
-        runs: The runs to show.
-        host: An address to listen on; a loopback address where there is no gate.
-        port: The port; 0 for any.
-        started: Told when it listens.
-        fixed: Whether it has to be this port; if not, another one is taken where it is in use.
-        review: A dataset that is reviewed meanwhile; None for none.
-        gate: Who is let in; None for anyone with the token of a new link.
-        again: Gives the files of all runs anew, from time to time; None where `runs` finds them.
-
-    Raises:
-        UsageError: The port cannot be listened on, or nobody could sign in.
-    """
-    import socket  # noqa: PLC0415 (here alone)
-
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((host, port))
-        except OSError as error:
-            if fixed:
-                raise UsageError(
-                    f"--port {port} cannot be listened on: {os.strerror(error.errno or 0)}",
-                    hint="Name another one, or none for any that is free.",
-                ) from error
-            listening.bind((host, 0))
-        gate = gate or RequestGate(host, listening.getsockname()[1])
-        await gate.ready()
-        refreshing = None
-        server = PageServer(runs, gate, review)
-        _spare_memory()
-        runner = PageRunner(server.app(), shutdown_s=_SOON_S)
-        await runner.setup()
-        try:
-            await web.SockSite(runner, listening).start()
-            started(gate)
-            if again is not None:
-                refreshing = asyncio.create_task(refresh(runs, again))
-            with contextlib.suppress(
-                Exception
-            ):  # whoever asks for the list is told what is wrong with it
-                await asyncio.to_thread(runs.list)  # so that it is there when it is asked for
-            await (refreshing or asyncio.Event().wait())
-        finally:
-            if refreshing:
-                refreshing.cancel()
-            await close()  # what signing in asked the provider over
-            await runner.cleanup()
-
-
-def _spare_memory() -> None:
-    """Sets how memory is taken and given back, for long texts and passes over large runs."""
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)  # a pass makes millions of objects, and no cycles
-    if sys.platform == "linux":
-        import ctypes  # noqa: PLC0415 (here alone)
-
-        with contextlib.suppress(AttributeError):  # a C library without it does so anyway
-            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)

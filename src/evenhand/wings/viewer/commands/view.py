@@ -86,14 +86,14 @@ def view(
     for hidden, other in runs.hidden().items():
         tell(f"{near(hidden)} is not shown: {near(other)} has the same id\n  Name it to see it.")
 
-    if gate is None:
-        return serve_page(runs, place, host, port, open_)
-    if elsewhere is None:
-        return serve_page(runs, place, host, port or PORT, open_ or False, gate=gate)
-    tell("these runs are copies of those that were pushed: they can be read here, and not labelled")
-    gate.only_read()
-    again = partial(runs_elsewhere, run)
-    return serve_page(runs, place, host, port or PORT, open_ or False, gate=gate, again=again)
+    again = None
+    if gate is not None:
+        port, open_ = port or PORT, open_ or False
+    if gate is not None and elsewhere is not None:
+        tell("these runs are copies of what was pushed: they can be read here, and not labelled")
+        gate.only_read()
+        again = partial(runs_elsewhere, run)
+    return serve_page(runs, place, host, port, open_, gate=gate, again=again)
 
 
 def _loopback(host: str, public_url: str | None) -> str:
@@ -163,7 +163,7 @@ def serve_page(
         gate: Who is let in; None for anyone with the token of the link.
         again: Gives the files of all runs anew, from time to time.
     """
-    from evenhand.wings.viewer.server import serve
+    from evenhand.wings.viewer.serving import serve
 
     def started(open_gate: Gate) -> None:
         link = open_gate.link + place
