@@ -178,6 +178,12 @@ def spans(folder: Path) -> None:
     )
 
 
+def team(folder: Path) -> None:
+    """A team that a proxy signs in: the provider of the page isn't there."""
+    settings = '[tool.evenhand.viewer]\nroles = { read = ["*"] }\nproxy = { header = "X-User", from = ["127.0.0.1"] }\n'
+    write(folder, {"pyproject.toml": settings})
+
+
 def inspect_log(folder: Path) -> None:
     """A log of Inspect's."""
     (folder / "logs").mkdir()
@@ -446,6 +452,7 @@ WORLDS: Mapping[str, World] = {
         {"evenhand compare": ("evenhand run examples/summaries --offline",)},
         team_bucket,
     ),
+    "docs/team-viewer.md": World((team,)),
     "docs/traces.md": World((spans, traced_shop), beside=collector),
     "docs/tutorial.md": World((), ("evenhand init support", "evenhand run support --offline")),
     "docs/viewer.md": World(

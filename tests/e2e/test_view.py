@@ -60,6 +60,32 @@ class Serving:
             connection.close()
 
 
+TEAM = '[tool.evenhand.viewer]\nroles = { read = ["*"] }\nproxy = { header = "X-User", from = ["::1"] }\n'
+
+
+@pytest.mark.parametrize(
+    ("settings", "words", "message"),
+    [
+        ("", ("--serve",), "--serve needs a sign-in"),
+        ("", ("--serve", "--public-url", "https://x.test", "--host", "0.0.0.0"), "needs a sign-in"),
+        (TEAM, ("--serve",), "--serve needs --public-url"),
+        (TEAM, ("--serve", "--public-url", "http://x.test"), "is not an https:// address"),
+        (TEAM, ("--serve", "--public-url", "https://x.test", "--host", "x.test"), "not an IP"),
+        (TEAM.replace("proxy", "poxy"), ("--serve",), "has no 'poxy'"),
+        (TEAM, ("--public-url", "https://x.test"), "--public-url goes with --serve"),
+        (TEAM, ("--host", "0.0.0.0"), "not a loopback address"),
+    ],
+)
+def test_nobody_else_is_served_without_a_sign_in(
+    tmp_path: Path, settings: str, words: tuple[str, ...], message: str
+):
+    """It doesn't start, and says what is missing."""
+    (tmp_path / "pyproject.toml").write_text(settings)
+    done = command(tmp_path, "view", *words)
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+
+
 @contextmanager
 def serving(folder: Path, *words: str) -> Iterator[Serving]:
     """The server, as long as it is looked at."""

@@ -2,12 +2,16 @@
 import { Problem } from "./problem";
 import type { Asked, Block, Call, CanaryPoint, CasePage, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, PromptPage, Remarks, RunChange, RunSummary, SavedView, SearchPiece, SentLabels, Sought, StepPage, Summary, WholeStep } from "./source";
 
+/** Who is signed in, and what they may do: a viewer for a team says it, and nobody else does. */
+const { person, role, out } = document.getElementById("app")!.dataset;
 const AWAY = "`evenhand view` does not answer";
-const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
+const START_AGAIN = person !== undefined ? "Try again in a minute." : "It was stopped, or was started again: open the link that it prints.";
 
 export class Http implements DataSource {
-  readonly writable = true;
+  readonly writable = role !== "read";
   readonly live = true;
+  readonly person = person;
+  readonly signOut = out && (async (): Promise<void> => location.assign((await post<{ to: string }>("/api/sign-out", {})).to));
 
   runs(): Promise<readonly RunSummary[]> {
     return get("/api/runs");

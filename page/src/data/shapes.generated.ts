@@ -71,6 +71,8 @@ export interface RunSummary {
   /** Those of its config, and those that people gave it. */
   readonly tags: readonly string[];
   readonly note: string;
+  /** Who was signed in and said the last of it; empty for nobody. */
+  readonly said_by: string;
   /** It asked about judges (a probe, a check of canaries), and not about a system. */
   readonly of_judges: boolean;
   /** It is one cell of another run, edited and asked again. */

@@ -74,6 +74,9 @@ export interface DataSource {
   /** Whether labels can be given, and whether runs may still grow. */
   readonly writable: boolean;
   readonly live: boolean;
+  /** Who is signed in, and how to sign out: only in a viewer for a team. */
+  readonly person?: string | undefined;
+  readonly signOut?: (() => Promise<void>) | "" | undefined;
 
   runs(): Promise<readonly RunSummary[]>;
   head(run: string): Promise<Head>;

@@ -45,7 +45,7 @@ const KEYS: readonly Group[] = [
 
 /** What has a meaning there: a report in one file has no list of runs, and cannot be labelled. */
 function keysOf({ live, writable }: DataSource): readonly Group[] {
-  return KEYS.filter(([group]) => writable || group !== "Label").map(([group, keys]) => [group, keys.filter(([key]) => live || (key !== "g r" && key !== "g h" && key !== "g l"))]);
+  return KEYS.filter(([group]) => writable || group !== "Label").map(([group, keys]) => [group, keys.filter(([key]) => (live || (key !== "g r" && key !== "g h")) && (writable || key !== "g l"))]);
 }
 
 export function Help({ source, close }: { source: DataSource; close: () => void }) {

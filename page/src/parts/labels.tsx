@@ -27,7 +27,7 @@ export function ReviewLine({ review, labels }: { review: NonNullable<Head["revie
  * Buttons for one person's labels. `noting`: the note is to be written; `noted` says that its field is being written in.
  * `drawn`: the trial is of a dataset that is reviewed.
  */
-export function LabelBar(p: { labels: Labels; drawn: boolean; author: string; name: (author: string) => void; noting: boolean; noted: () => void }) {
+export function LabelBar(p: { labels: Labels; drawn: boolean; author: string; name: ((author: string) => void) | undefined; noting: boolean; noted: () => void }) {
   const { labels } = p;
   const { mine } = labels;
   return (
@@ -107,9 +107,10 @@ function Note({ noting, noted, say }: { noting: boolean; noted: () => void; say:
   );
 }
 
-export function Author({ author, name }: { author: string; name: (author: string) => void }) {
+/** Where somebody is signed in, the name is known. */
+export function Author({ author, name }: { author: string; name: ((author: string) => void) | undefined }) {
   const [text, setText] = useState(author); // what is being written outlives a drawing of the page
-  return (
+  return name !== undefined && (
     <label class="author">
       as{" "}
       <input

@@ -89,7 +89,7 @@ export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
               table={table} trials={trials} trial={trial} preview={index < 0 ? undefined : previews.get(index)}
               baseline={baseline} blind={state.blind} md={state.md} size={state.size} missing={missing} ranked={ranked}
             />
-            {index >= 0 && <button type="button" class="cell-link" tabIndex={-1} data-link={index} title="Copy a link to this cell, for this browser">link</button>}
+            {index >= 0 && <button type="button" class="cell-link" tabIndex={-1} data-link={index} title="Copy a link to this cell">link</button>}
           </div>
         );
       })}

@@ -51,6 +51,7 @@ export function RunDialog({ source, run, close, changed }: Props) {
         <label>Name <input class="control" value={title} maxLength={300} placeholder="As its plan says" onInput={(event) => setTitle(event.currentTarget.value)} /></label>
         <label>Tags, with commas between them <input class="control" value={tags} onInput={(event) => setTags(event.currentTarget.value)} /></label>
         <label>Note <textarea class="control" rows={4} value={note} onInput={(event) => setNote(event.currentTarget.value)} /></label>
+        {run.said_by !== "" && <p class="muted">Last changed by {shown(run.said_by)}</p>}
         <div class="run-dialog-ends">
           <button type="submit" class="button primary">Save</button>
           <button type="button" class="button" onClick={() => dialog.current?.close()}>Cancel</button>

@@ -26,7 +26,7 @@ interface Props {
   readonly picked: readonly string[];
   readonly toggle: (id: string) => void;
   /** Opens what is said of a run. */
-  readonly edit: (run: RunSummary) => void;
+  readonly edit: ((run: RunSummary) => void) | undefined;
 }
 
 export function RunTable({ runs, picked, toggle, edit }: Props) {
@@ -93,7 +93,7 @@ function OneRun({ run, runs, picked, toggle, edit }: { picked: boolean; run: Run
       <td class="run-name">
         <a href={write({ ...START, run: run.id })} title={title.more ? run.title : undefined}>{shown(title.text)}{title.more && "…"}</a>
         {run.tags.map((tag) => <span key={tag} class="chip run-tag">{shown(tag)}</span>)}
-        <button type="button" class="button quiet small run-edit" title="Rename, tag, note, delete" aria-label={`Edit ${run.title}, ${started(run, runs)}`} onClick={() => edit(run)}>Edit</button>
+        {edit && <button type="button" class="button quiet small run-edit" title="Rename, tag, note, delete" aria-label={`Edit ${run.title}, ${started(run, runs)}`} onClick={() => edit(run)}>Edit</button>}
         <span class="muted run-source" title={run.source}><code title={run.id}>{shortId(run.id, runs)}</code> {run.source !== "" && <a href={write({ ...START, run: run.id, view: "cases" })} title="Cases over all runs">{shown(run.source)}</a>}</span>
         {run.note !== "" && <span class="run-note" title={note.more ? run.note : undefined}>{shown(note.text)}{note.more && "…"}</span>}
       </td>

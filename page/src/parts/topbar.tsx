@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { DataSource } from "../data/source";
 import type { Tools } from "../state/tools";
+import { shown } from "./text";
 import { ThemeSwitch } from "./theme";
 
 interface Props {
@@ -24,6 +25,9 @@ export function TopBar({ source, children, help, tools }: Props) {
           </button>
         )}
         {!source.live && <span class="topbar-note">report in one file</span>}
+        {source.person !== undefined && <span class="topbar-note topbar-person" title={source.person}>{shown(source.person)}</span>}
+        {source.person !== undefined && !source.writable && <span class="topbar-note" title="You may read runs here, and not label them">reads only</span>}
+        {source.signOut && <button class="button quiet" type="button" title={`Signed in as ${source.person}`} onClick={() => void (source.signOut as () => Promise<void>)()}>Sign out</button>}
         {help !== undefined && <button class="button quiet topbar-keys" type="button" onClick={help} title="Keys (?)">Keys</button>}
         <ThemeSwitch />
       </span>

@@ -6,6 +6,8 @@ import { nameOf } from "../model/labels";
 import type { Table } from "../model/table";
 import type { Progress } from "./run";
 
+const OTHERS_EVERY = 5000; // ms between two looks for what others of a team said
+
 export interface RunLabels {
   /** Every event, in the order in which they were given. */
   readonly all: readonly Label[];
@@ -44,7 +46,11 @@ export function useRunLabels(source: DataSource, run: string, table: Table, prog
     readAll();
     if (!source.live) return undefined;
     addEventListener("focus", readAll); // another window may have labelled meanwhile
-    return () => removeEventListener("focus", readAll);
+    const looking = source.person === undefined ? undefined : setInterval(() => document.hidden || readAll(), OTHERS_EVERY);
+    return () => {
+      removeEventListener("focus", readAll);
+      clearInterval(looking);
+    };
   }, [source, run, table, view]); // the view Label gives labels by itself
   useEffect(() => {
     if (all.length === 0 && table.labels.size === 0) return;

@@ -45,7 +45,7 @@ export interface DrawerProps {
   readonly labels: RunLabels;
   /** Who labels, and how somebody else begins to. */
   readonly author: string;
-  readonly name: (author: string) => void;
+  readonly name: ((author: string) => void) | undefined;
   /** A note is to be written. */
   readonly noting: boolean;
   readonly note: (noting: boolean) => void;
@@ -125,7 +125,7 @@ function Bar({ source, say, table, index, blind, go, wide, close }: DrawerProps 
       {source.searchAll !== undefined && trial >= 0 && (
         <a class="button quiet small" title="This case in all runs" href={write({ ...START, q: `case:${quoted(table.rows[table.row[trial]!]!.id)}`, tab: "texts", blind })}>In all runs</a>
       )}
-      <Copy what="Copy link" title={source.live ? HERE : "The address of this cell in this file"} text={() => link(read(location.hash))} copied={() => source.live && say(`Copied. ${HERE}`)} />
+      <Copy what="Copy link" title={source.live ? reach(source) : "The address of this cell in this file"} text={() => link(read(location.hash))} copied={() => source.live && say(`Copied. ${reach(source)}`)} />
       <button type="button" class="button quiet small" title="Close: Esc" onClick={close}>Close</button>
     </div>
   );
@@ -217,7 +217,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   );
 }
 
-const HERE = "Works in this browser only, while “evenhand view” runs.";
+const reach = ({ person }: DataSource): string => person === undefined ? "Works in this browser only, while “evenhand view” runs." : "Opens for all who may see runs here.";
 const NONE: readonly Neighbour[] = [];
 
 /** Why an output cannot be held against something. */

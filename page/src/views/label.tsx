@@ -20,7 +20,7 @@ interface Props {
   readonly source: DataSource;
   readonly run: string;
   readonly author: string;
-  readonly name: (author: string) => void;
+  readonly name: ((author: string) => void) | undefined;
   /** Outputs are read as Markdown. */
   readonly md: boolean;
   readonly setMd: (md: boolean) => void;

@@ -146,7 +146,7 @@ export function Matrix(p: Props) {
       go({ q: changed(state.q, (each) => `${each} ${term}`) || term });
     }
     else if (tag !== undefined) p.toggle("tag", tag);
-    else if (copied !== undefined) void copy(chip!, link({ ...state, cell: Number(copied) }));
+    else if (copied !== undefined) void copy(chip!, link({ ...state, cell: Number(copied) }), p.source.person === undefined ? "copied, for this browser" : "copied");
     else if (getSelection()?.isCollapsed !== false) cursor.click(event.target);
   };
   const changes = useMemo(() => (p.baseline === undefined ? undefined : meanChanges(table, p.baseline, selection.rows)), [table, p.baseline, selection.rows]);
@@ -220,10 +220,10 @@ function columnKey(name: string): string {
 }
 
 /** Says on the button itself whether it went well, for a moment. */
-async function copy(button: HTMLElement, text: string): Promise<void> {
+async function copy(button: HTMLElement, text: string, done: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    button.dataset["said"] = "copied, for this browser";
+    button.dataset["said"] = done;
   } catch {
     button.dataset["said"] = "not allowed";
   }

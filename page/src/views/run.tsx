@@ -56,7 +56,7 @@ export function RunPage({ source, state, go }: Props) {
     },
     "g r": () => (source.live ? go({ ...START }) : false),
     "g m": () => go({ view: "matrix" }),
-    "g l": () => (source.live ? go({ view: "label" }) : false),
+    "g l": () => (source.writable ? go({ view: "label" }) : false),
     "g s": () => go({ view: "summary" }),
     "g c": () => go({ view: "charts" }),
     "g v": () => go({ view: "comparison" }),
@@ -93,7 +93,8 @@ interface ViewsProps extends Props {
 
 function Views({ source, state, go, head, table, progress, missed, ranked }: ViewsProps) {
   const labels = useRunLabels(source, head.id, table, progress, state.view);
-  const [author, name] = useAuthor("me");
+  const [named, rename] = useAuthor("me");
+  const [author, name] = source.person === undefined ? [named, rename] : [source.person];
   const [noting, note] = useState(false);
   const opened = useOpened(head.id);
   const [hint, say] = useHint();
@@ -120,7 +121,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
   return (
     <main class="run-main">
       <RunTotals head={head} blind={state.blind || state.view === "label"} live={source.live} ranked={ranked}>{source.savedViews !== undefined && <SavedViews source={source} run={head.id} state={state} />}</RunTotals>
-      <Tabs state={state} live={source.live} judged={head.judged.length > 0 || head.rankings.length > 0} />
+      <Tabs state={state} live={source.live} judged={source.writable && (head.judged.length > 0 || head.rankings.length > 0)} />
       {different(troubles).map((each) => <TroubleLine key={each.message} problem={each} />)}
       {head.review !== null && state.view === "matrix" && <ReviewLine review={head.review} labels={labels.all} />}
       {state.view === "matrix" && (
@@ -134,7 +135,8 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
         {!hidden && !progress.done && (state.view === "charts" || state.view === "comparison") && <Reading head={head} progress={progress} />}
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
-        {state.view === "label" && source.live && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} md={state.md} setMd={(md) => go({ md }, true)} />}
+        {state.view === "label" && source.live && !source.writable && <Told title="Your role here lets you read, and not label"><a href={write({ ...state, view: "matrix" })}>Matrix</a></Told>}
+        {state.view === "label" && source.live && source.writable && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} md={state.md} setMd={(md) => go({ md }, true)} />}
         {!hidden && state.view === "summary" && <SummaryView source={source} head={head} table={table} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
         {!hidden && isOver(state.view) && source.live && <OverRuns source={source} head={head} runs={runs} state={state} go={go} />}

@@ -24,11 +24,13 @@ class Remarks(Record, frozen=True):
         title: What the run is called; empty for the title of its plan.
         tags: What it can be found by, those that its config gave it first.
         note: What there is to know of it.
+        by: Who signed the last one; empty where nobody did.
     """
 
     title: str = ""
     tags: tuple[str, ...] = ()
     note: str = ""
+    by: str = ""
 
 
 def first_tags(config: Mapping[str, Any]) -> list[str]:

@@ -124,6 +124,10 @@ def has_table(db: sqlite3.Connection, name: str) -> bool:
     return rows.fetchone() is not None
 
 
+BY = "by"
+"""The field of a remark that says who signed those right before it."""
+
+
 def remarks_in(db: sqlite3.Connection, meta: RunMeta) -> Remarks:
     """What counts of the remarks in an open run file, of whichever version."""
     tags = first_tags(meta.config) if meta.config.get("tags") else []
@@ -131,14 +135,16 @@ def remarks_in(db: sqlite3.Connection, meta: RunMeta) -> Remarks:
         return Remarks(tags=tuple(tags))
     fields: dict[str, object] = {}
     removable: set[str] = set()
+    last = ""
     for field, value in db.execute("select field, value from remark order by seq"):
-        fields[field] = decode(value)
+        fields[field], last = decode(value), field
         if field == "tags":
             removable.update(cast("list[str]", fields[field]))
     # A tag that no list ever held wasn't taken out of one: earlier versions listed only tags that were added.
     tags = [tag for tag in tags if tag not in removable]
     tags += cast("list[str]", fields.get("tags", []))
-    return Remarks(str(fields.get("title", "")), tuple(tags), str(fields.get("note", "")))
+    by = str(fields[BY]) if last == BY else ""
+    return Remarks(str(fields.get("title", "")), tuple(tags), str(fields.get("note", "")), by)
 
 
 _TABLES_SINCE_5 = """

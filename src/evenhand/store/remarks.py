@@ -12,21 +12,24 @@ from evenhand.core.errors import StoreError
 from evenhand.core.remark import Remarks, checked, first_tags
 from evenhand.store.adding import added_to
 from evenhand.store.locks import Lock, lock_of
-from evenhand.store.opened import own_meta, remarks_in
+from evenhand.store.opened import BY, own_meta, remarks_in
 
 
-def remark(path: Path, fields: Mapping[str, object]) -> Remarks:
+def remark(path: Path, fields: Mapping[str, object], by: str = "") -> Remarks:
     """Says something of a run: title, tags, note; all of it or nothing. What counts from now on.
 
     Args:
         path: The run file, of whichever version, also while it is being written.
         fields: By field.
+        by: Who says it, where somebody vouches for that; empty otherwise.
 
     Raises:
         UsageError: One of them is not what can be said.
         StoreError: The file cannot be written.
     """
-    rows = [checked(field, value) for field, value in fields.items()]
+    rows: list[tuple[str, object]] = [checked(*each) for each in fields.items()]
+    if by and rows:
+        rows.append((BY, by))
     with added_to(path, "remarks") as db:
         meta = own_meta(db, path)
         if "tags" in fields and first_tags(meta.config):

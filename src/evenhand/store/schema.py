@@ -151,7 +151,7 @@ RUN_MIGRATIONS = (
     create table if not exists remark (
         seq         integer primary key autoincrement,
         at          real not null,      -- seconds since 1970
-        field       text not null,      -- title, tags, note
+        field       text not null,      -- title, tags, note; by: who signed those right before it
         value       blob not null       -- as JSON; an empty one takes back what was said
     );
     """,

@@ -13,6 +13,7 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.remark import Remarks
 from evenhand.store.adding import added_to
 from evenhand.store.journal import Journal
+from evenhand.store.labels.exchange import add_said, read_said, write_said
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
@@ -154,3 +155,27 @@ async def test_a_run_that_is_gone_on_with_keeps_its_own_title(make_run: Make) ->
     assert _remarks(run.path)[1] == "better"
     remark(run.path, {"title": ""})
     assert _remarks(run.path)[1] == own
+
+
+async def test_a_remark_is_signed_by_whoever_is_vouched_for(make_run: Make) -> None:
+    """The name is that of the last one: one that nobody signed takes it away, and nobody signs by the fields."""
+    run = await make_run([result(0)])
+    remark(run.path, {"note": "good", "tags": ["a"]}, "ann@example.com")
+    assert _remarks(run.path)[0] == Remarks("", ("a",), "good", "ann@example.com")
+    remark(run.path, {}, "bob@example.com")
+    assert _remarks(run.path)[0].by == "ann@example.com"
+    remark(run.path, {"note": "better"})
+    assert _remarks(run.path)[0] == Remarks("", ("a",), "better")
+    with pytest.raises(UsageError, match="'by' is not said"):
+        remark(run.path, {"by": "eve@example.com"})
+
+
+async def test_a_signature_outlives_a_merge_of_copies(make_run: Make, tmp_path: Path) -> None:
+    """As it travels with labels: what was said last is last there, too."""
+    run = await make_run([result(0)])
+    copy = tmp_path / run.path.name
+    copy.write_bytes(run.path.read_bytes())
+    remark(run.path, {"note": "good"})
+    remark(copy, {"note": "better"}, "ann@example.com")
+    add_said(run.path, [read_said(write_said(copy, run.path.stem), run.path.stem, "there")])
+    assert _remarks(run.path)[0] == Remarks("", (), "better", "ann@example.com")

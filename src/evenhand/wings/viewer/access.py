@@ -1,4 +1,4 @@
-"""Who may ask the server what: one gate before everything, which lets nothing through that it does not know.
+"""Who may ask the server: one gate before everything, which lets nothing through that it does not know.
 
 What it is against: other pages in the same browser (a wrong Origin, or a name that somebody has made lead to this
 machine: a wrong Host), and other users and programs of this machine (no token). It is the outermost middleware, so a
@@ -10,11 +10,13 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
 
 from aiohttp import web
 
 from evenhand.core.errors import UsageError
+from evenhand.wings.viewer.roles import SOMEBODY_HERE, Person
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -39,13 +41,96 @@ ENTER = (
 
 
 class Refused(Exception):
-    """A request that is not answered. `status` 401: without the token; 403: by another page; 421: for another host."""
+    """A request that is not answered. `status` 401: without the token; 403: by another page; 421: for another host.
 
-    def __init__(self, status: int, message: str, hint: str = ASK) -> None:
+    `page` is what a person gets to see of it in place of the message, as HTML.
+    """
+
+    def __init__(self, status: int, message: str, hint: str = ASK, page: str = "") -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.hint = hint
+        self.page = page
+
+
+class Gate(Protocol):
+    """Lets requests through, and says who sent them."""
+
+    @property
+    def link(self) -> str:
+        """The address to open."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """Where the page is served, without a path."""
+        ...
+
+    async def ready(self) -> None:
+        """Gets what the gate needs before it can let anybody in.
+
+        Raises:
+            UsageError: It can't be had.
+        """
+        ...
+
+    def check(self, request: web.Request) -> Person:
+        """Who sent a request.
+
+        Raises:
+            Refused: It isn't to be answered.
+        """
+        ...
+
+    def front(self, request: web.Request) -> web.StreamResponse | None:
+        """What is answered to whoever opens the page; None for the page as it is for everybody."""
+        ...
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """The gate's own routes."""
+        ...
+
+
+def check_host(request: web.Request, hosts: Collection[str]) -> str:
+    """The host that a request names, in small letters.
+
+    Raises:
+        Refused: It is another one.
+    """
+    host = request.headers.getall("Host", [])
+    # DNS rebinding: a page's own name may lead to this machine, and its requests bear that name.
+    if len(host) != 1 or host[0].lower() not in hosts:
+        raise Refused(421, "this is not the host that you asked for")
+    return host[0].lower()
+
+
+def check_page(request: web.Request, origin: str, *, entering: bool) -> None:
+    """That no other page asks.
+
+    Args:
+        request: The request.
+        origin: The origin of our own page.
+        entering: Whether a link from elsewhere may lead here.
+
+    Raises:
+        Refused: Another page asks.
+    """
+    origins = request.headers.getall("Origin", [])
+    writing = request.method not in ("GET", "HEAD")
+    if any(each.lower() != origin for each in origins) or len(origins) > 1:
+        raise Refused(403, "another page asks", "")
+    site = request.headers.get("Sec-Fetch-Site", "none")
+    followed = entering and request.headers.get("Sec-Fetch-Mode") == "navigate"
+    if site not in ("same-origin", "none") and not followed:
+        raise Refused(403, "another page asks", "")
+    # Another page can't send these without asking first, and it is never told that it may.
+    if writing and (
+        not origins
+        or request.headers.get("X-Evenhand") != "1"
+        or request.content_type != "application/json"
+    ):
+        raise Refused(403, "only the page itself may write", "")
 
 
 def loopback(host: str) -> str:
@@ -91,38 +176,30 @@ class RequestGate:
         """The link that lets in."""
         return f"{self.address}/?token={self.token}"
 
-    def check(self, request: web.Request) -> None:
-        """Raises what keeps a request from being answered.
+    async def ready(self) -> None:
+        """Nothing is needed."""
+
+    def check(self, request: web.Request) -> Person:
+        """Who asks: anyone with the token.
 
         Raises:
             Refused: It is for another host, from another page, or without the token.
         """
-        host = request.headers.getall("Host", [])
-        # DNS rebinding: a page's own name may lead to this machine, and its requests bear that name.
-        if len(host) != 1 or host[0].lower() not in self._hosts:
-            raise Refused(421, "this is not the host that you asked for")
+        host = check_host(request, self._hosts)
         entering = request.method == "GET" and request.path == "/" and "token" in request.query
-        self._check_page(request, host[0].lower(), entering=entering)
+        # Following the link from elsewhere is entering, and takes the token.
+        check_page(request, f"http://{host}", entering=entering)
         if not (self._is_token(request.query["token"]) if entering else self._has_token(request)):
             raise Refused(401, NOT_ENTERED, ENTER)
+        return SOMEBODY_HERE
 
-    def _check_page(self, request: web.Request, host: str, *, entering: bool) -> None:
-        """That no other page asks. Following the link from elsewhere is entering, and takes the token."""
-        origins = request.headers.getall("Origin", [])
-        writing = request.method not in ("GET", "HEAD")
-        if any(origin.lower() != f"http://{host}" for origin in origins) or len(origins) > 1:
-            raise Refused(403, "another page asks", "")
-        site = request.headers.get("Sec-Fetch-Site", "none")
-        followed = entering and request.headers.get("Sec-Fetch-Mode") == "navigate"
-        if site not in ("same-origin", "none") and not followed:
-            raise Refused(403, "another page asks", "")
-        # Another page can't send these without asking first, and it is never told that it may.
-        if writing and (
-            not origins
-            or request.headers.get("X-Evenhand") != "1"
-            or request.content_type != "application/json"
-        ):
-            raise Refused(403, "only the page itself may write", "")
+    def front(self, request: web.Request) -> web.Response | None:
+        """For whoever came by the link: a cookie, and the page without the token in its address."""
+        return self.enter() if "token" in request.query else None
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """None."""
+        return ()
 
     def _has_token(self, request: web.Request) -> bool:
         kind, _, credentials = request.headers.get("Authorization", "").partition(" ")

@@ -81,6 +81,11 @@ class Runs:
         self._hidden: dict[Path, Path] = {}
         self._known: dict[Path, ReadRun] = {}
 
+    def show_only(self, files: Sequence[Path]) -> None:
+        """Shows these run files from now on, in place of those that were named at first."""
+        with self._lock:
+            self._only = files
+
     def list(self) -> list[RunSummary]:
         """All runs, newest first; a file that cannot be read is listed with its problem."""
         with self._lock:
@@ -206,6 +211,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         fingerprint=meta.fingerprint,
         tags=run.remarks.tags,
         note=run.remarks.note,
+        said_by=run.remarks.by,
         of_judges=meta.is_judge_check,
         edited=meta.is_edited,
     )

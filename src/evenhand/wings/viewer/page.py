@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from html import escape
 
 from evenhand.core.built_parts import part
 
@@ -11,6 +12,7 @@ ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#2563a8"/>'
     '<path d="M4 5h8M4 8h8M4 11h8" stroke="#fff" stroke-width="1.6"/></svg>'
 )
+_APP = '<div id="app"></div>'
 _INDEX = """<!doctype html>
 <html lang="en">
 <head>
@@ -29,6 +31,13 @@ _INDEX = """<!doctype html>
 </html>
 """
 File = tuple[bytes, str]
+
+
+def index(attributes: Mapping[str, str], script: str) -> str:
+    """The page itself, with what it is told by attributes, and a script that runs before its own."""
+    told = "".join(f' data-{name}="{escape(value)}"' for name, value in attributes.items())
+    before, after = _INDEX.split(_APP)
+    return f'{before}<div id="app"{told}></div>\n<script src="{script}"></script>{after}'
 
 
 @cache

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import gc
-import os
-import sys
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -23,7 +19,7 @@ from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.access import HEADERS, Refused, RequestGate
+from evenhand.wings.viewer.access import HEADERS, Gate, Refused
 from evenhand.wings.viewer.asks import Asks
 from evenhand.wings.viewer.cases import case_page
 from evenhand.wings.viewer.cell import BODY, MOST, Cell, call, cell, previews
@@ -44,8 +40,9 @@ from evenhand.wings.viewer.page import FILES
 from evenhand.wings.viewer.passes import Pass, RunPasses
 from evenhand.wings.viewer.prompts import prompt_page
 from evenhand.wings.viewer.reviewing import Review
+from evenhand.wings.viewer.roles import admit, has, needs, person_of
 from evenhand.wings.viewer.run_labels import run_labels
-from evenhand.wings.viewer.runner import PageRunner, error_answer
+from evenhand.wings.viewer.runner import error_answer
 from evenhand.wings.viewer.saved import keep_view, saved_views
 from evenhand.wings.viewer.searching import Query, search_piece
 from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
@@ -69,10 +66,6 @@ OVER_RUNS: Mapping[str, Callable[[Runs, Path, Mapping[str, str]], object]] = {
 }
 """What is read of all runs of what a run is of, by the last word of its address."""
 LONGEST_SEARCH = 10_000
-_SOON_S = 1.0
-_M_MMAP_THRESHOLD = -3
-_LARGE = 1 << 20
-"""Blocks from here on go back to the system as they are freed; else each thread would keep its own 10 MB texts."""
 
 
 class PageServer:
@@ -88,7 +81,7 @@ class PageServer:
     def __init__(
         self,
         runs: Runs,
-        gate: RequestGate,
+        gate: Gate,
         review: Review | None = None,
         asks: Asks | None = None,
     ) -> None:
@@ -111,6 +104,7 @@ class PageServer:
         app = web.Application(middlewares=[self._guarded], client_max_size=LONGEST_BODY)
         app.on_response_prepare.append(_with_headers)
         app.on_shutdown.append(self._close)
+        app.router.add_routes(self.gate.routes())
         for path in FILES:
             app.router.add_get(path, self._file)
         app.router.add_get("/api/runs", self._list)
@@ -156,8 +150,7 @@ class PageServer:
 
     def may_run(self, request: web.Request) -> bool:
         """Whether whoever asks may have this machine run something: the viewer was started with --allow-runs."""
-        del request
-        return self._asks is not None
+        return self._asks is not None and has(person_of(request), "run")
 
     def _running(self, request: web.Request) -> Asks:
         """What runs things, for those who may have things run."""
@@ -171,11 +164,15 @@ class PageServer:
     ) -> web.StreamResponse:
         """The gate, and errors in the form that the page reads."""
         try:
-            self.gate.check(request)
+            self._let_in(request)
             return await handler(request)
         except Refused as refused:
             if request.path.startswith("/api/"):
                 return error_answer(refused.status, "refused", refused.message, refused.hint)
+            if refused.page:
+                return web.Response(
+                    status=refused.status, text=refused.page, content_type="text/html"
+                )
             text = f"Evenhand: {refused.message}. {refused.hint}".strip()
             return web.Response(status=refused.status, text=text + "\n")
         except web.HTTPException as error:
@@ -194,9 +191,15 @@ class PageServer:
                 500, "error", "this is a fault of Evenhand's own", "The terminal says more."
             )
 
+    def _let_in(self, request: web.Request) -> None:
+        person = self.gate.check(request)
+        if not admit(request, person):
+            raise Refused(403, f"your role here doesn't allow this: {person.role or 'none'}", "")
+
     async def _file(self, request: web.Request) -> web.StreamResponse:
-        if request.path == "/" and "token" in request.query:
-            return self.gate.enter()
+        answer = self.gate.front(request) if request.path == "/" else None
+        if answer is not None:
+            return answer
         body, kind = FILES[request.path]()
         return web.Response(body=body, headers={"Content-Type": kind})
 
@@ -300,6 +303,7 @@ class PageServer:
 
         return await self._answer(request, read_call)
 
+    @needs("run")
     async def _ask(self, request: web.Request) -> web.Response:
         """Says what of a cell can be edited, what the edited cell would cost, or begins to run it."""
         asks, path = self._running(request), self._path(request)
@@ -309,6 +313,7 @@ class PageServer:
         do = "estimate" if body.get("do") == "estimate" else "offer"
         return _body(encode(await asks.read(do, path, index, body), ordered=False))
 
+    @needs("run")
     async def _stop(self, request: web.Request) -> web.Response:
         self._running(request).stop(self._path(request).stem)
         return _body(b"{}")
@@ -337,12 +342,14 @@ class PageServer:
 
         return await self._answer(request, read_step)
 
+    @needs("read")
     async def _search(self, request: web.Request) -> web.Response:
         path, body = self._path(request), await _object(request, "a search")
         text, blind = _sought(body), body.get("blind") is True
         searched = Pass.search_pattern if body.get("pattern") is True else Pass.search
         return await _in_thread(lambda: searched(self._passes.of(path), text, blind=blind))
 
+    @needs("read")
     async def _search_all(self, request: web.Request) -> web.Response:
         body = await _object(request, "a search")
         query, place = Query(_sought(body), blind=body.get("blind") is True), body.get("from", "")
@@ -366,6 +373,7 @@ class PageServer:
     async def _labels(self, request: web.Request) -> web.Response:
         return await self._answer(request, run_labels)
 
+    @needs("label")
     async def _label(self, request: web.Request) -> web.Response:
         path, new = self._path(request), await _object(request, "a label")
         index = new.get("index")
@@ -375,7 +383,7 @@ class PageServer:
             index,
             str(new.get("field")),
             new.get("value"),
-            new.get("author", ""),
+            _author(request, new.get("author", "")),
             new.get("blind") is True,
         )
         (appended,) = await asyncio.to_thread(append_labels, path, [label])
@@ -390,11 +398,11 @@ class PageServer:
         return review if review is not None and review.run.samefile(path) else None
 
     async def _drawn(self, request: web.Request) -> web.Response:
-        author = request.query.get("author", "")
+        author = _author(request, request.query.get("author", ""))
         return await self._answer(request, lambda run: drawn(run, author))
 
     async def _drawn_pairs(self, request: web.Request) -> web.Response:
-        author = request.query.get("author", "")
+        author = _author(request, request.query.get("author", ""))
         return await self._answer(request, lambda run: pair_draws(run, author))
 
     def _changing(
@@ -402,8 +410,10 @@ class PageServer:
     ) -> Callable[[web.Request], Awaitable[web.Response]]:
         """Answers by changing the run file as the request's body says."""
 
+        @needs("label")
         async def answer(request: web.Request) -> web.Response:
             path, body = self._path(request), await _object(request, "what to keep")
+            body["author"] = _author(request, body.get("author"))
             await asyncio.to_thread(change, path, body)
             return _body(b"{}")
 
@@ -436,10 +446,13 @@ class PageServer:
         finally:
             await asyncio.to_thread(export.folder.cleanup)
 
+    @needs("label")
     async def _remark(self, request: web.Request) -> web.Response:
         path, changes = self._path(request), await _object(request, "a remark")
-        return await _in_thread(lambda: asdict(remark(path, changes)))
+        by = person_of(request).name
+        return await _in_thread(lambda: asdict(remark(path, changes, by)))
 
+    @needs("label")
     async def _delete(self, request: web.Request) -> web.Response:
         """Deletes a run whose whole id is said once more: nobody deletes what they did not name."""
         path, body = self._path(request), await _object(request, "a deletion")
@@ -492,6 +505,11 @@ class PageServer:
         return await asyncio.to_thread(looked)
 
 
+def _author(request: web.Request, claimed: Any) -> Any:
+    """Who says something: the person who signed in, whatever the page claims."""
+    return person_of(request).name or claimed
+
+
 async def _object(request: web.Request, what: str) -> dict[str, Any]:
     """The JSON object that is the request's body."""
     try:
@@ -534,69 +552,3 @@ def _body(data: bytes) -> web.Response:
 async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:
     del request
     response.headers.update(HEADERS)
-
-
-async def serve(
-    runs: Runs,
-    host: str,
-    port: int,
-    *,
-    started: Callable[[RequestGate], None],
-    fixed: bool,
-    review: Review | None = None,
-    asks: Asks | None = None,
-) -> None:
-    """Serves until it is cancelled.
-
-    Args:
-        runs: The runs to show.
-        host: A loopback address.
-        port: The port; 0 for any.
-        started: Told when it listens.
-        fixed: Whether it has to be this port; if not, another one is taken where it is in use.
-        review: A dataset that is reviewed meanwhile; None for none.
-        asks: Asks cells again; None where the page may run nothing.
-
-    Raises:
-        UsageError: The port cannot be listened on.
-    """
-    import socket  # noqa: PLC0415 (here alone)
-
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((host, port))
-        except OSError as error:
-            if fixed:
-                raise UsageError(
-                    f"--port {port} cannot be listened on: {os.strerror(error.errno or 0)}",
-                    hint="Name another one, or none for any that is free.",
-                ) from error
-            listening.bind((host, 0))
-        gate = RequestGate(host, listening.getsockname()[1])
-        server = PageServer(runs, gate, review, asks)
-        _spare_memory()
-        runner = PageRunner(server.app(), shutdown_s=_SOON_S)
-        await runner.setup()
-        try:
-            await web.SockSite(runner, listening).start()
-            started(gate)
-            with contextlib.suppress(
-                Exception
-            ):  # whoever asks for the list is told what is wrong with it
-                await asyncio.to_thread(runs.list)  # so that it is there when it is asked for
-            await asyncio.Event().wait()
-        finally:
-            await runner.cleanup()
-
-
-def _spare_memory() -> None:
-    """Sets how memory is taken and given back, for long texts and passes over large runs."""
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)  # a pass makes millions of objects, and no cycles
-    if sys.platform == "linux":
-        import ctypes  # noqa: PLC0415 (here alone)
-
-        with contextlib.suppress(AttributeError):  # a C library without it does so anyway
-            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)

@@ -60,6 +60,9 @@ class RunSummary(Record, frozen=True, kw_only=True):
     fingerprint: Annotated[str, Key("Same plan, same fingerprint.")] = ""
     tags: Annotated[Sequence[str], Key("Those of its config, and those that people gave it.")] = ()
     note: str = ""
+    said_by: Annotated[str, Key("Who was signed in and said the last of it; empty for nobody.")] = (
+        ""
+    )
     of_judges: Annotated[
         bool,
         Key("It asked about judges (a probe, a check of canaries), and not about a system."),

@@ -10,10 +10,15 @@ WING = Wing(
     commands={
         "view": Command(
             "evenhand.wings.viewer.commands.view:view",
-            "View runs in the browser, on this machine only.",
-            ("evenhand view", "evenhand view 01M7YPHZRR --no-browser"),
+            "View runs in the browser.",
+            (
+                "evenhand view",
+                "evenhand view 01M7YPHZRR --no-browser",
+                "evenhand view --serve --public-url https://evals.example.com",
+            ),
         ),
     },
+    settings={"viewer": "evenhand.wings.viewer.team_settings:ViewerSettings"},
     exporters={
         "html": Exporter(
             "evenhand.wings.viewer.embed:write_page",

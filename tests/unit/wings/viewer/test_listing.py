@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from tests.unit.conftest import Make, result
 
+from evenhand.core.errors import StoreError
 from evenhand.core.variant import Variant
 from evenhand.stats.interval import wilson
 from evenhand.stats.tallies import share_of
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer import listing
+from evenhand.wings.viewer import listing, refreshing
 from evenhand.wings.viewer.comparison import comparison
 from evenhand.wings.viewer.head import head, notes
 from evenhand.wings.viewer.listing import NoSuchRun, Runs
@@ -163,3 +165,30 @@ async def test_a_comparison_for_the_page_says_what_errors_leave_open(make_run: M
     assert (found.difference, *ends) == (None, pytest.approx(1 / 6), pytest.approx(2 / 3))
     assert found.words is not None
     assert (found.words.second, found.words.difference) == ("50–100 %", "+17 to +67")
+
+
+async def test_a_remotes_runs_are_read_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was pushed meanwhile is shown; while the remote can't be reached, the list stays, and that is said once."""
+    monkeypatch.setattr(refreshing, "EVERY_S", 0.0)
+    for name in "ab":
+        (tmp_path / f"{name}.db").write_bytes(b"")
+    answers = [StoreError("away"), StoreError("away"), [tmp_path / "a.db", tmp_path / "b.db"]]
+    runs = Runs(tmp_path, only=[tmp_path / "a.db"])
+    done = asyncio.Event()
+
+    def read() -> list[Path]:
+        answer = answers.pop(0) if answers else done.set()
+        if isinstance(answer, StoreError):
+            assert [one.id for one in runs.list()] == ["a"]
+            raise answer
+        return answer or [tmp_path / "b.db"]
+
+    task = asyncio.create_task(refreshing.refresh(runs, read))
+    while not done.is_set():
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    task.cancel()
+    assert [one.id for one in runs.list()] == ["b"]
+    assert capsys.readouterr().err.count("the list of runs stays as it is: away") == 1

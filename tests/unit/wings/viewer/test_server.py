@@ -22,7 +22,8 @@ from evenhand.wings.viewer.access import RequestGate
 from evenhand.wings.viewer.cell import BODY, MOST, call, cell
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
 from evenhand.wings.viewer.listing import Runs
-from evenhand.wings.viewer.server import LONGEST_SEARCH, serve
+from evenhand.wings.viewer.server import LONGEST_SEARCH
+from evenhand.wings.viewer.serving import serve
 from evenhand.wings.viewer.shapes import RunSummary
 
 

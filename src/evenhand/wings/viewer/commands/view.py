@@ -1,4 +1,4 @@
-"""`evenhand view`: a local page on all runs."""
+"""`evenhand view`: a page on all runs, on this machine or for a team."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +21,16 @@ from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import PORTS
 
 if TYPE_CHECKING:
-    from evenhand.wings.viewer.access import RequestGate
+    from evenhand.wings.viewer.access import Gate
     from evenhand.wings.viewer.asks import Asks
     from evenhand.wings.viewer.listing import Runs
     from evenhand.wings.viewer.reviewing import Review
+    from evenhand.wings.viewer.team_gate import TeamGate
 
 PORT = 15_500
 
 
-@click.command(short_help="View runs in the browser, on this machine only.")
+@click.command(short_help="View runs in the browser.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option(
     "--port",
@@ -37,8 +39,13 @@ PORT = 15_500
     help=f"The port.  [default: {PORT}, or one that is free]",
 )
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="A loopback address to listen on."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on: a loopback address, or any with --serve.",
 )
+@click.option("--serve", is_flag=True, help="Serve a team: people sign in and have roles.")
+@click.option("--public-url", metavar="URL", help="With --serve: the address that browsers see.")
 @click.option(
     "--open/--no-browser",
     "open_",
@@ -50,22 +57,33 @@ PORT = 15_500
     is_flag=True,
     help="Let the page ask cells again, edited: runs the project's code here, with your keys.",
 )
-def view(run: str | None, port: int | None, host: str, open_: bool | None, allow_runs: bool) -> int:
+def view(
+    run: str | None,
+    port: int | None,
+    host: str,
+    serve: bool,
+    public_url: str | None,
+    open_: bool | None,
+    allow_runs: bool,
+) -> int:
     """View RUN in the browser: an id, the start of one, a file, or `REMOTE#RUN`. Default: all runs.
 
     With REMOTE, list the runs that were pushed there.
 
     Prints a link and serves the page until Ctrl-C. Only this machine can reach it, and only with the token in the link.
     Runs that are in progress are updated live.
+
+    With --serve, a team reaches it behind a proxy. [tool.evenhand.viewer] in pyproject.toml says how people sign in and
+    who may read and label.
     """
     from evenhand.core.wording.words import near
     from evenhand.store.catalogue import find
-    from evenhand.wings.viewer.access import loopback
     from evenhand.wings.viewer.listing import Runs
     from evenhand.wings.viewer.page import static
 
     static("app.js")  # or it says why there is no page, before it serves one
-    host = loopback(host)
+    gate = _team_gate(public_url) if serve else None
+    host = _address(host) if serve else _loopback(host, public_url)
     elsewhere = runs_elsewhere(run)
     named = RunName().convert(run, None, None) if run and elsewhere is None else None
     path = find(Path.cwd(), named) if named else None
@@ -80,7 +98,60 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None, allow
         from evenhand.wings.viewer.asks import Asks
 
         asks = Asks(tell)
-    return serve_page(runs, place, host, port, open_, asks=asks)
+    again = None
+    if gate is not None:
+        port, open_ = port or PORT, open_ or False
+    if gate is not None and elsewhere is not None:
+        tell("these runs are copies of what was pushed: they can be read here, and not labelled")
+        gate.only_read()
+        again = partial(runs_elsewhere, run)
+    return serve_page(runs, place, host, port, open_, gate=gate, again=again, asks=asks)
+
+
+def _loopback(host: str, public_url: str | None) -> str:
+    """The address of a viewer for one.
+
+    Raises:
+        UsageError: It needs --serve.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.wings.viewer.access import loopback
+
+    if public_url is not None:
+        raise UsageError("--public-url goes with --serve")
+    return loopback(host)
+
+
+def _address(host: str) -> str:
+    """The address of a viewer for a team.
+
+    Raises:
+        UsageError: It is no IP address.
+    """
+    import ipaddress
+
+    from evenhand.core.errors import UsageError
+
+    try:
+        return host if host == "localhost" else str(ipaddress.ip_address(host.strip("[]")))
+    except ValueError:
+        raise UsageError(
+            f"--host {host!r} is not an IP address",
+            hint="127.0.0.1 for a proxy on this machine, or 0.0.0.0 for one elsewhere.",
+        ) from None
+
+
+def _team_gate(address: str | None) -> TeamGate:
+    """Who is let in, as the project says.
+
+    Raises:
+        UsageError: It doesn't say who signs people in, or where browsers see the page.
+    """
+    from evenhand.languages.documents.project import settings_of
+    from evenhand.wings.viewer.team_gate import team_gate
+    from evenhand.wings.viewer.team_settings import ViewerSettings
+
+    return team_gate(settings_of("viewer", ViewerSettings), address, os.environ)
 
 
 def serve_page(
@@ -90,7 +161,10 @@ def serve_page(
     port: int | None,
     open_: bool | None,
     review: Review | None = None,
+    *,
     asks: Asks | None = None,
+    gate: TeamGate | None = None,
+    again: Callable[[], Sequence[Path] | None] | None = None,
 ) -> int:
     """Serves the page until it is ended, and prints the link to a place on it; the exit code.
 
@@ -99,34 +173,37 @@ def serve_page(
         port: None for the usual one, or another if that is in use.
         open_: Whether to open a browser; None where somebody sits before a screen.
         review: A dataset that is reviewed meanwhile.
+        gate: Who is let in; None for anyone with the token of the link.
+        again: Gives the files of all runs anew, from time to time.
     """
-    from evenhand.wings.viewer.server import serve
+    from evenhand.wings.viewer.serving import serve
 
-    def started(gate: RequestGate) -> None:
-        link = gate.link + place
+    def started(open_gate: Gate) -> None:
+        link = open_gate.link + place
         with printing():
             sys.stdout.write(f"{link}\n")
-        taken = port is None and not gate.address.endswith(f":{PORT}")
-        if taken:
+        if port is None and not open_gate.address.endswith(f":{PORT}"):
             tell(f"port {PORT} is in use: this is another one")
+        if gate is not None:
+            near = f"[{host}]" if ":" in host else host
+            tell(f"the proxy of that address reaches it at http://{near}:{port}")
         tell("Ctrl-C ends it")
         if _desktop() if open_ is None else open_:
             _open(link)
 
     first = PORT if port is None else port
-    return asyncio.run(
-        _until_told(
-            serve(
-                runs,
-                host,
-                first,
-                started=started,
-                fixed=port is not None,
-                review=review,
-                asks=asks,
-            )
-        )
+    serving = serve(
+        runs,
+        host,
+        first,
+        started=started,
+        fixed=port is not None,
+        review=review,
+        asks=asks,
+        gate=gate,
+        again=again,
     )
+    return asyncio.run(_until_told(serving))
 
 
 async def _until_told(serving: Coroutine[Any, Any, None]) -> int:

@@ -1,0 +1,157 @@
+"""Signing in at an OpenID Connect provider: there, back with a code, and then a session in a cookie."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+from collections.abc import Iterable
+
+from aiohttp import web
+
+from evenhand.cli.streams import tell
+from evenhand.core.encoding import encode
+from evenhand.core.record import Record
+from evenhand.wings.viewer.access import Refused
+from evenhand.wings.viewer.identity import Identity, identity
+from evenhand.wings.viewer.oidc import OidcProvider, SignInFailed
+from evenhand.wings.viewer.roles import needs
+from evenhand.wings.viewer.sessions import SESSION_S, SIGN_IN_S, Expiring, Failures
+from evenhand.wings.viewer.sign_in_pages import page_of
+from evenhand.wings.viewer.team_settings import OidcSettings, PublicUrl
+
+THERE = "/sign-in"
+BACK = "/sign-in/back"
+SIGN_OUT = "/api/sign-out"
+AT_ONCE = 8
+"""Codes that are exchanged at a time: nobody can have us flood the provider."""
+LONGEST_ADDRESS = 64
+LATE = "The sign-in took too long, or was begun in another browser."
+
+
+class _Begun(Record, frozen=True):
+    """A sign-in under way: whose browser it is, and what the token has to fit."""
+
+    browser: str
+    nonce: str
+    verifier: str
+
+
+class OidcSignIn:
+    """Signs people in. Implements `SignIn`.
+
+    Args:
+        settings: The provider.
+        public: What browsers see.
+        secret: The client's secret; empty for a client without one.
+    """
+
+    page = page_of("Evenhand", "Sign in to see the runs of your team.", THERE, "Sign in")
+    signs_out = True
+
+    def __init__(self, settings: OidcSettings, public: PublicUrl, secret: str) -> None:
+        self._issuer = settings.issuer
+        self._provider = OidcProvider(settings, public.origin + BACK, secret)
+        self._sessions = Expiring[Identity](SESSION_S)
+        self._begun = Expiring[_Begun](SIGN_IN_S)
+        self._failures = Failures()
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._secure = public.secure
+        # A browser takes a cookie of such a name only from this very host, and over https. For http, which is for one
+        # machine, the port is in the name: browsers send cookies to all ports of a host.
+        port = public.host.rpartition(":")[2].strip("]")
+        prefix = "__Host-evenhand" if public.secure else f"evenhand-{port}"
+        self._session_cookie, self._browser_cookie = f"{prefix}-session", f"{prefix}-sign-in"
+
+    async def ready(self) -> None:
+        """Reads what the provider says of itself.
+
+        Raises:
+            UsageError: It can't be read.
+        """
+        await self._provider.discover()
+
+    def who(self, request: web.Request) -> Identity | None:
+        """The person whose session the cookie names."""
+        return self._sessions.get(request.cookies.get(self._session_cookie, ""))
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """There, back, and out."""
+        return (
+            web.get(THERE, self._there, allow_head=False),
+            web.get(BACK, self._back, allow_head=False),
+            web.post(SIGN_OUT, self._out),
+        )
+
+    @needs("")
+    async def _there(self, request: web.Request) -> web.Response:
+        """Sends somebody to the provider."""
+        browser = request.cookies.get(self._browser_cookie) or secrets.token_urlsafe(32)
+        begun = _Begun(browser, secrets.token_urlsafe(32), secrets.token_urlsafe(48))
+        state = self._begun.keep(begun)
+        anew = "other" in request.query
+        there = self._provider.start(state, begun.nonce, begun.verifier, anew=anew)
+        answer = web.Response(status=303, headers={"Location": there})
+        self._set(answer, self._browser_cookie, browser, SIGN_IN_S)
+        return answer
+
+    @needs("")
+    async def _back(self, request: web.Request) -> web.Response:
+        """Signs in somebody who comes back."""
+        # The last one is what the proxy wrote; where there is none, anyone can write it, and only fools this count.
+        forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
+        address = f"{request.remote} {forwarded[:LONGEST_ADDRESS]}"
+        if self._failures.too_many(address):
+            text = "Too many sign-ins failed from here. Try again in five minutes."
+            raise Refused(429, text, page=page_of("Not now", text, "", ""))
+        try:
+            person = await self._person(request)
+        except SignInFailed as failed:
+            self._failures.add(address)
+            tell(f"a sign-in failed: {failed.reason}")
+            page = page_of("You are not signed in", failed.message, "/", "Try again")
+            raise Refused(403, failed.message, page=page) from None
+        self._sessions.take(request.cookies.get(self._session_cookie, ""))
+        answer = web.Response(status=303, headers={"Location": "/"})
+        self._set(answer, self._session_cookie, self._sessions.keep(person), SESSION_S)
+        self._set(answer, self._browser_cookie, "", 0)
+        return answer
+
+    async def _person(self, request: web.Request) -> Identity:
+        query = request.query
+        begun = self._begun.take(query.get("state", ""))
+        browser = request.cookies.get(self._browser_cookie, "")
+        if begun is None or not hmac.compare_digest(
+            begun.browser.encode("utf-8", "replace"), browser.encode("utf-8", "replace")
+        ):
+            raise SignInFailed("nobody began it in this browser, or it took too long", LATE)
+        if query.get("iss", self._issuer) != self._issuer:
+            raise SignInFailed("another provider answered")
+        if "code" not in query:
+            raise SignInFailed(f"the provider answered {query.get('error', 'nothing')!r:.100}")
+        async with self._turns:
+            name, groups = await self._provider.person(query["code"], begun.verifier, begun.nonce)
+        person = identity(name, groups)
+        if person is None:
+            raise SignInFailed(f"the claim is no name: {name!r:.100}")
+        return person
+
+    @needs("")
+    async def _out(self, request: web.Request) -> web.Response:
+        """Ends the session."""
+        self._sessions.take(request.cookies.get(self._session_cookie, ""))
+        answer = web.Response(body=encode({"to": "/"}), content_type="application/json")
+        self._set(answer, self._session_cookie, "", 0)
+        return answer
+
+    def _set(self, answer: web.Response, name: str, value: str, seconds: float) -> None:
+        # Lax, so that the way back from the provider has it: a request that another page makes has it not.
+        answer.set_cookie(
+            name,
+            value,
+            max_age=int(seconds),
+            httponly=True,
+            secure=self._secure,
+            samesite="Lax",
+            path="/",
+        )

@@ -1,0 +1,151 @@
+"""The gate of a viewer for a team: nothing of a run is answered to anybody who hasn't signed in, or has no role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from aiohttp import web
+
+from evenhand.core.errors import UsageError
+from evenhand.wings.viewer.access import Refused, check_host, check_page
+from evenhand.wings.viewer.identity import Identity, SignIn
+from evenhand.wings.viewer.oidc_sign_in import BACK, THERE, OidcSignIn
+from evenhand.wings.viewer.page import index, static
+from evenhand.wings.viewer.proxy_sign_in import ProxySignIn
+from evenhand.wings.viewer.roles import NOBODY, ROLES, Person, Role, Roles, needs, person_of
+from evenhand.wings.viewer.sign_in_pages import PLACE, page_of
+from evenhand.wings.viewer.team_settings import (
+    CLIENT_SECRET,
+    PROXY_SECRET,
+    PublicUrl,
+    ViewerSettings,
+    check_settings,
+    public_url,
+)
+
+NOT_SIGNED_IN = "you are not signed in, or your session has ended"
+PLACE_PATH = "/place.js"
+STYLE_PATH = "/sign-in.css"
+AGAIN = "Reload the page to sign in: it opens at the same place."
+
+
+class TeamGate:
+    """Lets in who is signed in and has a role. Implements `Gate`.
+
+    Args:
+        public: What browsers see.
+        roles: Who has which role.
+        sign_in: How people sign in.
+    """
+
+    def __init__(self, public: PublicUrl, roles: Roles, sign_in: SignIn) -> None:
+        self.address = public.origin
+        self.link = f"{public.origin}/"
+        self._hosts = {public.host, f"{public.host}:{443 if public.secure else 80}"}
+        self._roles = roles
+        self._sign_in = sign_in
+        self._most: Role = "run"
+        own = [PLACE_PATH, STYLE_PATH, *(route.path for route in sign_in.routes())]
+        self._open = frozenset(own)
+        """What is answered to anybody: nothing in it is of a run."""
+
+    def only_read(self) -> None:
+        """Lets nobody write: the runs are copies, and what was written to them would get nowhere."""
+        self._most = "read"
+
+    async def ready(self) -> None:
+        """Gets what signing in needs.
+
+        Raises:
+            UsageError: It can't be had.
+        """
+        await self._sign_in.ready()
+
+    def check(self, request: web.Request) -> Person:
+        """Who asks.
+
+        Raises:
+            Refused: It is for another host, from another page, or from somebody who isn't let in.
+        """
+        check_host(request, self._hosts)
+        # A link that somebody was sent leads to the front page, and the provider leads back.
+        entering = request.method == "GET" and request.path in ("/", BACK)
+        check_page(request, self.address, entering=entering)
+        identity = self._sign_in.who(request)
+        if request.path in self._open:
+            return NOBODY if identity is None else self._person(identity)
+        if identity is None:
+            # The page itself is no error: it is where people sign in.
+            status = 200 if request.path == "/" and request.method == "GET" else 401
+            raise Refused(status, NOT_SIGNED_IN, AGAIN, self._sign_in.page)
+        person = self._person(identity)
+        if not person.role:
+            text = f"{person.name} may not see runs here. Ask those who run this viewer for a role."
+            other = (f"{THERE}?other=1", "Use another account") if self._signs_in_here else ("", "")
+            raise Refused(403, text, "", page_of("No role", text, *other))
+        return person
+
+    @property
+    def _signs_in_here(self) -> bool:
+        return THERE in self._open
+
+    def _person(self, identity: Identity) -> Person:
+        role = self._roles.of(identity.name, identity.groups)
+        greater = ROLES.index(role) > ROLES.index(self._most)
+        return Person(identity.name, self._most if greater else role)
+
+    def front(self, request: web.Request) -> web.Response:
+        """The page, which is told who opened it."""
+        person = person_of(request)
+        attributes = {"person": person.name, "role": person.role}
+        if self._sign_in.signs_out:
+            attributes["out"] = "1"
+        return web.Response(text=index(attributes, PLACE_PATH), content_type="text/html")
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """Where people sign in and out, and what their pages need."""
+        return (
+            *self._sign_in.routes(),
+            web.get(PLACE_PATH, _place),
+            web.get(STYLE_PATH, _style),
+        )
+
+
+@needs("")
+async def _place(request: web.Request) -> web.Response:
+    del request
+    return web.Response(text=PLACE, content_type="text/javascript")
+
+
+@needs("")
+async def _style(request: web.Request) -> web.Response:
+    del request
+    return web.Response(body=static("app.css"), content_type="text/css", charset="utf-8")
+
+
+def team_gate(
+    settings: ViewerSettings, address: str | None, environ: Mapping[str, str]
+) -> TeamGate:
+    """The gate that a project's settings describe.
+
+    Args:
+        settings: The settings.
+        address: What browsers see.
+        environ: The environment, which has the secrets.
+
+    Raises:
+        UsageError: They don't say who signs people in, or not safely.
+    """
+    check_settings(settings, environ)
+    if address is None:
+        raise UsageError(
+            "--serve needs --public-url, the address that browsers see",
+            hint="Such as --public-url https://evals.example.com.",
+        )
+    public = public_url(address)
+    if settings.oidc is not None:
+        sign_in = OidcSignIn(settings.oidc, public, environ.get(CLIENT_SECRET, ""))
+        return TeamGate(public, settings.roles, sign_in)
+    assert settings.proxy is not None  # noqa: S101 (checked above)
+    sign_in = ProxySignIn(settings.proxy, environ.get(PROXY_SECRET, ""))
+    return TeamGate(public, settings.roles, sign_in)
