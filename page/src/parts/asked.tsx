@@ -7,7 +7,7 @@ import { count } from "./marks";
 /** `told`: the turns that the output repeats. `hidden`: the prompt would tell the variant. */
 export function Asked({ cell, hidden, told }: { cell: Cell; hidden: boolean; told: readonly Message[] }) {
   const messages = hidden ? undefined : askedIn(cell)?.filter(({ text }) => !told.some((turn) => turn.text === text));
-  if (messages?.length === 0) return null;
+  if ((messages ?? Object.keys(cell.vars)).length === 0) return null;
   const last = Math.max(0, messages?.findLastIndex(({ role }) => /^(?:user|human)$/i.test(role)) ?? 0);
   return (
     <section class="asked" aria-label="Asked">

@@ -139,7 +139,7 @@ def test_a_link_opens_a_tab_that_knows_nothing_of_the_page(opened: Any, elsewher
     drawer = page.get_by_role("dialog")
     drawer.get_by_role("button", name="Show").click()
     with seen.context.expect_page() as other:
-        drawer.get_by_role("link", name=f"{elsewhere.address}/page").click()
+        drawer.get_by_role("link", name=f"{elsewhere.address}/page", exact=True).click()
     other.value.wait_for_load_state()
     assert other.value.evaluate("() => window.opener") is None
     (asked,) = [each for each in elsewhere.asked if each["path"] == "/page"]
