@@ -111,10 +111,10 @@ function Version({ version: { text, runs: ids, created_at, rate: of }, before, r
       {open && (
         <div class="card-body">
           {before === undefined ? <Text text={text} /> : <Diff before={before.text} after={text} names={["the version before", "this one"]} />}
-          <p class="note">
+          <p class="note over-marks">
             {ids.map((id) => {
               const run = runs.find((each) => each.id === id);
-              return run && <span key={id}> <a href={write({ ...START, run: id })}>{started(run, runs)}</a></span>;
+              return run && [<a key={id} href={write({ ...START, run: id })}>{started(run, runs)}</a>, " "];
             })}
           </p>
         </div>
