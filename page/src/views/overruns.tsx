@@ -22,7 +22,6 @@ interface Props {
 export const OVER_RUNS = [["history", "Measures"], ["cases", "Cases"], ["prompts", "Prompts"]] as const;
 const PAUSE = 200; // ms after a key before cases are looked for
 const NEWEST = 20; // runs whose outcomes are shown
-const ROWS = 50; // at once
 
 export function OverRuns(p: Props) {
   const { source, head, state } = p;
@@ -43,7 +42,6 @@ function Unread({ of, n }: { of: string; n: number }) {
 
 function Cases({ source, head, runs }: Props) {
   const [text, find] = useState("");
-  const [most, show] = useState(ROWS);
   const [page, told] = useRead(() => source.cases?.(head.id, text), text, text.length && PAUSE);
   return (
     <>
@@ -55,10 +53,10 @@ function Cases({ source, head, runs }: Props) {
           <div class="table-box" tabIndex={0} role="region" aria-label="Table of cases">
             <table class="list">
               <thead><tr><th>Case</th><th>Variant</th><th class="n">Flips</th><th class="n">Errors</th><th>Runs, newest first</th></tr></thead>
-              <tbody>{page.lines.slice(0, most).map((line) => <Case key={`${line.variant} ${line.case}`} line={line} ids={page.runs} runs={runs} />)}</tbody>
+              <tbody>{page.lines.map((line) => <Case key={`${line.variant} ${line.case}`} line={line} ids={page.runs} runs={runs} />)}</tbody>
             </table>
           </div>
-          {page.lines.length > most ? <button type="button" class="button" onClick={() => show(most + ROWS)}>Show more</button> : page.total > most && <p class="note">Search for others.</p>}
+          {page.total > page.lines.length && <p class="note">Search for others.</p>}
         </>
       )}
     </>
