@@ -151,7 +151,7 @@ export function Thread({ notes, author, withdraw }: { notes: readonly Label[]; a
   const mine = notes.filter((note) => note.author === author);
   if (notes.length === 0) return null;
   return (
-    <ol class="events" aria-label="Notes">
+    <ol class="events thread" aria-label="Notes" tabIndex={0}>
       {notes.map((note) => (
         <Event key={note.seq} event={note}>
           {withdraw !== undefined && note === mine.at(-1) && <button type="button" class="button quiet small" onClick={() => withdraw(mine.at(-2)?.value ?? null)}>Withdraw</button>}

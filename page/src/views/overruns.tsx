@@ -22,7 +22,6 @@ interface Props {
 
 const PAUSE = 200; // ms after a key before cases are looked for
 const NEWEST = 20; // runs whose outcomes are shown
-const ROWS = 50; // at once
 
 export function OverRuns(p: Props) {
   const { head, state } = p;
@@ -42,7 +41,6 @@ function Unread({ of, n }: { of: string; n: number }) {
 
 function Cases({ source, head, runs }: Props) {
   const [text, find] = useState("");
-  const [most, show] = useState(ROWS);
   const [page, told] = useRead(() => source.cases?.(head.id, text), text, text.length && PAUSE);
   return (
     <>
@@ -54,10 +52,10 @@ function Cases({ source, head, runs }: Props) {
           <div class="table-box" tabIndex={0} role="region" aria-label="Table of cases">
             <table class="list">
               <thead><tr><th>Case</th><th>Variant</th><th class="n">Flips</th><th class="n">Errors</th><th>Runs, newest first</th></tr></thead>
-              <tbody>{page.lines.slice(0, most).map((line) => <Case key={`${line.variant} ${line.case}`} line={line} ids={page.runs} runs={runs} />)}</tbody>
+              <tbody>{page.lines.map((line) => <Case key={`${line.variant} ${line.case}`} line={line} ids={page.runs} runs={runs} />)}</tbody>
             </table>
           </div>
-          {page.lines.length > most ? <button type="button" class="button" onClick={() => show(most + ROWS)}>Show more</button> : page.total > most && <p class="note">Search for others.</p>}
+          {page.total > page.lines.length && <p class="note">Search for others.</p>}
         </>
       )}
     </>
@@ -110,10 +108,10 @@ function Version({ version: { text, runs: ids, created_at, rate: of }, before, r
       {open && (
         <div class="card-body">
           {before === undefined ? <Text text={text} /> : <Diff before={before.text} after={text} names={["the version before", "this one"]} />}
-          <p class="note">
+          <p class="note over-marks">
             {ids.map((id) => {
               const run = runs.find((each) => each.id === id);
-              return run && <span key={id}> <a href={write({ ...START, run: id })}>{started(run, runs)}</a></span>;
+              return run && [<a key={id} href={write({ ...START, run: id })}>{started(run, runs)}</a>, " "];
             })}
           </p>
         </div>

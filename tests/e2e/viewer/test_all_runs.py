@@ -73,7 +73,7 @@ def test_cases_that_waver_come_first_with_what_became_of_them_in_each_run(
     seen = watch(served.link)
     page = seen.page
     page.locator(".run-source a").first.click()
-    rows = page.locator(".over-marks")
+    rows = page.locator("td.over-marks")
     rows.first.wait_for()
     flips = [int(text) for text in page.locator("tbody td:nth-child(3)").all_inner_texts()]
     assert flips == sorted(flips, reverse=True)
@@ -108,7 +108,7 @@ def test_a_prompt_has_its_versions_with_rates_and_what_changed(
     assert versions.count() == 2
     assert "% [" in versions.first.locator("summary").inner_text()
     versions.first.locator("summary").click()
-    assert "Say so where you do not know." in versions.first.locator("ins").all_inner_texts()[-1]
+    versions.first.locator("ins", has_text="Say so where you do not know.").wait_for()
     assert page.get_by_role("link", name="History").get_attribute("aria-current") == "page"
     versions.first.locator(".note a").click()
     page.get_by_role("grid").wait_for()

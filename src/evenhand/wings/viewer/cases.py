@@ -16,8 +16,8 @@ from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.listing import Runs
 from evenhand.wings.viewer.recent import read_recent
 
-MOST = 200
-"""Lines of one answer: the most interesting, or those that were asked for."""
+MOST = 100
+"""Lines of one answer: the most interesting, or those that were asked for. The page draws 20 marks for each."""
 LETTERS = {"pass": "p", "fail": "f", "error": "e", "not_applicable": "n"}
 MIXED, ABSENT = "m", "-"
 """Of a case whose repeats both passed and failed; of one that a run does not have."""
