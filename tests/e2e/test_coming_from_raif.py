@@ -393,7 +393,7 @@ def test_exit_codes_tell_failed_from_broken_and_from_nothing(tmp_path: Path):
     assert codes == {"passes": 0, "fails": 1, "breaks": 3}
     for line in (2, 999):
         done = command("run", f"{folder}/evals/a_evals.py:{line}")
-        assert "stands in no eval" in str(done.exception)
+        assert "no eval is on this line" in str(done.exception)
 
 
 def test_an_eval_that_expects_nothing_is_told_and_refused_under_strict(tmp_path: Path):

@@ -68,7 +68,7 @@ def test_columns_of_the_latest_run_need_no_id(evenhand: Run, tmp_path: Path):
         (("{new}", "{other}"), "no case in common"),
         (("{new}", "{old}", "--metric", "pased"), "Did you mean 'passed'?"),
         (("{new}", "{old}", "--margin", "5"), "5 points are 0.05"),
-        (("{new}", "{old}", "--margin", "-1"), "it is -1.0, not a number from 0"),
+        (("{new}", "{old}", "--margin", "-1"), "it is -1, not a number from 0"),
         (
             ("{new}", "{old}", "--cluster", "document"),
             "no case has a variable or metadata called 'document'",

@@ -135,3 +135,40 @@ def test_runs_are_listed_with_their_dates_and_as_many_as_are_wanted(evenhand: Ru
     latest = evenhand("runs", "list", "--json", "--last", "2").out.splitlines()
     assert [json.loads(line)["id"] for line in latest] == [row["id"] for row in rows[:2]]
     assert len(evenhand("runs", "list", "--last", "1").out.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        ("run shop_evals.py --filter zzz", "the selection matches none of the cases (2)"),
+        ("run shop_evals.py -k zzz", "the selection leaves no eval to run"),
+        ("run shop_evals.py:1", "no eval is on this line\n  There are: opens"),
+        ("run shop_evals.py --at-least 90", "it is 90, not a number from 0 to 1: 90 % is 0.9."),
+        ("judge", "Did you mean `evenhand label`? `evenhand calibrate` then says"),
+    ],
+)
+def test_a_mistake_is_told_in_the_words_that_were_typed(evenhand: Run, words: str, right: str):
+    """With what there is instead."""
+    ended = evenhand(*words.split())
+    assert ended.code in (2, 5)
+    assert right in ended.err
+
+
+def test_scripted_replies_that_lie_there_are_offered_where_a_key_is_missing(evenhand: Run):
+    """And not where there are none."""
+    evenhand("init", "my-evals")
+    offer = "Or take the replies of offline.jsonl: add --offline."
+    assert offer in evenhand("run", "my-evals").err
+    Path("my-evals/offline.jsonl").unlink()
+    ended = evenhand("run", "my-evals")
+    assert "in the environment." in ended.err
+    assert offer not in ended.err
+
+
+def test_a_finished_run_says_that_nothing_is_left_and_a_folder_for_results_is_made(evenhand: Run):
+    """As `run -o` makes one; above the current folder it may be a slip."""
+    evenhand("run", "shop_evals.py", "--no-progress")
+    assert "is finished and has no errors: nothing is left to run" in evenhand("resume").err
+    assert evenhand("export", "--to", "out/deep/r.html").code == 0
+    assert Path("out/deep/r.html").is_file()
+    assert "there is no folder" in evenhand("export", "--to", "../nowhere/r.html").err

@@ -498,8 +498,8 @@ def _look_at_script(run_request: Asked, request: GateRequest, env: Mapping[str, 
 
 def _mixed_replies(baseline: Baseline, file: str, run_request: Asked) -> UsageError | None:
     """Why scripted replies would be compared with those of models; None where they would not."""
-    asked = any(trial.subject or trial.judge for trial in baseline.trials)
-    if run_request.offline == baseline.header.offline or not asked:
+    has_replies = any(trial.subject or trial.judge for trial in baseline.trials)
+    if run_request.offline == baseline.header.offline or not has_replies:
         return None
     before, now, to_do = "scripted", "a model's", "Add --offline"
     if run_request.offline:

@@ -31,7 +31,13 @@ class Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (it
                 number = int(value) if self._within.whole else float(value)
             except ValueError:
                 number = None
-        problem = self._within.problem("it", value if number is None else number)
+        written = value if number is None else number
+        if isinstance(written, float) and written.is_integer():
+            written = int(written)  # as it is typed
+        problem = self._within.problem("it", written)
         if problem:
+            is_share = (self._within.least, self._within.most) == (0, 1)
+            if is_share and isinstance(number, float) and 1 < number <= 100:
+                problem += f": {number:g} % is {number / 100:g}"
             self.fail(f"{problem}.", param, ctx)
         return number  # pyright: ignore[reportReturnType] (a number, as it is in the range)

@@ -80,7 +80,7 @@ def _each(words: str, meant: str) -> dict[str, str]:
 
 _COMMANDS: Mapping[str, str] = {
     **_each("test tests evals exec execute start launch bench benchmark experiment pytest", "run"),
-    **_each("eval-set evaluate-dataset score grade judge", "run"),
+    **_each("eval-set evaluate-dataset score grade", "run"),
     **_each("lint verify dry-run estimate cost plan preview", "check"),
     **_each("ui web serve server dashboard open browse studio inspect", "view"),
     **_each("report results result summary print cat", "show"),
@@ -90,7 +90,7 @@ _COMMANDS: Mapping[str, str] = {
     **_each("continue", "resume"),
     **_each("trend trends stats", "runs history"),
     **_each("rm remove", "runs delete"),
-    **_each("annotate review", "label"),
+    **_each("annotate review judge judges", "label"),
     **_each("rescore re-grade regrading", "regrade"),
     **_each("upload publish sync", "runs push"),
     **_each("save", "export"),
@@ -110,7 +110,10 @@ _COMMANDS: Mapping[str, str] = {
     **_each("version", "--version"),
 }
 """Commands of other tools', and ours; none for what pip does."""
-_OR = {"run": "To look at what it would do, without sending anything: evenhand check."}
+_OR = {
+    "run": "To look at what it would do, without sending anything: evenhand check.",
+    "label": "`evenhand calibrate` then says how far judges can be trusted.",
+}
 
 _OPTIONS: Mapping[str, str] = {
     **_each(

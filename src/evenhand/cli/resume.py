@@ -20,6 +20,7 @@ from evenhand.cli.streams import tell
 from evenhand.cli.study import asked_of, study_of
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.errors import UsageError
+from evenhand.core.wording.words import short_id
 
 if TYPE_CHECKING:
     from evenhand.core.run import RunMeta
@@ -96,7 +97,8 @@ def gone_on(
     file = find(Path.cwd(), run)
     with RunFile.open(file) as earlier:
         meta = earlier.meta
-        errors = earlier.totals().errors
+        totals = earlier.totals()
+        errors = totals.errors
     # Before anything else: the file names code that would be run.
     look_at_origin(meta, trust=session.trust)
     record = meta.settings
@@ -113,6 +115,8 @@ def gone_on(
             hint="Run what made it again: `evenhand data` and score_batch(…, resume=True) continue from there;"
             " pytest and evals get from the cache what was answered already.",
         )
+    if meta.status == "finished" and not errors and totals.trials >= meta.planned:
+        tell(f"run {short_id(meta.id)} is finished and has no errors: nothing is left to run")
     sharded = meta.sharded
     settings = Settings(
         concurrency=session.concurrency or record.get("concurrency"),

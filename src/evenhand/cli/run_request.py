@@ -11,6 +11,7 @@ option that is renamed or means something else needs one, and `Asked.again` has 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import sys
 import threading
@@ -25,7 +26,7 @@ import msgspec
 from evenhand.cli.streams import tell
 from evenhand.core.edit import Edit
 from evenhand.core.encoding import decode
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.malformed import shape_fault
 from evenhand.core.plan import Selection
@@ -235,7 +236,10 @@ class Asked(Record, frozen=True, kw_only=True):
                 raise UsageError(f"{path[:60]}…: no file has a name as long as this one")
         self._check_names()
         with _patience(" ".join(Path(path).name for path in self.paths[:3])):
-            plan = self._plan(prepare=prepare)
+            try:
+                plan = self._plan(prepare=prepare)
+            except ConfigError as error:
+                raise self._or_offline(error) from None
         for edit in self.edits:
             from evenhand.core.editing import edited_plan
 
@@ -244,6 +248,20 @@ class Asked(Record, frozen=True, kw_only=True):
             refuse_hints(plan)
         look_at_size(plan)
         return plan
+
+    def _or_offline(self, error: ConfigError) -> ConfigError:
+        """The error, with what answers without keys where only keys are missing and the folder has scripted replies."""
+        from evenhand.providers.missing_keys import model_without_key
+
+        lacking = [problem for problem in error.problems if model_without_key(problem)]
+        if self.offline or len(lacking) < len(error.problems):
+            return error
+        if not (self.folder / "offline.jsonl").is_file():
+            return error
+        last = error.problems[-1]
+        hint = f"{last.hint} Or take the replies of offline.jsonl: add --offline."
+        problems = (*error.problems[:-1], dataclasses.replace(last, hint=hint))
+        return ConfigError(problems, error.hints, error.more, spared=error.spared)
 
     def _plan(self, *, prepare: bool) -> Plan:
         selection = self.selection

@@ -51,7 +51,7 @@ def typed(request: Mapping[str, Any], *left_out: str) -> str:
 
 
 def typed_for(meta: RunMeta, *left_out: str) -> str:
-    """The same of a run; of one that no command made, the file or folder that it is of."""
+    """What a run was asked for, as it is typed; of a run that no command made, the file or folder that it is of."""
     request = meta.settings.get("asked")
     if is_mapping(request) and is_sequence(request.get("paths")):
         return typed(request, *left_out)

@@ -22,7 +22,7 @@ from evenhand.render.document import trial_row, write_document
 from evenhand.render.inspect_log.writing import write_log
 from evenhand.render.junit import write_junit
 from evenhand.render.markdown import write_markdown
-from evenhand.render.own_files import refuse_own
+from evenhand.render.own_files import look_for_folder, refuse_own
 from evenhand.render.promptfoo.table import write_promptfoo_csv
 from evenhand.render.promptfoo.writing import (
     write_promptfoo,
@@ -82,10 +82,8 @@ def export(
     if str(to) == "-":
         return write(run, sys.stdout)
     target = to.resolve()  # what a link points to is replaced, not the link
-    if not target.parent.is_dir():
-        raise UsageError(
-            f"--to {to}: there is no folder {to.parent}", hint=f"Make it: mkdir -p {to.parent}"
-        )
+    look_for_folder(to.parent, f"--to {to}")
+    target.parent.mkdir(parents=True, exist_ok=True)
     refuse_own("--to", to, run.meta.source, run.meta.config)
     with _through(to) if target.exists() and not target.is_file() else _replaced(target) as out:
         return write(run, out)

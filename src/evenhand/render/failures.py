@@ -34,7 +34,7 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     totals = grid.totals
     whole = [i for i, t in enumerate(totals) if t.failed > A_FEW and t.failed == t.trials]
     lines: list[str] = []
-    left = printed = 0
+    left = printed = unread = 0
     alike = _alike(run, grid, whole)
     reasons: set[str] = set()
     for variant, places in enumerate(grid.failed):
@@ -53,6 +53,7 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         reasons |= {why for why, _ in listed if why in alike}
         printed += len(listed)
         left += totals[variant].failed - sum(len(trials) for _, trials in listed) - known
+        unread += totals[variant].failed - len(places)
     for variant in whole[:SHOWN]:
         for trial in _trials(run, grid.failed[variant][:1]):
             where = f"all {totals[variant].failed:,}"
@@ -62,7 +63,10 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
             lines += _entry_lines("fail", where, f"{scores}e.g. {_why(trial)}", width, ink)
     left += sum(totals[variant].failed for variant in whole[SHOWN:])
     if left:
-        lines.append(ink(f"    … and {count(left, 'more failure')}", "dim"))
+        rest = f"    … and {count(left, 'more failure')}"
+        of_unread = f"{rest} (their reasons weren't read)"
+        fits = left == unread and columns(of_unread) <= width
+        lines.append(ink(of_unread if fits else rest, "dim"))
     return [*lines, *_errors(run, grid, width, ink)]
 
 
@@ -99,7 +103,8 @@ def _where(grid: Grid, trials: Sequence[TrialResult], width: int) -> str:
         if many or columns(", ".join([*listed, text])) > room:
             break
         listed.append(text)
-    more = ", …" if len(names) > len(listed) else ""
+    rest = len(names) - max(len(listed), 1)
+    more = f" and {rest} more" if rest else ""
     return f"{start}{', '.join(listed) or next(reversed(names))}{more}"
 
 

@@ -172,7 +172,9 @@ async def test_many_failures_are_counted_not_listed(make_run: Make) -> None:
 async def test_failures_for_the_same_reason_are_told_once(make_run: Make) -> None:
     """With the numbers of their cases, six at most."""
     text = shown(await make_run([result(i, ok=i % 2 == 0) for i in range(16)]))
-    assert "  ✗ cases 2, 4, 6, 8, 10, 12, …   contains \"sea\": 'sea' is not in it\n" in text
+    assert (
+        "  ✗ cases 2, 4, 6, 8, 10, 12 and 2 more   contains \"sea\": 'sea' is not in it\n" in text
+    )
     assert "more failure" not in text
 
 

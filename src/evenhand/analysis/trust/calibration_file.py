@@ -73,7 +73,7 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
         earlier = json.loads(path.read_bytes())
     except (FileNotFoundError, UsageError):
         earlier = {}  # a damaged one is made anew
-    kept: list[str] = []
+    descriptions: list[str] = []
     new = False
     for key, name in (("judges", "metric"), ("rankings", "name")):
         remaining = _worth_more(earlier.get(key, ()), document[key], name)
@@ -81,11 +81,11 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
         fresh = [row for row in document[key] if _place(row, name) not in places]
         new = new or any(_worth(row) for row in fresh)
         remaining = [{"run": earlier.get("run", ""), **row} for row in remaining]
-        kept += [_words(row, name) for row in remaining]
+        descriptions += [_words(row, name) for row in remaining]
         document[key] = [*fresh, *remaining]
     if new:
         write_committed(document, path)
-    return new, kept
+    return new, descriptions
 
 
 def calibrated_before(calibration: Calibration, path: Path) -> list[str]:

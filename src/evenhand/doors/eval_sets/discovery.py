@@ -186,4 +186,4 @@ def _check_line(path: Path, line: int, discovered: Discovered) -> None:
     if not any(e.first <= line <= e.last for e in evals):
         there = ", ".join(f"{e.name} ({e.first}–{e.last})" for e in evals)
         hint = f"There are: {there or 'none'}."
-        discovered.problems.append(Problem(str(path), line, 0, "this line stands in no eval", hint))
+        discovered.problems.append(Problem(str(path), line, 0, "no eval is on this line", hint))

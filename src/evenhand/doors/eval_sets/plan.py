@@ -36,6 +36,7 @@ from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.score import Outcome, Verdict
+from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 from evenhand.doors.eval_sets.body import EvalBody
 from evenhand.doors.eval_sets.editing import SetEditor
@@ -320,6 +321,12 @@ def plan_of(
         broken=sorted(problems),
     )
     if not plan.size:
+        cases = sum(1 if one.evals.data is None else len(one.evals.data) for one in planned)
+        if cases and not everything:
+            raise NothingSelected(
+                f"the selection matches none of the cases ({cases:,})",
+                hint=f"Selected: {Selector(selection).words}.",
+            )
         there = "; ".join(
             f"{evals.name}: {', '.join(e.name for e in evals.evals[:10])}" for evals in sets
         )

@@ -237,7 +237,7 @@ def test_a_line_outside_of_every_eval_leaves_the_other_files_running(tmp_path: P
     one, two = written(tmp_path, "one", GOOD), written(tmp_path, "two", GOOD)
     plan, (problem,) = read(Path(f"{one}:1"), two)
     assert (problem.file, problem.line) == (str(one), 1)
-    assert "stands in no eval" in problem.what
+    assert "no eval is on this line" in problem.what
     assert "holds (6–8)" in problem.hint
     assert [variant.eval for variant in plan.variants] == ["two: holds"]
     assert len(problems(Path(f"{one}:1"))) == 1

@@ -525,7 +525,7 @@ def test_a_line_chooses_the_eval_that_it_stands_in(tmp_path: Path):
     found = find([f"{file}:7"])
     assert [v.prompt for v in planned(*found.sets, lines=found.lines).variants] == ["some"]
     (problem,) = find([f"{file}:1"]).problems
-    assert (problem.line, "stands in no eval" in problem.what) == (1, True)
+    assert (problem.line, "no eval is on this line" in problem.what) == (1, True)
     with pytest.raises(UsageError, match="does not exist"):
         find([str(tmp_path / "none_evals.py")])
     empty = tmp_path / "evals"

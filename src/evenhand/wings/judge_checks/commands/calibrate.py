@@ -167,17 +167,17 @@ def _calibrated(
         selective = {} if accept_risk is None else selective_verdicts(run_file, accept_risk)
     labelled = calibration.labelled
     if path is not None and labelled:
-        written, kept = True, []
+        written, remaining = True, []
         if to is None:
-            written, kept = update_calibration(calibration, path)
+            written, remaining = update_calibration(calibration, path)
         else:
             write_calibration(calibration, path)
         if written:
             tell(f"written to {path}; commit it, and later runs are corrected with it")
-        if kept:
+        if remaining:
             tell(
                 f"{'kept there' if written else f'{path} is kept'}, as this run has no verdict that could replace it:"
-                f" {safe(', '.join(kept))}\n  --to {near(path)} writes this run's calibration all the same"
+                f" {safe(', '.join(remaining))}\n  --to {near(path)} writes this run's calibration all the same"
             )
     elif before := calibrated_before(calibration, place_of(meta)):
         tell(f"calibrated before, in {near(place_of(meta))}: {safe(', '.join(before))}")
