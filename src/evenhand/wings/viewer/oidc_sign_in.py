@@ -26,6 +26,8 @@ SIGN_OUT = "/api/sign-out"
 AT_ONCE = 8
 """Codes that are exchanged at a time: nobody can have us flood the provider."""
 LONGEST_ADDRESS = 64
+NAME_LENGTH = 43
+"""Characters of 32 random bytes."""
 LATE = "The sign-in took too long, or was begun in another browser."
 
 
@@ -86,7 +88,9 @@ class OidcSignIn:
     @needs("")
     async def _there(self, request: web.Request) -> web.Response:
         """Sends somebody to the provider."""
-        browser = request.cookies.get(self._browser_cookie) or secrets.token_urlsafe(32)
+        browser = request.cookies.get(self._browser_cookie, "")
+        if len(browser) != NAME_LENGTH:  # none, or what somebody made up to fill the memory
+            browser = secrets.token_urlsafe(32)
         begun = _Begun(browser, secrets.token_urlsafe(32), secrets.token_urlsafe(48))
         state = self._begun.keep(begun)
         anew = "other" in request.query
@@ -114,8 +118,7 @@ class OidcSignIn:
         self._sessions.take(request.cookies.get(self._session_cookie, ""))
         answer = web.Response(status=303, headers={"Location": "/"})
         self._set(answer, self._session_cookie, self._sessions.keep(person), SESSION_S)
-        self._set(answer, self._browser_cookie, "", 0)
-        return answer
+        return answer  # the browser keeps its name: another tab may be on its way back
 
     async def _person(self, request: web.Request) -> Identity:
         query = request.query

@@ -14,7 +14,7 @@ WING = Wing(
             (
                 "evenhand view",
                 "evenhand view 01M7YPHZRR --no-browser",
-                "evenhand view --serve --public-url https://evals.example.com",
+                "evenhand view --serve --public-url https://evals.test",
             ),
         ),
     },

@@ -153,7 +153,7 @@ async def test_a_person_signs_in_labels_under_their_name_and_signs_out(
     assert (await made.json())["author"] == "ann@example.com"
     kept = dict(ann.cookies)
     assert (await ann("/api/sign-out", "POST", data="{}")).status == 200
-    assert ann.cookies == {}
+    assert "__Host-evenhand-session" not in ann.cookies
     ann.cookies = kept
     assert (await ann("/api/runs")).status == 401
 
@@ -388,6 +388,18 @@ async def test_a_code_of_another_sign_in_is_none(team: Team, there: Provider) ->
 async def test_what_nobody_began_leads_nowhere(team: Team, query: str) -> None:
     """It is refused before the provider is asked."""
     assert (await team.browser()(f"/sign-in/back{query}")).status == 403
+
+
+async def test_two_tabs_may_sign_in_at_once_and_a_made_up_browser_may_not(team: Team) -> None:
+    """A browser has one name for all of its tabs, which it got here."""
+    ann = team.browser()
+    first, second = await ann.back(), await ann.back()
+    assert (await ann(first, headers=FOLLOWED)).status == 303
+    assert (await ann(second, headers=FOLLOWED)).status == 303
+    eve = team.browser()
+    eve.cookies["__Host-evenhand-sign-in"] = "x" * 5000
+    await eve("/sign-in")
+    assert len(eve.cookies["__Host-evenhand-sign-in"]) == 43
 
 
 async def test_another_issuers_answer_is_none(team: Team) -> None:
