@@ -96,8 +96,12 @@ def keep_view(path: Path, body: Mapping[str, Any]) -> None:
 
 
 def _is_state(value: object) -> bool:
-    plain = isinstance(value, str) and value.isascii() and value.isprintable()
-    return plain and len(value) <= LONGEST_STATE
+    return (
+        isinstance(value, str)
+        and value.isascii()
+        and value.isprintable()
+        and len(value) <= LONGEST_STATE
+    )
 
 
 def _name(value: object) -> str:
