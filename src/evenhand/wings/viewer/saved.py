@@ -96,12 +96,9 @@ def keep_view(path: Path, body: Mapping[str, Any]) -> None:
 
 
 def _is_state(value: object) -> bool:
-    return (
-        isinstance(value, str)
-        and value.isascii()
-        and value.isprintable()
-        and len(value) <= LONGEST_STATE
-    )
+    if not isinstance(value, str):
+        return False
+    return value.isascii() and value.isprintable() and len(value) <= LONGEST_STATE
 
 
 def _name(value: object) -> str:
