@@ -248,14 +248,14 @@ class _Piece:
             if not slow:
                 continue
             trial = read_searched(result)
-            found = query.find(trial)
-            if found is None:
+            excerpt = query.find(trial)
+            if excerpt is None:
                 continue
             if count == PER_RUN:
                 self.more.append(name)
                 return ""
             count += 1
-            before, text, after = found
+            before, text, after = excerpt
             self.hits.append(
                 Hit(
                     run=name,

@@ -11,9 +11,11 @@ from tests.unit.wings.viewer.conftest import Asking
 
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
+from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer import cases, recent
 from evenhand.wings.viewer.cases import case_page
 from evenhand.wings.viewer.listing import Runs
+from evenhand.wings.viewer.recent import read_recent
 
 
 def _trials(came: str, case: str, start: int) -> list[TrialResult]:
@@ -77,6 +79,18 @@ async def test_older_runs_are_left_out_where_time_is_up(
     (path, *_) = [runs.path(one.id) for one in runs.list()]
     page = case_page(runs, path, "")
     assert (page.unread, page.lines[0].came) == (2, "p")
+
+
+async def test_a_run_that_is_deleted_meanwhile_is_left_out(make_run: Make) -> None:
+    """The others are read all the same."""
+    runs = await _history(make_run, {"a": "f"}, {"a": "p"})
+    new, old = (runs.path(one.id) for one in sorted(runs.list(), key=lambda one: -one.created_at))
+
+    def look(run: RunFile) -> str:
+        old.unlink(missing_ok=True)
+        return run.path.stem
+
+    assert read_recent(runs, new, look) == ([new.stem], 1)
 
 
 async def test_a_page_has_so_many_lines_and_says_how_many_there_are(

@@ -102,6 +102,26 @@ async def test_a_damaged_file_is_told_of_and_never_written_over(make_run: Make) 
         assert file.read_bytes() == data
 
 
+async def test_a_file_that_is_too_large_or_cannot_be_written_is_told_of(
+    make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing reads gigabytes for a menu."""
+    run = await _run(make_run)
+    keep_view(run.path, {"name": "a", "state": "#/"})
+    with monkeypatch.context() as small:
+        small.setattr(saved, "LARGEST", 10)
+        with pytest.raises(StoreError, match="too large"):
+            saved_views(run)
+    locks = run.path.parent.parent / "locks"
+    for file in locks.iterdir():
+        file.unlink()
+    locks.rmdir()
+    locks.write_text("not a folder")
+    with pytest.raises(StoreError, match="cannot be written"):
+        keep_view(run.path, {"name": "b", "state": "#/"})
+    assert _names(run) == ["a"]
+
+
 async def test_views_that_are_saved_at_the_same_time_are_all_kept(make_run: Make) -> None:
     """Whoever writes waits for its turn, and reads anew."""
     run = await _run(make_run, source="", title="half \ud800")
