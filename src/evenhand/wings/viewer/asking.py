@@ -98,7 +98,7 @@ def _done(errand: Errand) -> object:
         return _offered(request, errand.edit(meta), meta, trial)
     request = replace(request, edits=(*request.edits, errand.edit(meta)))
     if errand.do == "estimate":
-        return _estimated(request, trial)
+        return _estimated(request, meta, trial)
     return _run(request, errand, meta, path)
 
 
@@ -184,7 +184,7 @@ def _models(can: Editable, ids: Mapping[int, str]) -> list[AskModel]:
     return [AskModel(index, label, ids.get(index, label)) for index, label in can.models.items()]
 
 
-def _estimated(request: Asked, trial: TrialResult) -> AskEstimate:
+def _estimated(request: Asked, meta: RunMeta, trial: TrialResult) -> AskEstimate:
     from evenhand.cli.study import as_asked  # noqa: PLC0415 (imported on use)
 
     with as_asked(request):
@@ -204,7 +204,7 @@ def _estimated(request: Asked, trial: TrialResult) -> AskEstimate:
         return AskEstimate(calls=calls, bounded=True)
     # An eval's code decides what it asks: what it asked before is the best guess.
     before = EstimatedCalls(
-        plan.variants[0].model,
+        meta.variants[trial.variant].model,
         "",
         trial.calls,
         trial.tokens_in,

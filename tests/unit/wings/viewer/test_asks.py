@@ -314,6 +314,8 @@ async def test_an_eval_sets_case_is_asked_again_with_its_prompt_and_data(
     estimate = await ask(served, 0, do="estimate", **edit)
     assert estimate["bounded"] is False
     assert estimate["calls"][0]["calls"] == 1
+    other = await ask(served, 0, do="estimate", model="anthropic:claude-haiku-4-5")
+    assert other["calls"][0]["provider"] == "openai:chat:gpt-4o-mini"  # it is what it took then
     run = await ask(served, 0, do="run", max_cost_usd=1, **edit)
     with await over(project, run["run"]) as file:
         trial = file.trial(0)
