@@ -81,7 +81,7 @@ export function AskTab(p: Props) {
           {estimate !== undefined && (
             <>
               <ul class="checks">{estimate.calls.map((calls, i) => <li key={i}>{shown(words(calls, estimate.bounded))}</li>)}</ul>
-              <label>Budget in US dollars, or empty <input class="control" value={draft.budget} onInput={(event) => put({ budget: event.currentTarget.value })} /></label>
+              <label>Budget in US dollars, or none <input class="control" value={draft.budget} onInput={(event) => put({ budget: event.currentTarget.value })} /></label>
             </>
           )}
           <div class="run-dialog-ends">

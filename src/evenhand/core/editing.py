@@ -46,13 +46,11 @@ def edited_plan(plan: Plan, edit: Edit) -> Plan:
     editor, trial = _found(plan, edit)
     _look_at(edit, editor.editable(trial))
     edited = editor.edited(trial, edit)
-    record, before = edited.record, plan.fingerprint
-    origin = {"run": edit.run, "cell": edit.trial}
+    before = plan.fingerprint
     edited.title = (
         f"{plan.title.partition(ASKED_FROM)[0]}{ASKED_FROM}{short_id(edit.run)} cell {edit.trial}"
     )
     edited.identify = lambda: digest(before, encode(edit))
-    edited.record = lambda: {**record(), "asked_from": origin}
     # Files and bounds are those of the whole run, and a recording has no answer to what is asked only now.
     edited.options = replace(
         edited.options, outputs=(), requirements=(), gates=(), cassettes=(), set_up_once=()

@@ -29,6 +29,7 @@ from evenhand.wings.viewer.shapes import AskEstimate, AskModel, AskShape, Estima
 
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
+    from evenhand.core.plan import Plan
 
 
 class Errand(Record, frozen=True, kw_only=True):
@@ -92,23 +93,23 @@ def _done(errand: Errand) -> object:
         meta, trial = run.meta, run.trial(errand.cell)
     if trial is None:
         raise CannotAsk(f"the run has no cell {errand.cell}", hint="It may not be settled yet.")
-    request = _request_of(meta)
+    request = _request_of(meta, path)
     if errand.do == "offer":
         return _offered(request, errand.edit(meta), meta, trial)
     request = replace(request, edits=(*request.edits, errand.edit(meta)))
     if errand.do == "estimate":
-        return _estimated(request, trial)
+        return _estimated(request, meta, trial)
     return _run(request, errand, meta, path)
 
 
-def _request_of(meta: RunMeta) -> Asked:
+def _request_of(meta: RunMeta, path: Path) -> Asked:
     """What the run was asked to run.
 
     Raises:
         CannotAsk: It can't be asked again: why.
     """
     from evenhand.cli.run_request import Asked  # noqa: PLC0415 (imported on use)
-    from evenhand.store.catalogue import homes  # noqa: PLC0415
+    from evenhand.store.catalogue import homes, run_folder  # noqa: PLC0415
     from evenhand.store.signing import is_signed  # noqa: PLC0415
 
     settings = meta.settings
@@ -121,7 +122,9 @@ def _request_of(meta: RunMeta) -> Asked:
             " pytest, probes and skills.",
         )
     # Its file says what code is run.
-    if not is_signed(meta, homes(Path.cwd())):
+    ours = homes(Path.cwd())
+    folders = [run_folder(home).resolve() for home in ours]
+    if not is_signed(meta, ours) or path.parent.resolve() not in folders:
         raise CannotAsk(
             "this run was not made here, and its file says what would be run",
             hint="Run its project here, and ask from that run.",
@@ -140,6 +143,7 @@ def _offered(request: Asked, edit: Edit, meta: RunMeta, trial: TrialResult) -> A
 
     with as_asked(request):
         plan = request.plan(prepare=False)
+        _look_for_changes(meta, plan)
         can = editable(plan, edit)
         limit = plan.options.max_cost_usd
     values = {"input": trial.input, **trial.vars}
@@ -159,11 +163,28 @@ def _offered(request: Asked, edit: Edit, meta: RunMeta, trial: TrialResult) -> A
     )
 
 
+def _look_for_changes(meta: RunMeta, plan: Plan) -> None:
+    """Names the files that have changed since, where the run's file has their digests.
+
+    Raises:
+        CannotAsk: Some have.
+    """
+    before, after = meta.config.get("files"), plan.config.get("files")
+    if plan.fingerprint == meta.fingerprint or not (is_mapping(before) and is_mapping(after)):
+        return
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    if names:
+        raise CannotAsk(
+            f"changed since this run: {', '.join(map(str, names))}",
+            hint="Run it again, and ask from the new run.",
+        )
+
+
 def _models(can: Editable, ids: Mapping[int, str]) -> list[AskModel]:
     return [AskModel(index, label, ids.get(index, label)) for index, label in can.models.items()]
 
 
-def _estimated(request: Asked, trial: TrialResult) -> AskEstimate:
+def _estimated(request: Asked, meta: RunMeta, trial: TrialResult) -> AskEstimate:
     from evenhand.cli.study import as_asked  # noqa: PLC0415 (imported on use)
 
     with as_asked(request):
@@ -183,7 +204,7 @@ def _estimated(request: Asked, trial: TrialResult) -> AskEstimate:
         return AskEstimate(calls=calls, bounded=True)
     # An eval's code decides what it asks: what it asked before is the best guess.
     before = EstimatedCalls(
-        plan.variants[0].model,
+        meta.variants[trial.variant].model,
         "",
         trial.calls,
         trial.tokens_in,

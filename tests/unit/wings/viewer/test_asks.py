@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-import textwrap
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import pytest
 from aiohttp import ClientSession, web
 from tests.unit.wings.viewer.conftest import Asking
 
+from evenhand.core.errors import UsageError
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 from evenhand.wings.viewer.access import RequestGate
@@ -105,7 +105,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     (folder / "question.txt").write_text("shelf")
     (folder / "made.py").write_text("def prompt(question):\n    return question\n")
     (folder / "evals").mkdir()
-    (folder / "evals" / "support_evals.py").write_text(textwrap.dedent(EVALS))
+    (folder / "evals" / "support_evals.py").write_text(EVALS)
     rules = [Rule(("slowly",), "on the shelf", latency_ms=3_000), Rule((), "on the shelf")]
     with FakeProvider(Script(rules)) as fake:
         env = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
@@ -314,6 +314,8 @@ async def test_an_eval_sets_case_is_asked_again_with_its_prompt_and_data(
     estimate = await ask(served, 0, do="estimate", **edit)
     assert estimate["bounded"] is False
     assert estimate["calls"][0]["calls"] == 1
+    other = await ask(served, 0, do="estimate", model="anthropic:claude-haiku-4-5")
+    assert other["calls"][0]["provider"] == "openai:chat:gpt-4o-mini"  # it is what it took then
     run = await ask(served, 0, do="run", max_cost_usd=1, **edit)
     with await over(project, run["run"]) as file:
         trial = file.trial(0)
@@ -340,8 +342,19 @@ async def test_the_page_says_why_a_cell_cannot_be_asked_again(
         assert "not made here" in await refusal(served, 0, do="offer")
     finally:
         key.write_bytes(kept)
+    elsewhere = project.folder / "copied.db"
+    elsewhere.write_bytes((project.runs / f"{project.config}.db").read_bytes())
+    with pytest.raises(UsageError, match="not made here"):
+        await Asks(lambda _: None).read("offer", elsewhere, 0, {})
     served.run = project.evals
     assert "nothing to edit" in await refusal(served, 1, do="offer")
+    evals = project.folder / "evals" / "support_evals.py"
+    evals.write_text(EVALS + "# changed")
+    try:
+        said = await refusal(served, 0, do="offer")
+        assert said == "changed since this run: evals/support_evals.py"
+    finally:
+        evals.write_text(EVALS)
 
 
 @pytest.mark.parametrize(
