@@ -325,10 +325,10 @@ def plan_of(
         broken=sorted(problems),
     )
     if not plan.size:
-        cases = sum(1 if one.evals.data is None else len(one.evals.data) for one in planned)
-        if cases and not everything:
+        number = sum(1 if one.evals.data is None else len(one.evals.data) for one in planned)
+        if number and not everything:
             raise NothingSelected(
-                f"the selection matches none of the cases ({cases:,})",
+                f"the selection matches none of the cases ({number:,})",
                 hint=f"Selected: {Selector(selection).words}.",
             )
         there = "; ".join(
