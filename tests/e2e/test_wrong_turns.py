@@ -131,7 +131,9 @@ def test_runs_are_listed_with_their_dates_and_as_many_as_are_wanted(evenhand: Ru
         evenhand("run", "shop_evals.py", "--no-progress")
     rows = [json.loads(line) for line in evenhand("runs", "list", "--json").out.splitlines()]
     assert len(rows) == 3
-    assert all(row["created_at"] <= row["finished_at"] for row in rows)
+    assert sorted((row["created_at"] for row in rows), reverse=True) == [
+        row["created_at"] for row in rows
+    ]
     latest = evenhand("runs", "list", "--json", "--last", "2").out.splitlines()
     assert [json.loads(line)["id"] for line in latest] == [row["id"] for row in rows[:2]]
     assert len(evenhand("runs", "list", "--last", "1").out.splitlines()) == 1

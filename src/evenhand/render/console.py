@@ -242,10 +242,7 @@ def listed_json(runs: Iterable[ListedRun]) -> Iterator[str]:
                 row |= {"title": listed.meta.title, "tags": run.remarks.tags}
                 row |= {"status": listed.meta.status}
                 row |= {"alive": listed.alive, "totals": as_object(run.totals())}
-                row |= {
-                    "created_at": listed.meta.created_at,
-                    "finished_at": listed.meta.finished_at,
-                }
+                row |= {"created_at": listed.meta.created_at}
         yield json_text(row)
 
 

@@ -366,7 +366,7 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
     ] = UNSET
     run: Annotated[
         str | UnsetType,
-        Key("the run that it is of, if it was kept from an earlier calibration in a file"),
+        Key("the run that it is of, if another"),
     ] = UNSET
 
 
@@ -447,7 +447,7 @@ class CalibrationRanking(Record, frozen=True, kw_only=True):
     ] = None
     run: Annotated[
         str | UnsetType,
-        Key("the run that it is of, if it was kept from an earlier calibration in a file"),
+        Key("the run that it is of, if another"),
     ] = UNSET
 
 
