@@ -104,7 +104,7 @@ class FolderEditor(Record, frozen=True):
             config=replace(folder.config, selection=Selection(repeats=1)),
             pairs=[pair],
             subjects=[pair.subject],
-            tests=replace(folder.tests, problems={}, kept=_OneTest(test)),
+            tests=replace(folder.tests, problems={}, memory=_OneTest(test)),
             selector=Selector(Selection()),
             survey=survey_of(test, pair),
             hints=(),

@@ -54,5 +54,5 @@ class SignIn(Protocol):
         ...
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """Its own routes."""
+        """The routes that signing in needs."""
         ...

@@ -35,9 +35,9 @@ File = tuple[bytes, str]
 
 def index(attributes: Mapping[str, str], script: str) -> str:
     """The page itself, with what it is told by attributes, and a script that runs before its own."""
-    told = "".join(f' data-{name}="{escape(value)}"' for name, value in attributes.items())
+    data = "".join(f' data-{name}="{escape(value)}"' for name, value in attributes.items())
     before, after = _INDEX.split(_APP)
-    return f'{before}<div id="app"{told}></div>\n<script src="{script}"></script>{after}'
+    return f'{before}<div id="app"{data}></div>\n<script src="{script}"></script>{after}'
 
 
 @cache

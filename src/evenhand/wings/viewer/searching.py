@@ -225,7 +225,7 @@ class _Piece:
         self.done = self.trials = 0
 
     def is_over(self) -> bool:
-        """Whether it is time for an answer."""
+        """Whether an answer is due."""
         return time.monotonic() > self._until or len(self.hits) >= HITS
 
     def search(self, run: RunFile, name: str, first: int, count: int) -> str:
