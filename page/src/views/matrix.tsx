@@ -85,7 +85,8 @@ export function Matrix(p: Props) {
   const inSight = useAcross({ box, widths: outputs.map((width) => width ?? COLUMN), fixed, before, pinned });
   const [scrolled, scroll] = useState(false);
   const onScroll = (): void => {
-    const { scrollTop, scrollHeight, clientHeight } = box.current!;
+    if (box.current === null) return; // it has just been taken away
+    const { scrollTop, scrollHeight, clientHeight } = box.current;
     // Heads that fold take up less: neither must lead to the other.
     if (scrollTop < 20 ? scrolled : !scrolled && scrollTop > 150 && scrollHeight > clientHeight + 500) scroll(!scrolled);
     virtual.onScroll();
