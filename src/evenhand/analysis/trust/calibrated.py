@@ -20,6 +20,7 @@ from evenhand.analysis.trust.calibration_document import (
 )
 from evenhand.analysis.trust.calibration_file import place_of, read_calibration
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, Judgements, judgements
+from evenhand.analysis.trust.judgements.judged_basis import is_called
 from evenhand.analysis.trust.judgements.raw_rates import raw_mean, raw_rate
 from evenhand.analysis.trust.jury_weights import ballot_of, turned
 from evenhand.analysis.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
@@ -133,7 +134,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             )
             rates += _with_means(own_rates, _own_means(metric, judge))
         elif file is not None:
-            bound = bound_to(metric, judged, rules.get(metric.metric, ""))
+            bound = bound_to(metric, judged, rules.get(metric.metric, ""), file.bound)
             evidence, with_rule = evidence_of(metric, judged), metric.metric in rules
             changed = changed_since(file.bound, bound, file.seen, evidence, with_rule=with_rule)
             same = {} if changed else _same_variants(metric, file, judged, run.meta)
@@ -299,9 +300,9 @@ def _same_variants(
     """
     same: dict[int, CalibrationVariant] = {}
     for index in metric.variants:
-        names, system = meta.variants[index], judged.parts.system_of(index)
-        alike = [one for one in judge.variants if one.system == system]
-        named = [o for o in alike if (o.prompt, o.model) == (names.prompt, names.model)]
+        variant = meta.variants[index]
+        alike = [one for one in judge.variants if judged.parts.is_system(index, one.system)]
+        named = [o for o in alike if is_called(variant, o.prompt, o.model)]
         # Two variants that are the same system, under other names: neither is the one that was labelled.
         if one := named or (alike if len(alike) == 1 else []):
             same[index] = one[0]

@@ -1,0 +1,101 @@
+"""Judges of eval sets that people have checked: what else ran is no change of what was judged."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evenhand.cli import main
+from evenhand.testing import FakeProvider, Rule, Script
+
+JUDGED = {"reasoning": "It is warm.", "passes": True, "confidence": 0.9}
+STRICT = Rule((r"An answer on thing \d[789]",), {**JUDGED, "passes": False})
+MANY = """
+from evenhand import Case, EvalSet, Expect
+from evenhand.scorers import Passes
+
+ROWS = [{"id": f"c{i}", "input": f"thing {i:02d}"} for i in range(60)]
+slugs = EvalSet("many slugs", data=ROWS, judge="openai:chat:gpt-5")
+
+
+@slugs.eval
+def many(case: Case, expect: Expect) -> str:
+    answer = f"An answer on {case.input}"
+    expect(answer, Passes("is kind"))
+    return answer
+"""
+OTHER = """
+from evenhand import EvalSet, Expect
+
+more = EvalSet("more")
+
+
+@more.eval
+def ok(expect: Expect) -> None:
+    expect(True, "ok")
+"""
+Evenhand = Callable[..., str]
+
+
+@pytest.fixture
+def evenhand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """A command in a folder whose evals a judge is asked in; with what it printed."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evals").mkdir()
+    (tmp_path / "evals/many_evals.py").write_text(MANY)
+
+    def go(*words: str) -> str:
+        with pytest.raises(SystemExit):
+            main(list(words))
+        printed = capsys.readouterr()
+        return printed.out + printed.err
+
+    with FakeProvider(Script([STRICT, Rule(reply=JUDGED)])) as server:
+        for name, value in server.env().items():
+            monkeypatch.setenv(name, value)
+        yield go
+
+
+def calibrate(evenhand: Evenhand, folder: Path) -> str:
+    """Labels the latest run, of which people find less kind than its judge, and calibrates it."""
+    file = folder / "draw.csv"
+    evenhand("label", "latest", "--draw", "60", "--seed", "1", "--to", "draw.csv")
+    with file.open(encoding="utf-8", newline="") as draw:
+        rows = list(csv.DictReader(draw))
+    for row in rows:
+        row["verdict"] = "pass" if int(row["output"].split()[-1]) % 10 < 5 else "fail"
+    with file.open("w", encoding="utf-8", newline="") as draw:
+        table = csv.DictWriter(draw, rows[0].keys())
+        table.writeheader()
+        table.writerows(rows)
+    evenhand("label", "latest", "--from", "draw.csv", "--by", "ann")
+    return evenhand("calibrate")
+
+
+def corrected(evenhand: Evenhand, *run: str) -> tuple[str, list[str], object]:
+    """Whether the calibration holds for a run, what has changed, and the corrected rate."""
+    evenhand("run", *run, "--no-progress")
+    (rate,) = json.loads(evenhand("show", "--json"))["judged"]
+    return rate["calibration"], rate["changed"], rate["corrected"]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_calibration_holds_whatever_else_runs(
+    evenhand: Evenhand, tmp_path: Path, *, several: bool
+):
+    """Made of one file's run or of two files' run, it corrects the numbers of both."""
+    other = tmp_path / "evals/other_evals.py"
+    if several:
+        other.write_text(OTHER)
+    evenhand("run", "--no-progress")
+    assert "usable with labels" in calibrate(evenhand, tmp_path)
+    other.write_text(OTHER)
+    both = corrected(evenhand)
+    alone = corrected(evenhand, "evals/many_evals.py")
+    assert both == alone
+    assert alone[:2] == ("fresh", [])
+    assert alone[2]
