@@ -60,10 +60,11 @@ def evenhand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.Cap
         yield go
 
 
-def calibrate(evenhand: Evenhand, folder: Path) -> str:
-    """Labels the latest run, of which people find less kind than its judge, and calibrates it."""
+def calibrate(evenhand: Evenhand, folder: Path, labels: int = 60) -> str:
+    """Labels a draw of the latest run, of which people find less kind than its judge, and calibrates it."""
     file = folder / "draw.csv"
-    evenhand("label", "latest", "--draw", "60", "--seed", "1", "--to", "draw.csv")
+    file.unlink(missing_ok=True)
+    evenhand("label", "latest", "--draw", str(labels), "--seed", "1", "--to", "draw.csv")
     with file.open(encoding="utf-8", newline="") as draw:
         rows = list(csv.DictReader(draw))
     for row in rows:
@@ -99,3 +100,14 @@ def test_a_calibration_holds_whatever_else_runs(
     assert both == alone
     assert alone[:2] == ("fresh", [])
     assert alone[2]
+
+
+def test_too_few_labels_are_not_said_to_correct_later_runs(evenhand: Evenhand, tmp_path: Path):
+    """They are written, and stand in no gate; enough of them do."""
+    evenhand("run", "--no-progress")
+    few = " ".join(calibrate(evenhand, tmp_path, labels=3).split())
+    assert "3 labels are too few" in few
+    assert "no judge in it can be used yet, so what it corrects stands in no gate" in few
+    assert "later runs are corrected" not in few
+    evenhand("run", "--no-progress", "--no-cache")
+    assert "commit it, and later runs are corrected with it" in calibrate(evenhand, tmp_path)
