@@ -111,3 +111,22 @@ def test_too_few_labels_are_not_said_to_correct_later_runs(evenhand: Evenhand, t
     assert "later runs are corrected" not in few
     evenhand("run", "--no-progress", "--no-cache")
     assert "commit it, and later runs are corrected with it" in calibrate(evenhand, tmp_path)
+
+
+def test_a_set_with_the_same_criterion_is_not_checked_by_the_calibration_of_another(
+    evenhand: Evenhand, tmp_path: Path
+):
+    """That of the labelled one holds in a run of both; alone, the other one is said to be another."""
+    evenhand("run", "--no-progress")
+    calibrate(evenhand, tmp_path)
+    more = MANY.replace("many", "few").replace("thing", "item")
+    (tmp_path / "evals/more_evals.py").write_text(more)
+    evenhand("run", "--no-progress")
+    rates = {r["variant"]["prompt"]: r for r in json.loads(evenhand("show", "--json"))["judged"]}
+    first, second = rates["many slugs: many"], rates["few slugs: few"]
+    assert (first["calibration"], first["labels"], bool(first["corrected"])) == ("fresh", 60, True)
+    assert (second["calibration"], second["changed"]) == ("missing", ["evals"])
+    assert second["corrected"] is None
+    shown = " ".join(evenhand("run", "evals/more_evals.py", "--no-progress").split())
+    assert "not checked against people: the calibration is of other evals" in shown
+    assert "stale" not in shown
