@@ -103,3 +103,46 @@ def test_run_takes_a_cassette_for_all_that_it_runs(fake: FakeProvider, tmp_path:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(UsageError, match="is there, and is not a cassette"):
         run(evals, home=tmp_path, cassette=tmp_path / "notes.txt", record=True, progress=False)
+
+
+def test_scripted_replies_are_not_taken_for_those_of_a_model(
+    fake: FakeProvider,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    """Recording them says what they are; a run of models says what to do, and theirs are never replaced by scripted."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop_evals.py").write_text(SETS)
+    (tmp_path / "offline.jsonl").write_text('{"reply": "a scripted answer"}\n')
+
+    def go(*words: str, code: int = 0) -> str:
+        with pytest.raises(SystemExit, match=rf"^{code}$"):
+            main([*words])
+        printed = capsys.readouterr()
+        return " ".join(f"{printed.out} {printed.err}".split())
+
+    evals = ("run", "shop_evals.py", "-k", "shop", "--no-progress")
+    scripted = go(*evals, "--offline")
+    assert "recorded: cassette shop.cassette, 2 calls" in scripted
+    assert "its replies are scripted (--offline): shop.cassette says nothing of what" in scripted
+    missed = go(*evals, code=3)
+    assert "shop.cassette holds scripted replies (--offline), and none of a model" in missed
+    assert "Add --offline, or record it from a model." in missed
+    assert "character 1" not in missed
+    assert not fake.requests
+    go(*evals, "--offline")
+    told = go("runs", "cassette", "latest", "--to", "run.cassette")
+    assert "its replies are scripted (--offline): it says nothing of what models answer" in told
+    go(*evals, "--record")
+    of_models = (tmp_path / "shop.cassette").read_bytes()
+    first = min((tmp_path / ".evenhand/runs").iterdir()).stem
+    for words in (
+        (*evals, "--offline", "--record"),
+        ("runs", "cassette", first, "--to", "shop.cassette"),
+    ):
+        refused = go(*words, code=2)
+        assert "shop.cassette holds replies of models, and scripted ones would replace" in refused
+    assert (tmp_path / "shop.cassette").read_bytes() == of_models
+    missed = go(*evals, "--offline", code=3)
+    assert "holds replies of models, and this run is answered from a script" in missed

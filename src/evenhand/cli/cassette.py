@@ -36,6 +36,7 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
     from evenhand.core.wording.words import count, safe
     from evenhand.render.command_words import typed_for
     from evenhand.render.own_files import look_for_folder
+    from evenhand.store.cassette import is_of_models, scripted_over_models
     from evenhand.store.cassette_writing import cassette_of, write_cassette
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
@@ -44,6 +45,8 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         refuse_judge_check(run_file.meta)
         data, header = cassette_of(run_file, max_age_s=max_age)
+        if header.offline and is_of_models(to):
+            raise scripted_over_models(to)
         errors, left = run_file.totals().errors, run_file.meta.planned - run_file.totals().trials
         same = typed_for(run_file.meta, "--offline")
     write_cassette(data, to)
@@ -61,5 +64,7 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
         tell(f"{count(errors, 'trial')} in error: replayed, they will be again")
     if left:
         tell(f"{count(left, 'trial')} not settled: their calls are left out")
+    if header.offline:
+        tell("its replies are scripted (--offline): it says nothing of what models answer")
     tell(f"next: evenhand run{same} --replay {shlex.quote(safe(str(to)))}")
     return 0

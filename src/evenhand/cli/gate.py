@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
+    from evenhand.store.recordings import Recordings
     from evenhand.store.runfile import RunFile
 
 
@@ -150,7 +151,7 @@ def gate(
         mixed = None
         if baseline:  # what is wrong with it is said even where the evals cannot be read
             before = _read(request)
-            _look_at_script(run_request, request, os.environ)
+            _look_at_script(run_request, request, os.environ, replay)
             mixed = _mixed_replies(before, baseline, run_request)
         settings = settings_for(run_request, session)
         if replay is not None and replaying is not None:
@@ -300,7 +301,7 @@ def _gated(
     def prepared(plan: Plan, settings: Settings) -> Settings:
         gating = decided_by(plan)
         request = gating.request
-        _look_at_script(run_request, request, os.environ)
+        _look_at_script(run_request, request, os.environ, settings.replay)
         _look_at_plan(gating, plan)
         if mixed := _mixed_replies(gating.before, request.terms.baseline, run_request):
             raise mixed
@@ -480,20 +481,31 @@ class _Gating(MutableRecord):
         return replace(outcome, notes=(*why, *outcome.notes))
 
 
-def _look_at_script(run_request: Asked, request: GateRequest, env: Mapping[str, str]) -> None:
-    """That a script doesn't answer in CI by accident.
+def _look_at_script(
+    run_request: Asked, request: GateRequest, env: Mapping[str, str], replay: Recordings | None
+) -> None:
+    """That a script doesn't answer in CI by accident, nor what one answered earlier.
 
     Raises:
         UsageError: It would.
     """
     # Most CI systems set it to true; some set it to an empty text, or to false.
     in_ci = env.get("CI", "").lower() not in ("", "0", "false", "no")
-    if run_request.offline and in_ci and not request.offline_in_ci:
+    if not (run_request.offline and in_ci) or request.offline_in_ci:
+        return
+    instead = (
+        "add --offline-in-ci: the gate then tests your own code and prompts with scripted replies,"
+        " and says so."
+    )
+    if replay is not None:
         raise UsageError(
-            "--offline in CI: models and judges would answer from a script, and not for themselves",
-            hint="Leave --offline out. Or add --offline-in-ci: the gate then tests your own code and prompts with"
-            " scripted replies, and says so.",
+            f"{replay.header.name} holds scripted replies (--offline), and in CI models are to answer for themselves",
+            hint=f"Record it from a model. Or {instead}",
         )
+    raise UsageError(
+        "--offline in CI: models and judges would answer from a script, and not for themselves",
+        hint=f"Leave --offline out. Or {instead}",
+    )
 
 
 def _mixed_replies(baseline: Baseline, file: str, run_request: Asked) -> UsageError | None:

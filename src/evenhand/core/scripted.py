@@ -30,6 +30,11 @@ def scripted_at(address: str) -> Iterator[None]:
         _address.reset(token)
 
 
+def script_answers() -> bool:
+    """Whether a script answers here, in place of models."""
+    return bool(_address.get())
+
+
 def answers_at(url: str) -> bool:
     """Whether replies from this address are scripted, or nothing is sent there."""
     address = _address.get()

@@ -206,7 +206,7 @@ async def settle(
     if settings.cassette is not None:
         uses = (CassetteUse(settings.cassette, frozenset(one.index for one in plan.variants)),)
     if uses:
-        look_at_places(uses)
+        look_at_places(uses, anew=settings.record_anew)
     part = Part(plan, settings.shard) if settings.shard is not None else None
     if part is not None:
         look_at_part(plan, part)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from evenhand.analysis.summaries.rates import hundredths
 from evenhand.analysis.trust.agreement import coefficient
 from evenhand.analysis.trust.audit import Audit
-from evenhand.analysis.trust.calibrated import JudgedRate, judged_rates
+from evenhand.analysis.trust.calibrated import OTHER_EVALS, JudgedRate, judged_rates
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
 from evenhand.analysis.trust.canaries import canaries_of
 from evenhand.analysis.trust.corrected_bounds import corrected_misses
@@ -193,7 +193,8 @@ def _standing_words(one: JudgedRate) -> str:
     if one.status == "fresh":
         return f"{raw} · labelled, and not corrected: see `evenhand calibrate`"
     if one.changed:
-        return f"{raw} · {NOT_CHECKED}: the calibration is of another judge"
+        other = "other evals" if OTHER_EVALS in one.changed else "another judge"
+        return f"{raw} · {NOT_CHECKED}: the calibration is of {other}"
     return f"{raw} · {NOT_CHECKED}"
 
 

@@ -100,6 +100,9 @@ def _whole(gate: Gate) -> str:
     if gate.because:
         return f": {safe(gate.because)}"
     if gate.verdict == "nothing":
+        silent = sum(result.verdict == "nothing" for result in gate.results)
+        if silent < len(gate.results):
+            return f": {silent:,} of {count(len(gate.results), 'result')} could not be compared with the baseline"
         return ": nothing could be compared with the baseline"
     if gate.status not in ("finished", "decided"):
         return ": the run did not finish"

@@ -310,6 +310,22 @@ def is_cassette(path: Path) -> bool:
     return not start.strip() or b"evenhand.cassette/" in start
 
 
+def is_of_models(path: Path) -> bool:
+    """Whether a cassette is there that was recorded from models, and is whole."""
+    try:
+        return not read_cassette(path)[0].offline
+    except UsageError:
+        return False
+
+
+def scripted_over_models(path: Path) -> UsageError:
+    """That scripted replies would take the place of a model's."""
+    return UsageError(
+        f"{path} holds replies of models, and scripted ones would replace them",
+        hint="Leave --offline out, or move the cassette away first.",
+    )
+
+
 def read_cassette(path: Path) -> tuple[CassetteHeader, list[CassetteRow]]:
     """Reads a cassette, and looks whether it is whole.
 

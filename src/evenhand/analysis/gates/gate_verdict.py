@@ -28,12 +28,13 @@ from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.core.scripted import SCRIPTED
-from evenhand.core.wording.words import count, safe
+from evenhand.core.wording.words import count, in_one_line, safe
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import LEVEL, Word
 from evenhand.store.runfile import RunFile
 
 UNCHANGED = "nothing that is asked or checked has changed"
+NO_VALUE = "the run has no value"
 _VERDICTS: dict[Word, GateVerdict] = {
     "better": "better",
     "worse": "worse",
@@ -120,6 +121,7 @@ def gate(
                 result = stopped.judged(result, i, j)
             results.append(result)
     notes += _left_out(results)
+    notes += _first_error(run, results, names)
     if stopped is None:
         results = list(_judged(results, margin, LAST if decider is not None else LEVEL))
     return Gate(
@@ -151,6 +153,22 @@ def _left_out(results: Iterable[GateResult]) -> Iterator[str]:
             f" and {len(cases) - 3:,} more" if len(cases) > 3 else ""
         )
         yield f"left out of {', '.join(names)}: {count(len(cases), 'case')} {why}: {listed}"
+
+
+def _first_error(
+    run: RunFile, results: Iterable[GateResult], names: Sequence[str]
+) -> Iterator[str]:
+    """Why the first trial is in error of those that left a variant without a value, or the run without any."""
+    silent = {r.variant for r in results if r.why.startswith(NO_VALUE)}
+    columns = {index for index, name in enumerate(names) if name in silent}
+    if not columns:
+        return
+    for trial in run.trials():
+        if trial.variant in columns and trial.error is not None:
+            error = trial.error
+            why = in_one_line(f"{error.slug}: {error.message}\n{error.where}")
+            yield f"the first error, of case {safe(trial.case)}: {safe(why)}"
+            return
 
 
 def _unrecorded(baseline: Iterable[Seen], run: Iterable[Seen]) -> Iterator[str]:
@@ -252,7 +270,7 @@ def _compared(
     elif not compared.n:
         why = "no case has a value in both"
     elif not known:
-        why = f"the run has no value: {count(compared.n, 'case')} in error"
+        why = f"{NO_VALUE}: {count(compared.n, 'case')} in error"
     elif not any(mine.value(metric, case).values for case in known):
         why = "the baseline has no value: its trials are in error"
     if not why and unchanged:

@@ -20,6 +20,7 @@ from evenhand.analysis.trust.calibration_document import (
 )
 from evenhand.analysis.trust.calibration_file import place_of, read_calibration
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, Judgements, judgements
+from evenhand.analysis.trust.judgements.judged_basis import is_called
 from evenhand.analysis.trust.judgements.raw_rates import raw_mean, raw_rate
 from evenhand.analysis.trust.jury_weights import ballot_of, turned
 from evenhand.analysis.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
@@ -48,6 +49,8 @@ UNKNOWN_CASES = (
     " run `evenhand calibrate` on the labelled run again"
 )
 """Of files that were made before cases were kept."""
+OTHER_EVALS = "evals"
+"""What is said to have changed where a calibration is of other evals, which share the metric's name."""
 Status = Literal["fresh", "stale", "missing"]
 
 
@@ -133,38 +136,50 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             )
             rates += _with_means(own_rates, _own_means(metric, judge))
         elif file is not None:
-            bound = bound_to(metric, judged, rules.get(metric.metric, ""))
-            evidence, with_rule = evidence_of(metric, judged), metric.metric in rules
-            changed = changed_since(file.bound, bound, file.seen, evidence, with_rule=with_rule)
-            same = {} if changed else _same_variants(metric, file, judged, run.meta)
-            place = place_of(run.meta)
-            labels = _of_file(place, metric, file, same)
-            votes = {index: one.votes for index, one in same.items() if one.votes is not None}
-            weighted = any(one.weighted is not None for one in labels.values())
-            # Votes were counted label by label, without weights: they go with uniform draws only.
-            by_votes = bool(labels and votes) and not weighted
-            if file.jury is not None and file.jury.better and by_votes:
-                passes = weighted_verdicts(run, metric, file.jury)
-                labels |= _of_file(place, metric, file, same, passes)
-            else:
-                votes = {}
-            status = "stale" if changed else "fresh"
-            why = "" if changed else _why_of_file(file)
-            of_file = _rates(
-                run.meta,
-                metric,
-                labels=labels,
-                labelled_at=file.labelled_at,
-                status=status,
-                changed=changed,
-                verdict=file.verdict,
-                why=why,
-            )
-            of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
-            rates += _with_means(of_file, _means_of_file(place, metric, file, same))
+            rates += _rates_by_file(run, metric, judged, file, rules.get(metric.metric))
         else:
             rates += _rates(run.meta, metric, {}, None, "missing", _other_judge(metric, known))
     return rates
+
+
+def _rates_by_file(
+    run: RunFile, metric: JudgedMetric, judged: Judgements, file: CalibrationJudge, rule: str | None
+) -> list[JudgedRate]:
+    """The rates of a metric as a calibration file corrects them; `rule` is the run's own, None where it has none."""
+    rates: list[JudgedRate] = []
+    changed = _changed(metric, judged, file, rule)
+    if changed:
+        # Evals that share a criterion share its name: a calibration of some says nothing of the others.
+        labelled, others = _by_evals(metric, file, run.meta)
+        if others.items and not (labelled.items and _changed(labelled, judged, file, rule)):
+            rates += _rates(run.meta, others, {}, None, "missing", (OTHER_EVALS,))
+            metric, changed = labelled, ()
+    same = {} if changed else _same_variants(metric, file, judged, run.meta)
+    place = place_of(run.meta)
+    labels = _of_file(place, metric, file, same)
+    votes = {index: one.votes for index, one in same.items() if one.votes is not None}
+    weighted = any(one.weighted is not None for one in labels.values())
+    # Votes were counted label by label, without weights: they go with uniform draws only.
+    by_votes = bool(labels and votes) and not weighted
+    if file.jury is not None and file.jury.better and by_votes:
+        passes = weighted_verdicts(run, metric, file.jury)
+        labels |= _of_file(place, metric, file, same, passes)
+    else:
+        votes = {}
+    status = "stale" if changed else "fresh"
+    why = "" if changed else _why_of_file(file)
+    of_file = _rates(
+        run.meta,
+        metric,
+        labels=labels,
+        labelled_at=file.labelled_at,
+        status=status,
+        changed=changed,
+        verdict=file.verdict,
+        why=why,
+    )
+    of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
+    return rates + _with_means(of_file, _means_of_file(place, metric, file, same))
 
 
 class RunJudgedMean(Record, frozen=True, kw_only=True):
@@ -290,6 +305,37 @@ def _other_judge(
     return ("judge model",) if any(name == metric.metric for name, _ in known) else ()
 
 
+def _changed(
+    metric: JudgedMetric, judged: Judgements, file: CalibrationJudge, rule: str | None
+) -> tuple[str, ...]:
+    """What a calibration is bound to and is otherwise in a run; `rule` is the run's own, None where it has none."""
+    bound = bound_to(metric, judged, rule or "", file.bound)
+    evidence = evidence_of(metric, judged)
+    return changed_since(file.bound, bound, file.seen, evidence, with_rule=rule is not None)
+
+
+def _by_evals(
+    metric: JudgedMetric, file: CalibrationJudge, meta: RunMeta
+) -> tuple[JudgedMetric, JudgedMetric]:
+    """What a judge said in the evals that a calibration is of, by the names of its variants, and in all others.
+
+    Without evals, as in configs, there are no others.
+    """
+    variants = [meta.variants[index] for index in metric.variants]
+    known = {
+        variant.eval
+        for variant in variants
+        if not variant.eval or any(is_called(variant, o.prompt, o.model) for o in file.variants)
+    }
+    evals_of = {variant.index: variant.eval for variant in variants}
+
+    def within(names: set[str]) -> JudgedMetric:
+        items = [item for item in metric.items if evals_of[item.variant] in names]
+        return replace(metric, items=items, evals=names)
+
+    return within(known), within(set(evals_of.values()) - known)
+
+
 def _same_variants(
     metric: JudgedMetric, judge: CalibrationJudge, judged: Judgements, meta: RunMeta
 ) -> dict[int, CalibrationVariant]:
@@ -299,9 +345,9 @@ def _same_variants(
     """
     same: dict[int, CalibrationVariant] = {}
     for index in metric.variants:
-        names, system = meta.variants[index], judged.parts.system_of(index)
-        alike = [one for one in judge.variants if one.system == system]
-        named = [o for o in alike if (o.prompt, o.model) == (names.prompt, names.model)]
+        variant = meta.variants[index]
+        alike = [one for one in judge.variants if judged.parts.is_system(index, one.system)]
+        named = [o for o in alike if is_called(variant, o.prompt, o.model)]
         # Two variants that are the same system, under other names: neither is the one that was labelled.
         if one := named or (alike if len(alike) == 1 else []):
             same[index] = one[0]

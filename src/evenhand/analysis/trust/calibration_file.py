@@ -88,6 +88,16 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
     return new, descriptions
 
 
+def has_usable_judge(path: Path) -> bool:
+    """Whether a calibration file has a judge whose corrected numbers may stand in a gate.
+
+    Raises:
+        UsageError: It is no calibration.
+    """
+    file = _read(path)
+    return any(one.verdict.startswith("usable") for one in (*file.judges, *file.rankings))
+
+
 def calibrated_before(calibration: Calibration, path: Path) -> list[str]:
     """In words what a calibration file says of judges that nobody has labelled outputs for in this run."""
     try:

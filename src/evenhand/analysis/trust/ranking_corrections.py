@@ -11,6 +11,7 @@ from evenhand.analysis.trust.calibration_document import CalibrationRanking
 from evenhand.analysis.trust.calibration_file import place_of, read_rankings
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs
 from evenhand.analysis.trust.judgements.judged import Judgements, judgements
+from evenhand.analysis.trust.judgements.judged_basis import is_called
 from evenhand.analysis.trust.labelled_cases import case_of
 from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
 from evenhand.analysis.trust.ranking_calibration import judge_of_pairs, labels_of, trust_in
@@ -123,7 +124,7 @@ def _by_file(
         return None
     rules = run.rules()
     judge, with_rule = judge_of_pairs(run, pairs), pairs.name in rules
-    bound = bound_to(judge, judged(), rules.get(pairs.name, ""))
+    bound = bound_to(judge, judged(), rules.get(pairs.name, ""), ranking.bound)
     evidence = evidence_of(judge, judged())
     changed = changed_since(ranking.bound, bound, ranking.seen, evidence, with_rule=with_rule)
     same = [_variant_of(run, pairs, judged(), ranking, i) for i in range(len(ranking.variants))]
@@ -159,9 +160,8 @@ def _variant_of(
 ) -> int | None:
     """The variant of this run that is the same system; of several, the one of the same name."""
     variant = ranking.variants[index]
-    alike = [v for v in sorted(pairs.variants) if judged.parts.system_of(v) == variant.system]
-    names = {v: (run.meta.variants[v].prompt, run.meta.variants[v].model) for v in alike}
-    named = [v for v in alike if names[v] == (variant.prompt, variant.model)]
+    alike = [v for v in sorted(pairs.variants) if judged.parts.is_system(v, variant.system)]
+    named = [v for v in alike if is_called(run.meta.variants[v], variant.prompt, variant.model)]
     candidates = named or alike
     return candidates[0] if len(candidates) == 1 else None
 

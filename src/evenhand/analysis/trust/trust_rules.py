@@ -125,8 +125,17 @@ def changed_since(
     return tuple(name for name in names if not alike.get(name))
 
 
-def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
-    """What a calibration of this judge holds for."""
+def bound_to(
+    metric: JudgedMetric, judged: Judgements, rule: str, earlier: Bound | None = None
+) -> Bound:
+    """What a calibration of this judge holds for.
+
+    Args:
+        metric: What it said.
+        judged: What all judges of the run said.
+        rule: The rule that people judge by.
+        earlier: What an earlier calibration is bound to, which may name the same system otherwise.
+    """
     members = metric.model.split("+")
     basis = judged.parts.basis(metric.evals)
     return {
@@ -134,7 +143,7 @@ def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
         "judge prompt": digest(*sorted(metric.instruments))[:16],
         "judge settings": digest(*(basis.settings.get(member, "") for member in members))[:16],
         "criteria": digest(*sorted(metric.criteria))[:16],
-        "system": basis.system,
+        "system": basis.bound_system((earlier or {}).get("system", "")),
         "data": basis.data,
         "rule": digest(rule)[:16],
     }

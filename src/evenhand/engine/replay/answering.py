@@ -24,7 +24,7 @@ from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider, Request
 from evenhand.core.record import Record
 from evenhand.core.run import CallEnd, CallStart, ToolRecord
-from evenhand.core.scripted import request_name, without_port
+from evenhand.core.scripted import request_name, script_answers, without_port
 from evenhand.core.scrubbing import scrubbed
 from evenhand.core.secrets import shown
 from evenhand.core.variant import Variant
@@ -66,6 +66,7 @@ class Replay:
         hint: str = "",
     ) -> None:
         self.recordings = recordings
+        self._record = hint
         self._hint = hint or "Record it anew, or ask for what is missing: --replay-or-ask."
         self.asks = asks
         names = variant_ids(variants)
@@ -148,6 +149,16 @@ class Replay:
             return NotRecorded(
                 f"{source} has {answers} to this request to {whom}, and {belong} to another trial",
                 hint=self._hint,
+            )
+        if self.recordings.header.scripted and not script_answers():
+            hint = f"Add --offline, or record it from a model. {self._record}".rstrip()
+            return NotRecorded(
+                f"{source} holds scripted replies (--offline), and none of a model", hint=hint
+            )
+        if script_answers() and not self.recordings.header.scripted:
+            return NotRecorded(
+                f"{source} holds replies of models, and this run is answered from a script",
+                hint="Leave --offline out.",
             )
         nearest = self._nearest(trial, provider, request)
         return NotRecorded(f"{source} has no such request to {whom}{nearest}", hint=self._hint)

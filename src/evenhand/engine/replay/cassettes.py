@@ -16,8 +16,15 @@ from msgspec import field
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import CassetteUse, Plan
 from evenhand.core.record import MutableRecord
+from evenhand.core.scripted import script_answers
 from evenhand.engine.replay.answering import Replay
-from evenhand.store.cassette import CassetteSource, is_cassette, read_cassette
+from evenhand.store.cassette import (
+    CassetteSource,
+    is_cassette,
+    is_of_models,
+    read_cassette,
+    scripted_over_models,
+)
 from evenhand.store.cassette_writing import cassette_of, write_cassette
 from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
@@ -85,11 +92,15 @@ def recordings_for(
             recordings.close()
 
 
-def look_at_places(uses: Sequence[CassetteUse]) -> None:
+def look_at_places(uses: Sequence[CassetteUse], *, anew: bool = False) -> None:
     """That every cassette can be written where it is to be, before anything is paid for.
 
+    Args:
+        uses: The cassettes.
+        anew: All of them are recorded again.
+
     Raises:
-        UsageError: Something else is there.
+        UsageError: Something else is there, or replies of models that scripted ones would replace.
     """
     for use in uses:
         if use.path.exists() and not is_cassette(use.path):
@@ -97,6 +108,8 @@ def look_at_places(uses: Sequence[CassetteUse]) -> None:
                 f"{use.path} is there, and is not a cassette",
                 hint="Give the cassette another name.",
             )
+        if anew and script_answers() and is_of_models(use.path):
+            raise scripted_over_models(use.path)
 
 
 def record_cassettes(
@@ -132,3 +145,7 @@ def record_cassettes(
             secrets = f"{header.hidden:,} secret{'s'[: header.hidden != 1]}"
             hidden = f", {secrets} left out" if header.hidden else ""
             note(f"recorded: cassette {use.path.name}, {calls}{hidden}")
+            if header.offline:
+                note(
+                    f"its replies are scripted (--offline): {use.path.name} says nothing of what models answer"
+                )

@@ -1,7 +1,8 @@
 """What judged numbers depend on beside the judge's prompt: the system, the data, and how each judge was asked.
 
 Each eval of a run has its own: more cases of one eval say nothing of another. A system is what was sent and what
-answered. What its prompt's file or its variant is called counts only where nothing is known of what was sent.
+answered. What its prompt's file or its variant is called counts only where nothing is known of what was sent, and then
+without its eval set: runs of several sets call a variant by that, too.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Basis(Record, frozen=True, kw_only=True):
 
     Attributes:
         system: A digest of what was judged: prompts as sent, models as answered, settings.
+        system_with_sets: The same, with variants called by their eval sets, too: earlier calibrations may go by that.
         data: A digest of the cases.
         settings: For each judge, a digest of the settings that it was asked with.
         models: A digest of what answered: the system without its prompts.
@@ -36,11 +38,44 @@ class Basis(Record, frozen=True, kw_only=True):
     """
 
     system: str
+    system_with_sets: str
     data: str
     settings: Mapping[str, str]
     models: str
     written: str
     cases: CaseSample
+
+    def bound_system(self, earlier: str) -> str:
+        """The system as an earlier calibration is bound to it, if it is the same."""
+        return earlier if earlier == self.system_with_sets else self.system
+
+
+def name_alone(variant: Variant) -> str:
+    """A variant's prompt as a run of its eval set alone calls it.
+
+    >>> name_alone(Variant(0, "many slugs: many · terse", "m", eval="many slugs: many"))
+    'many · terse'
+    """
+    sets, _, name = variant.eval.rpartition(": ")
+    if sets and name.isidentifier() and variant.prompt.startswith(variant.eval):
+        return variant.prompt.removeprefix(f"{sets}: ")
+    return variant.prompt
+
+
+def name_with_set(variant: Variant) -> str:
+    """A variant's prompt as a run of several eval sets calls it.
+
+    >>> name_with_set(Variant(0, "many · terse", "m", eval="many slugs: many"))
+    'many slugs: many · terse'
+    """
+    sets, _, name = variant.eval.rpartition(": ")
+    alone = name_alone(variant)
+    return f"{sets}: {alone}" if sets and alone.startswith(name) else alone
+
+
+def is_called(variant: Variant, prompt: str, model: str) -> bool:
+    """Whether these are a variant's names, in a run of its eval set alone or of several."""
+    return variant.model == model and prompt in (name_alone(variant), name_with_set(variant))
 
 
 class Parts:
@@ -98,7 +133,17 @@ class Parts:
 
     def system_of(self, variant: int) -> str:
         """A digest of what one variant is: the same under another name."""
-        prompts = self._prompts[variant] or {f"called {self._variants[variant].prompt}"}
+        return self._system_called(name_alone(self._variants[variant]), variant)
+
+    def is_system(self, variant: int, system: str) -> bool:
+        """Whether one variant is the system of a calibration, which may go by the name of its eval set, too."""
+        return system in (self.system_of(variant), self._system_with_set(variant))
+
+    def _system_with_set(self, variant: int) -> str:
+        return self._system_called(name_with_set(self._variants[variant]), variant)
+
+    def _system_called(self, name: str, variant: int) -> str:
+        prompts = self._prompts[variant] or {f"called {name}"}
         return _digest_of([*prompts, "", *self._answers_of(variant)])
 
     def _answers_of(self, variant: int) -> list[str]:
@@ -124,6 +169,9 @@ class Parts:
                 settings[model] |= digests
         return Basis(
             system=_digest_of([*systems, *subject]),
+            system_with_sets=_digest_of(
+                [*(self._system_with_set(v.index) for v in variants), *subject]
+            ),
             data=_digest_of(case for name in names for case in self._cases[name]),
             settings={model: _digest_of(digests) for model, digests in settings.items()},
             models=digest(*models, "", *sorted(set(subject)))[:16],

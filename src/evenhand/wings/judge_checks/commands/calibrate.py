@@ -151,6 +151,7 @@ def _calibrated(
     from evenhand.analysis.trust.calibration import calibrate as calibrated
     from evenhand.analysis.trust.calibration_file import (
         calibrated_before,
+        has_usable_judge,
         place_of,
         update_calibration,
         write_calibration,
@@ -173,7 +174,11 @@ def _calibrated(
         else:
             write_calibration(calibration, path)
         if written:
-            tell(f"written to {path}; commit it, and later runs are corrected with it")
+            tell(
+                f"written to {path}; commit it, and later runs are corrected with it"
+                if has_usable_judge(path)
+                else f"written to {path}; no judge in it can be used yet, so what it corrects stands in no gate"
+            )
         if remaining:
             tell(
                 f"{'kept there' if written else f'{path} is kept'}, as this run has no verdict that could replace it:"

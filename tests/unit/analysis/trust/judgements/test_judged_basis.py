@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.unit.conftest import Make, make_run, result
 
-from evenhand.analysis.trust.judgements.judged_basis import Basis, Parts
+from evenhand.analysis.trust.judgements.judged_basis import Basis, Parts, is_called
 from evenhand.core.encoding import encode
 from evenhand.core.run import AnswerDetails, CallEnd, CallStart
 from evenhand.core.variant import Variant
@@ -56,3 +56,23 @@ async def test_a_call_that_failed_is_no_setting_that_a_judge_was_asked_with(make
         parts.add_calls(await make_run([result(0)], calls=calls))
         settings.append(parts.basis().settings)
     assert settings[0] == settings[1]
+
+
+def test_what_else_ran_is_no_change_of_a_system_of_which_only_its_name_is_known():
+    """Runs of several sets call a variant by its set, too; a calibration that went by that still holds."""
+    alone = Variant(0, "many · terse", "m", eval="slugs: many")
+    among = replace(alone, prompt="slugs: many · terse")
+    other = Variant(1, "more: ok", "m", eval="more: ok")
+    parts = {name: Parts(v) for name, v in (("alone", [alone]), ("among", [among, other]))}
+    one, two = (each.basis([alone.eval]) for each in parts.values())
+    assert (one.system, one.system_with_sets) == (two.system, two.system_with_sets)
+    assert one.system != one.system_with_sets
+    system = parts["alone"].system_of(0)
+    assert parts["among"].is_system(0, system)
+    assert not parts["among"].is_system(1, system)
+    assert one.bound_system(one.system_with_sets) == one.system_with_sets
+    assert one.bound_system("another") == one.system
+    for variant in (alone, among):
+        assert is_called(variant, "many · terse", "m")
+        assert is_called(variant, "slugs: many · terse", "m")
+        assert not is_called(variant, "many", "m")

@@ -1,0 +1,132 @@
+"""Judges of eval sets that people have checked: what else ran is no change of what was judged."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evenhand.cli import main
+from evenhand.testing import FakeProvider, Rule, Script
+
+JUDGED = {"reasoning": "It is warm.", "passes": True, "confidence": 0.9}
+STRICT = Rule((r"An answer on thing \d[789]",), {**JUDGED, "passes": False})
+MANY = """
+from evenhand import Case, EvalSet, Expect
+from evenhand.scorers import Passes
+
+ROWS = [{"id": f"c{i}", "input": f"thing {i:02d}"} for i in range(60)]
+slugs = EvalSet("many slugs", data=ROWS, judge="openai:chat:gpt-5")
+
+
+@slugs.eval
+def many(case: Case, expect: Expect) -> str:
+    answer = f"An answer on {case.input}"
+    expect(answer, Passes("is kind"))
+    return answer
+"""
+OTHER = """
+from evenhand import EvalSet, Expect
+
+more = EvalSet("more")
+
+
+@more.eval
+def ok(expect: Expect) -> None:
+    expect(True, "ok")
+"""
+Evenhand = Callable[..., str]
+
+
+@pytest.fixture
+def evenhand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """A command in a folder whose evals a judge is asked in; with what it printed."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evals").mkdir()
+    (tmp_path / "evals/many_evals.py").write_text(MANY)
+
+    def go(*words: str) -> str:
+        with pytest.raises(SystemExit):
+            main(list(words))
+        printed = capsys.readouterr()
+        return printed.out + printed.err
+
+    with FakeProvider(Script([STRICT, Rule(reply=JUDGED)])) as server:
+        for name, value in server.env().items():
+            monkeypatch.setenv(name, value)
+        yield go
+
+
+def calibrate(evenhand: Evenhand, folder: Path, labels: int = 60) -> str:
+    """Labels a draw of the latest run, of which people find less kind than its judge, and calibrates it."""
+    file = folder / "draw.csv"
+    file.unlink(missing_ok=True)
+    evenhand("label", "latest", "--draw", str(labels), "--seed", "1", "--to", "draw.csv")
+    with file.open(encoding="utf-8", newline="") as draw:
+        rows = list(csv.DictReader(draw))
+    for row in rows:
+        row["verdict"] = "pass" if int(row["output"].split()[-1]) % 10 < 5 else "fail"
+    with file.open("w", encoding="utf-8", newline="") as draw:
+        table = csv.DictWriter(draw, rows[0].keys())
+        table.writeheader()
+        table.writerows(rows)
+    evenhand("label", "latest", "--from", "draw.csv", "--by", "ann")
+    return evenhand("calibrate")
+
+
+def corrected(evenhand: Evenhand, *run: str) -> tuple[str, list[str], object]:
+    """Whether the calibration holds for a run, what has changed, and the corrected rate."""
+    evenhand("run", *run, "--no-progress")
+    (rate,) = json.loads(evenhand("show", "--json"))["judged"]
+    return rate["calibration"], rate["changed"], rate["corrected"]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_calibration_holds_whatever_else_runs(
+    evenhand: Evenhand, tmp_path: Path, *, several: bool
+):
+    """Made of one file's run or of two files' run, it corrects the numbers of both."""
+    other = tmp_path / "evals/other_evals.py"
+    if several:
+        other.write_text(OTHER)
+    evenhand("run", "--no-progress")
+    assert "usable with labels" in calibrate(evenhand, tmp_path)
+    other.write_text(OTHER)
+    both = corrected(evenhand)
+    alone = corrected(evenhand, "evals/many_evals.py")
+    assert both == alone
+    assert alone[:2] == ("fresh", [])
+    assert alone[2]
+
+
+def test_too_few_labels_are_not_said_to_correct_later_runs(evenhand: Evenhand, tmp_path: Path):
+    """They are written, and stand in no gate; enough of them do."""
+    evenhand("run", "--no-progress")
+    few = " ".join(calibrate(evenhand, tmp_path, labels=3).split())
+    assert "3 labels are too few" in few
+    assert "no judge in it can be used yet, so what it corrects stands in no gate" in few
+    assert "later runs are corrected" not in few
+    evenhand("run", "--no-progress", "--no-cache")
+    assert "commit it, and later runs are corrected with it" in calibrate(evenhand, tmp_path)
+
+
+def test_a_set_with_the_same_criterion_is_not_checked_by_the_calibration_of_another(
+    evenhand: Evenhand, tmp_path: Path
+):
+    """That of the labelled one holds in a run of both; alone, the other one is said to be another."""
+    evenhand("run", "--no-progress")
+    calibrate(evenhand, tmp_path)
+    more = MANY.replace("many", "few").replace("thing", "item")
+    (tmp_path / "evals/more_evals.py").write_text(more)
+    evenhand("run", "--no-progress")
+    rates = {r["variant"]["prompt"]: r for r in json.loads(evenhand("show", "--json"))["judged"]}
+    first, second = rates["many slugs: many"], rates["few slugs: few"]
+    assert (first["calibration"], first["labels"], bool(first["corrected"])) == ("fresh", 60, True)
+    assert (second["calibration"], second["changed"]) == ("missing", ["evals"])
+    assert second["corrected"] is None
+    shown = " ".join(evenhand("run", "evals/more_evals.py", "--no-progress").split())
+    assert "not checked against people: the calibration is of other evals" in shown
+    assert "stale" not in shown
