@@ -40,9 +40,10 @@ def evenhand(
 
 
 def test_a_case_or_a_variant_that_is_named_as_a_run_is_found_in_the_latest(evenhand: Run):
-    """A bare word after `show` is a run; after a run it is a case. A variant is compared with a colon before it."""
+    """A bare word after `show` is a run, else a case of the latest. A variant is compared with a colon before it."""
     assert evenhand("run", "shop_evals.py", "--no-progress").code == 1
-    for name, right in (("sunday", "sunday"), ("sundya", "sunday"), ("opens", "opens:1")):
+    assert evenhand("show", "sunday").out == evenhand("show", "latest", "sunday").out
+    for name, right in (("sundya", "sunday"), ("opens", "opens:1")):
         ended = evenhand("show", name)
         assert ended.code == 2
         assert f"there is no run '{name}'" in ended.err
@@ -50,7 +51,7 @@ def test_a_case_or_a_variant_that_is_named_as_a_run_is_found_in_the_latest(evenh
         assert evenhand("show", "latest", right).code == 0
     assert "no case 'sundya'" in evenhand("show", "latest", "sundya").err
     assert (
-        "Did you mean 'sunday'? Its cases: monday, sunday."
+        "Did you mean 'sunday'? Its cases: 1 monday, 2 sunday."
         in evenhand("show", "latest", "sundya").err
     )
     assert (
