@@ -48,7 +48,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         if trial is None:
             hint = "A number alone is a trial, counted from 0. The second case is `:2`, or `VARIANT:2`."
             raise UsageError(
-                f"{what} has no settled trial {clip(ref, 60)}", hint=f"{hint} {_columns(grid)}"
+                f"{what} has no result of trial {clip(ref, 60)}", hint=f"{hint} {_columns(grid)}"
             )
         return [trial]
     # From the right, because names of models have colons in them.
@@ -73,7 +73,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         hint = f"Did you mean '{clip(near, 60)}'? " if near else ""
         raise UsageError(f"{what} has no variant {column or ref!r}", hint=hint + _columns(grid))
     raise UsageError(
-        f"variant {column!r} of {what} has no settled case {case!r}",
+        f"variant {column!r} of {what} has no result of case {case!r}",
         hint=f"Cases are counted from 1 to {len(grid.numbers)}, in the order of the tests.",
     )
 

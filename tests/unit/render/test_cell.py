@@ -88,11 +88,11 @@ async def test_a_run_of_one_column_needs_no_name_of_it(make_run: Make) -> None:
 @pytest.mark.parametrize(
     ("ref", "words"),
     [
-        ("99", "no settled trial 99"),
-        ("9" * 5_000, "no settled trial 999"),
+        ("99", "no result of trial 99"),
+        ("9" * 5_000, "no result of trial 999"),
         (f"#{'9' * 5_000}:1", "has no variant"),
         ("beter:3", "Did you mean 'better'?"),
-        ("better:9", "has no settled case '9'"),
+        ("better:9", "has no result of case '9'"),
         ("nonsense", "has no case 'nonsense'"),
         ("better", "It is a variant: name one of its cases, as 'better:1'."),
         ("nonsense:1", "has no variant 'nonsense'"),
