@@ -277,6 +277,40 @@ def test_check_sends_nothing_and_counts_and_prices_the_calls(
     assert fake.requests == []
 
 
+@pytest.mark.parametrize(
+    ("model", "judge"),
+    [
+        ("openai:chat:gpt-5-mini", "openai:chat:gpt-5-mini"),
+        ("anthropic:messages:claude-haiku-4-5", "anthropic:messages:claude-sonnet-4-5"),
+        ("echo", "openai:chat:gpt-5-mini"),
+    ],
+)
+def test_check_without_a_key_estimates_with_the_judge_that_a_key_would_give(
+    evenhand: Run,
+    tmp_path: Path,
+    fake: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    judge: str,
+):
+    """By the key of the model under evaluation, where one lacks; and that the key lacks is told."""
+    for name in fake.env():
+        monkeypatch.delenv(name, raising=False)
+    tests = [{"assert": [{"type": "llm-rubric", "value": "kind"}]}]
+    body = {"prompts": ["Hello"], "providers": [model], "tests": tests}
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(body))
+    ended = evenhand("check")
+    assert ended.code == 2
+    assert f"judge     {judge}   1 call" in ended.out
+    assert "'llm-rubric' has no model to judge: no key, so no default judge yet" in ended.err
+    assert "OPENAI_API_KEY" not in os.environ
+    unknown = [{"assert": [{"type": "llm-rubric", "value": "kind"}, {"type": "classifier"}]}]
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps({**body, "tests": unknown}))
+    broken = evenhand("check")
+    assert (broken.code, broken.out) == (2, "")
+    assert broken.err.count("has no model to judge") == 1
+
+
 def test_check_without_a_key_still_says_what_a_run_would_cost(
     evenhand: Run, tmp_path: Path, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ):

@@ -86,6 +86,21 @@ def test_nobody_else_is_served_without_a_sign_in(
     assert message in done.stderr
 
 
+def test_a_provider_that_cannot_be_reached_is_told_and_nothing_else(tmp_path: Path):
+    """No warning of a session that was left open. That nobody has the role `run` is told, too."""
+    table = """[tool.evenhand.viewer]
+roles = { read = ["*"] }
+oidc = { issuer = "http://127.0.0.1:9", client-id = "evenhand" }
+"""
+    (tmp_path / "pyproject.toml").write_text(table)
+    words = ("view", "--serve", "--allow-runs", "--public-url", "https://x.test", "--port", "0")
+    done = command(tmp_path, *words)
+    assert done.returncode == 2
+    assert "the provider's document cannot be read" in done.stderr
+    assert "nobody has the role `run`" in done.stderr
+    assert "Unclosed" not in done.stderr
+
+
 @contextmanager
 def serving(folder: Path, *words: str) -> Iterator[Serving]:
     """The server, as long as it is looked at."""

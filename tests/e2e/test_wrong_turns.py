@@ -40,9 +40,10 @@ def evenhand(
 
 
 def test_a_case_or_a_variant_that_is_named_as_a_run_is_found_in_the_latest(evenhand: Run):
-    """A bare word after `show` is a run; after a run it is a case. A variant is compared with a colon before it."""
+    """A bare word after `show` is a run, else a case of the latest. A variant is compared with a colon before it."""
     assert evenhand("run", "shop_evals.py", "--no-progress").code == 1
-    for name, right in (("sunday", "sunday"), ("sundya", "sunday"), ("opens", "opens:1")):
+    assert evenhand("show", "sunday").out == evenhand("show", "latest", "sunday").out
+    for name, right in (("sundya", "sunday"), ("opens", "opens:1")):
         ended = evenhand("show", name)
         assert ended.code == 2
         assert f"there is no run '{name}'" in ended.err
@@ -50,7 +51,7 @@ def test_a_case_or_a_variant_that_is_named_as_a_run_is_found_in_the_latest(evenh
         assert evenhand("show", "latest", right).code == 0
     assert "no case 'sundya'" in evenhand("show", "latest", "sundya").err
     assert (
-        "Did you mean 'sunday'? Its cases: monday, sunday."
+        "Did you mean 'sunday'? Its cases: 1 monday, 2 sunday."
         in evenhand("show", "latest", "sundya").err
     )
     assert (
@@ -146,6 +147,8 @@ def test_runs_are_listed_with_their_dates_and_as_many_as_are_wanted(evenhand: Ru
         ("run shop_evals.py -k zzz", "the selection leaves no eval to run"),
         ("run shop_evals.py:1", "no eval is on this line\n  There are: opens"),
         ("run shop_evals.py --at-least 90", "it is 90, not a number from 0 to 1: 90 % is 0.9."),
+        ("run shop_evals.py --at-least 80%", "not a number from 0 to 1: 80 % is 0.8."),
+        ("run shop_evals.py --at-least 800%", "it is '800%', not a number from 0 to 1."),
         ("judge", "Did you mean `evenhand label`? `evenhand calibrate` then says"),
     ],
 )
@@ -154,6 +157,19 @@ def test_a_mistake_is_told_in_the_words_that_were_typed(evenhand: Run, words: st
     ended = evenhand(*words.split())
     assert ended.code in (2, 5)
     assert right in ended.err
+
+
+@pytest.mark.parametrize("name", ["r.json", "r.jsonl", "r.csv"])
+def test_an_export_of_ours_is_no_file_to_import_or_to_show(evenhand: Run, name: str):
+    """The run itself is opened. A run file is no file to import, either."""
+    evenhand("run", "shop_evals.py", "--no-progress")
+    evenhand("export", "--to", name)
+    for verb in ("import", "show"):
+        ended = evenhand(verb, name)
+        assert ended.code == 2
+        assert "It is Evenhand's own export" in ended.err
+    (run,) = Path(".evenhand/runs").glob("*.db")
+    assert f"evenhand show {run} opens it" in evenhand("import", str(run)).err
 
 
 def test_scripted_replies_that_lie_there_are_offered_where_a_key_is_missing(evenhand: Run):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
     from evenhand.core.errors import Problem
     from evenhand.core.plan import Plan
+
+_DEFAULT = "openai:"
+"""Whose key gives a default model for every task that has one."""
 
 
 @click.command(
@@ -73,7 +77,7 @@ def _planned(request: Asked) -> tuple[Plan, Sequence[Problem]]:
         ConfigError: Anything else is wrong.
     """
     from evenhand.providers.leading import lent_keys
-    from evenhand.providers.missing_keys import model_without_key
+    from evenhand.providers.missing_keys import model_without_key, nobody_named
 
     try:
         plan = request.plan(prepare=False)
@@ -82,16 +86,30 @@ def _planned(request: Asked) -> tuple[Plan, Sequence[Problem]]:
         plan, problems, hints = None, error.problems, error.hints
     if plan is not None and not problems:
         return plan, ()
-    models = [model_without_key(problem) for problem in problems]
+    nobody = [str(problem) for problem in problems if nobody_named(problem)]
+    models = [model_without_key(problem) for problem in problems if str(problem) not in nobody]
     # Something other than keys is wrong as well: that would make any estimate a wrong one.
     if not all(models):
         raise ConfigError(problems, hints)
-    # Keys that open nothing, so that providers can be made and priced.
-    with lent_keys(models):
-        plan = request.plan(prepare=False)
-    if plan.broken:
-        raise ConfigError((*problems, *plan.broken), hints)
-    return plan, problems
+    # Keys that open nothing, so that providers can be made and priced. A default judge may need one more.
+    broken: Sequence[Problem] = ()
+    for lent in (models, [*models, _DEFAULT]) if nobody else (models,):
+        with lent_keys(lent):
+            try:
+                plan = request.plan(prepare=False)
+                broken = plan.broken
+            except ConfigError as error:
+                plan, broken = None, error.problems
+        if plan is not None and not broken:
+            return plan, [_by_default(one) if str(one) in nobody else one for one in problems]
+    more = [problem for problem in broken if str(problem) not in nobody]
+    raise ConfigError((*problems, *more), hints)
+
+
+def _by_default(problem: Problem) -> Problem:
+    """That a model is wanted where nobody is named, with what a key would change."""
+    role = "judge" if problem.what.endswith("to judge") else "model"
+    return replace(problem, what=f"{problem.what}: no key, so no default {role} yet")
 
 
 def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:

@@ -135,12 +135,24 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
                 hint=f"Run it: evenhand run {shlex.quote(str(config))}. Or write the same in Python:"
                 f" evenhand init --from {shlex.quote(str(config))}",
             ) from error
+        own = next((kind for kind in map(_kind_of_ours, files) if kind), "")
+        if own:
+            raise UsageError(error.message, hint=own) from error
         likely = "inspect" if any(file.suffix == ".eval" for file in files) else "TOOL"
         command = f"evenhand import {likely} {shlex.join(map(str, files))}"
         tools = f"There are: {', '.join(names())}."
         raise UsageError(
             error.message, hint=f"Name the tool that wrote it: {command}\n  {tools}"
         ) from error
+
+
+def _kind_of_ours(file: Path) -> str:
+    """What a file of Evenhand's own is for; empty for any other."""
+    from evenhand.store.catalogue import SUFFIX, another_kind
+
+    if file.suffix == SUFFIX:
+        return f"It is a run of Evenhand's own: evenhand show {shlex.quote(str(file))} opens it."
+    return another_kind(file)
 
 
 def _is_config(file: Path) -> bool:

@@ -18,6 +18,7 @@ from evenhand.cli.streams import print_run, printing, tell
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from evenhand.core.errors import UsageError
     from evenhand.core.variant import Variant
     from evenhand.core.wing import Part
     from evenhand.render.verbose import Verbose
@@ -109,9 +110,9 @@ def show(
     """Show RUN: an id, the start of one, a file, or `REMOTE#RUN`. Default: the latest run.
 
     With CELL, show one trial in full: prompt, output, every outcome, every call. `better:3` is the third case of the
-    variant better, `:3` that of the only variant, and a case's id all its trials. A number alone is a trial of the
-    plan, counted from 0: `show 0` is the first. A CELL without RUN is one of the latest run. With --where, only
-    matching trials are listed and counted.
+    variant better, `:3` that of the only variant, and a case's id or description all its trials. A number alone is a
+    trial of the plan, counted from 0: `show 0` is the first. A CELL without RUN is one of the latest run. With --where,
+    only matching trials are listed and counted.
     """
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.ink import takes_colors
@@ -131,10 +132,9 @@ def show(
     try:
         file = find(Path.cwd(), run)
     except UsageError as error:
-        hint = "" if run is None or cell else _in_latest(run)
-        if not hint:
+        if run is None or cell:
             raise
-        raise UsageError(error.message, hint=hint) from None
+        file, cell = _case_of_latest(run, error), run
     with RunFile.open(file) as whole:
         run_file = narrowed(whole, where, baseline)
         if cell and as_json:
@@ -153,26 +153,33 @@ def show(
     return 0
 
 
-def _in_latest(name: str) -> str:
-    """What to type where no run, but a case or a variant of the latest one is called so; empty where none is."""
+def _case_of_latest(name: str, error: UsageError) -> Path:
+    """The latest run, where no run, but a case of it is called so.
+
+    Raises:
+        UsageError: None is: the error, with what to type for a case or a variant that may be meant.
+    """
     from evenhand.analysis.summaries.grid import Grid
-    from evenhand.core.errors import EvenhandError
+    from evenhand.core.errors import EvenhandError, UsageError
     from evenhand.core.names import nearest
+    from evenhand.render.cell import cases_called
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
     try:
-        with RunFile.open(find(Path.cwd(), None)) as run_file:
+        latest = find(Path.cwd(), None)
+        with RunFile.open(latest) as run_file:
             grid = Grid(run_file)
+            if cases_called(run_file, grid, name):
+                return latest
+            names = [*grid.numbers, *(text for _, text in run_file.descriptions())]
     except EvenhandError:
-        return ""
-    case = name if name in grid.numbers else nearest(name, grid.numbers)
-    cell = f"{name}:1" if name in grid.names else case
-    return (
-        f"Did you mean a case of the latest run: evenhand show latest {shlex.quote(cell)}?"
-        if cell
-        else ""
-    )
+        raise error from None
+    meant = f"{name}:1" if name in grid.names else nearest(name, names)
+    if not meant:
+        raise error
+    hint = f"Did you mean a case of the latest run: evenhand show latest {shlex.quote(meant)}?"
+    raise UsageError(error.message, hint=hint) from None
 
 
 @click.command(short_help="Write a run's results to a file.")

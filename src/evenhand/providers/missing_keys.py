@@ -9,6 +9,8 @@ from evenhand.core.errors import Problem
 NO_KEY = "there is no API key for {}"
 """What to say of a provider that lacks its key; `catalog.key_missing` says which."""
 _BEFORE_MODEL = NO_KEY.partition("{")[0]
+_NOBODY = ("has no model ", "no model plays the user")
+"""What is said where no model is named, and the keys that are set give none."""
 PLACEHOLDER = "replayed"
 """The key of a model that is not asked."""
 only_judges_asked: ContextVar[bool] = ContextVar("evenhand_only_judges_asked", default=False)
@@ -20,6 +22,11 @@ _HOW = {"GOOGLE_ACCESS_TOKEN": "to what `gcloud auth print-access-token` prints"
 def model_without_key(problem: Problem) -> str:
     """The model that lacks its key, where this is what is wrong; empty for any other problem."""
     return problem.what.rpartition(_BEFORE_MODEL)[2] if _BEFORE_MODEL in problem.what else ""
+
+
+def nobody_named(problem: Problem) -> bool:
+    """Whether a model is wanted that no file names: a key may give one by default."""
+    return any(words in problem.what for words in _NOBODY)
 
 
 def set_key(variable: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from evenhand.analysis.summaries.column_names import full_names
-from evenhand.analysis.summaries.grid import Grid
+from evenhand.analysis.summaries.grid import Grid, numbered
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.errors import UsageError
 from evenhand.core.names import nearest
@@ -36,7 +36,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         run: The run.
         grid: Its cells.
         ref: `column:case` (the column by its name in the table, its prompt or its model; the case by its number or its
-            id), a place in the plan, or a case's id alone for all of its columns.
+            id or description), a place in the plan, or a case's id or description alone for all of its columns.
 
     Raises:
         UsageError: There is none.
@@ -48,40 +48,67 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         if trial is None:
             hint = "A number alone is a trial, counted from 0. The second case is `:2`, or `VARIANT:2`."
             raise UsageError(
-                f"{what} has no settled trial {clip(ref, 60)}", hint=f"{hint} {_columns(grid)}"
+                f"{what} has no result of trial {clip(ref, 60)}", hint=f"{hint} {_columns(grid)}"
             )
         return [trial]
-    if written_case(ref) in grid.numbers:
-        places = [row.index for row in run.outcomes() if row.case == written_case(ref)]
-        return _read(run, places)
     # From the right, because names of models have colons in them.
-    if ":" not in ref:
-        raise _no_case(what, grid, ref)
-    column, _, case = ref.rpartition(":")
-    variants = _variants(run, grid, column)
+    column, colon, case = ref.rpartition(":")
+    variants = _variants(run, grid, column) if colon else []
+    places: list[int] = []
+    if written_case(ref) in grid.numbers:
+        places = _places(run, {written_case(ref)})
+    elif variants:
+        by_number = {name for name, number in grid.numbers.items() if str(number) == case}
+        places = _places(run, {written_case(case), *by_number}, variants)
+    # Descriptions are read last: they stand with the results.
+    places = places or _places(run, cases_called(run, grid, ref))
+    if not places and variants:
+        places = _places(run, cases_called(run, grid, case), variants)
+    if places:
+        return _read(run, places)
+    if not colon:
+        raise _no_case(what, run, grid, ref)
     if not variants:
         near = nearest(column or ref, grid.names)
         hint = f"Did you mean '{clip(near, 60)}'? " if near else ""
         raise UsageError(f"{what} has no variant {column or ref!r}", hint=hint + _columns(grid))
-    places = [
+    raise UsageError(
+        f"variant {column!r} of {what} has no result of case {case!r}",
+        hint=f"Cases are counted from 1 to {len(grid.numbers)}, in the order of the tests.",
+    )
+
+
+def cases_called(run: RunFile, grid: Grid, name: str) -> set[str]:
+    """The cases with this id, else all with this description, with or without the number before it."""
+    if written_case(name) in grid.numbers:
+        return {written_case(name)}
+    return {
+        case
+        for case, description in run.descriptions()
+        if name
+        and name
+        in (description, safe(description), numbered(grid.numbers[case], safe(description)))
+    }
+
+
+def _places(run: RunFile, cases: set[str], variants: Sequence[int] | None = None) -> list[int]:
+    """Where the trials of these cases are in the plan, in these columns or in all."""
+    return [
         row.index
-        for row in run.outcomes()
-        if row.variant in variants
-        and (row.case == written_case(case) or str(grid.numbers[row.case]) == case)
+        for row in (run.outcomes() if cases else ())
+        if row.case in cases and (variants is None or row.variant in variants)
     ]
-    if not places:
-        raise UsageError(
-            f"variant {column!r} of {what} has no settled case {case!r}",
-            hint=f"Cases are counted from 1 to {len(grid.numbers)}, in the order of the tests.",
-        )
-    return _read(run, places)
 
 
-def _no_case(what: str, grid: Grid, name: str) -> UsageError:
+def _no_case(what: str, run: RunFile, grid: Grid, name: str) -> UsageError:
     """That a run has no case of this name: a word without a colon names one."""
-    near = nearest(name, grid.numbers)
-    listed = [clip(safe(case), 40) for case in islice(grid.numbers, COLUMNS_SHOWN)]
-    more = len(grid.numbers) - len(listed)
+    names = {case: safe(description) or safe(case) for case, description in run.descriptions()}
+    near = nearest(name, [*grid.numbers, *names.values()])
+    listed = [
+        numbered(grid.numbers[case], clip(text, 40))
+        for case, text in islice(names.items(), COLUMNS_SHOWN)
+    ]
+    more = len(names) - len(listed)
     hint = f"Its cases: {', '.join(listed)}{f' and {more} more' if more else ''}."
     if name in grid.names:
         hint = f"It is a variant: name one of its cases, as '{name}:1'. {hint}"

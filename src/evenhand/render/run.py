@@ -179,7 +179,7 @@ class Run(Framed):
         if not isinstance(trial, TrialResult):
             settled = self.trial(trial)
             if settled is None:
-                raise UsageError(f"there is no settled trial {trial!r}")
+                raise UsageError(f"there is no result of trial {trial!r}")
             trial = settled
         return steps_of(self.file, trial)
 

@@ -125,6 +125,8 @@ def as_scorer(target: object, label: str = "") -> Scorer:
     if isinstance(target, bool):
         # `not Contains(…)` is plain False by the time it gets here.
         hint = "For the opposite of a scorer write ~ before it, as in ~Contains('sorry')."
+    elif isinstance(target, (int, float)):
+        hint = f'To bound a number: expect(number, at_most={target}, label="…"), or at_least.'
     raise UsageError(f"{type(target).__name__} {str(target)[:60]!r} is not a scorer", hint=hint)
 
 

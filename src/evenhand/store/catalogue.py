@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shlex
 import time
@@ -24,6 +25,10 @@ from evenhand.store.runfile import RunFile
 
 SUFFIX = ".db"
 DEPTH = 4
+_EXPORT = re.compile(
+    rb'\{"schema":"evenhand\.run/|\{"case":.+?,"variant":\{|case,description,prompt,model,repeat,outcome'
+)
+"""How files begin that `evenhand export` writes of eval sets, and `--json` prints."""
 _NOT_HERE = frozenset({"node_modules", "venv", "site-packages", "__pycache__"})
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
@@ -233,7 +238,7 @@ def find(start: Path, ref: str | None) -> Path:
     if ref and (ref.endswith(SUFFIX) or os.sep in ref):
         path = Path(ref)
         if path.is_file():
-            if hint := _another_kind(path):
+            if hint := another_kind(path):
                 raise UsageError(f"{ref} is not a run", hint=hint)
             return path.absolute()
         raise UsageError(f"{ref}: there is no such run file")
@@ -241,7 +246,7 @@ def find(start: Path, ref: str | None) -> Path:
     if ref and Path(ref).is_file() and not matching(known, ref):
         raise UsageError(
             f"{ref} is a file, but not a run",
-            hint=_another_kind(Path(ref)) or "`evenhand runs list` lists the runs.",
+            hint=another_kind(Path(ref)) or "`evenhand runs list` lists the runs.",
         )
     if not known:
         raise UsageError(
@@ -262,14 +267,16 @@ def find(start: Path, ref: str | None) -> Path:
     raise UsageError(f"there is no run '{ref}'", hint=hint)
 
 
-def _another_kind(path: Path) -> str:
-    """What a file is for that is a baseline or a cassette; empty for any other."""
+def another_kind(path: Path) -> str:
+    """What a file is for that is a baseline, a cassette or an export of ours; empty for any other."""
     with contextlib.suppress(OSError), path.open("rb") as file:
-        start, name = file.read(100), shlex.quote(near(path))
+        start, name = file.read(300), shlex.quote(near(path))
         if b'"evenhand.baseline/' in start:
             return f"It is a baseline: evenhand gate --baseline {name} compares the evals with it."
         if b'"evenhand.cassette/' in start:
             return f"It is a cassette: evenhand run --replay {name} answers from it."
+        if _EXPORT.match(start):
+            return "It is Evenhand's own export, for other programs: evenhand show RUN opens the run itself."
     return ""
 
 

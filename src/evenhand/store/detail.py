@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.json import Decoder
 
 from evenhand.core.run import NO_DETAILS, AnswerDetails, Judged, TrialError, TrialResult
 from evenhand.core.score import Outcome, Scale, State, Verdict
@@ -207,6 +208,23 @@ PIECES = """
          left join part test_part on test_part.id = of_test
 """
 """A trial's place and the texts that its result is put together from, from `trial` or `latest`."""
+
+DESCRIBED = """
+    select t.case_id, min(t.idx),
+           coalesce(case_part.part, (select result from result r where r.idx = t.idx and r.take = t.take))
+    from {table} t left join detail d on d.idx = t.idx and d.take = t.take
+         left join part case_part on case_part.id = of_case
+    group by t.case_id order by min(t.idx)
+"""
+"""A case's id, its first place, and the text that has its description, if any; from `trial` or `latest`."""
+
+
+_CASE_PART = Decoder(CasePart)
+
+
+def read_description(part: bytes | None) -> str:
+    """The description in a CasePart, or in a whole result; empty for none."""
+    return _CASE_PART.decode(part).description if part else ""
 
 
 def whole(row: tuple[Any, ...]) -> bytes:

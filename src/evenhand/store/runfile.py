@@ -33,6 +33,7 @@ class RunFile:
         self.trials, self.trial = trials.trials, trials.trial
         self.takes, self.results, self.cases = trials.takes, trials.results, trials.cases
         self.places, self.indices = trials.places, trials.indices
+        self.descriptions = trials.descriptions
         self.matching, self.at = trials.matching, trials.at
         self.warned, self.measuring = trials.warned, trials.measuring
         self.places_with = trials.places_with

@@ -12,7 +12,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.store.calls import sound
 from evenhand.store.decoding import read_result
-from evenhand.store.detail import PIECES, WHOLE, whole
+from evenhand.store.detail import DESCRIBED, PIECES, WHOLE, read_description, whole
 from evenhand.store.encoding import read_text
 from evenhand.store.labels.label import Label, LabelValue
 from evenhand.store.opened import OpenRun, readable
@@ -121,6 +121,12 @@ class SettledTrials(Record, frozen=True):
                 "select case_id from main.trial where take = 0 group by case_id order by min(idx)"
             ):
                 yield case
+
+    def descriptions(self) -> Iterator[tuple[str, str]]:
+        """Each settled case's id, as `outcomes` has it, and its description, in the plan's order."""
+        with readable(self._run.path):
+            for case, _, part in self._run.db.execute(DESCRIBED.format(table=self._run.table())):
+                yield case, read_description(part)
 
     def trial(self, index: int) -> TrialResult | None:
         """The trial at this place in the plan; None while it is not settled."""

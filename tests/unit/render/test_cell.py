@@ -58,6 +58,27 @@ async def test_cases_with_other_characters_are_found(make_run: Make) -> None:
     assert found(run, "1") == [1]
 
 
+async def test_a_case_is_found_by_the_name_that_reports_show(make_run: Make) -> None:
+    """Its description, with its number or without, alone or in a column; several that share one are all meant."""
+    variants = (Variant(0, "plain", "m"), Variant(1, "strict", "m"))
+    described = ("shoes", "receipt", "say: no", "receipt", "")
+    trials = [
+        replace(result(2 * i + v, variant=v, case=f"hash{i}"), description=text)
+        for i, text in enumerate(described)
+        for v in (0, 1)
+    ]
+    run = await make_run(trials, variants)
+    assert found(run, "shoes") == found(run, "1 shoes") == [0, 1]
+    assert found(run, "strict:shoes") == [1]
+    assert found(run, "say: no") == [4, 5]
+    assert found(run, "receipt") == [2, 3, 6, 7]
+    assert found(run, "4 receipt") == [6, 7]
+    with pytest.raises(UsageError) as caught:
+        found(run, "reciept")
+    hint = "Did you mean 'receipt'? Its cases: 1 shoes, 2 receipt, 3 say: no, 4 receipt, 5 hash4."
+    assert hint in str(caught.value)
+
+
 async def test_a_run_of_one_column_needs_no_name_of_it(make_run: Make) -> None:
     """`:2` is its second case, whatever the column is called."""
     run = await make_run([result(0, case="a"), result(1, case="b")])
@@ -67,11 +88,11 @@ async def test_a_run_of_one_column_needs_no_name_of_it(make_run: Make) -> None:
 @pytest.mark.parametrize(
     ("ref", "words"),
     [
-        ("99", "no settled trial 99"),
-        ("9" * 5_000, "no settled trial 999"),
+        ("99", "no result of trial 99"),
+        ("9" * 5_000, "no result of trial 999"),
         (f"#{'9' * 5_000}:1", "has no variant"),
         ("beter:3", "Did you mean 'better'?"),
-        ("better:9", "has no settled case '9'"),
+        ("better:9", "has no result of case '9'"),
         ("nonsense", "has no case 'nonsense'"),
         ("better", "It is a variant: name one of its cases, as 'better:1'."),
         ("nonsense:1", "has no variant 'nonsense'"),

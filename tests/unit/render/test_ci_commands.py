@@ -62,8 +62,20 @@ def test_a_line_that_was_wrapped_is_looked_at_once_more(command: str):
 
 @pytest.mark.parametrize(
     "text",
-    ["a::b", "std::vector", "test_x.py::test_y", "a: b", ":: a", "## heading", "---", "| --- | --- |", "x ---"],
+    [
+        "a::b", "std::vector", "test_x.py::test_y", "a: b", ":: a", "## heading", "---", "| --- | --- |", "x ---",
+        "::1", "127.0.0.1, ::1 or localhost", "::ffff:1, a", "::1/128",
+    ],
 )  # fmt: skip
 def test_what_is_no_command_stays_as_it_is(text: str):
-    """Names with colons, headings and rules of Markdown."""
+    """Names with colons, addresses, headings and rules of Markdown."""
     assert safe(text) == text
+    out = io.StringIO()
+    put(out, text)
+    assert out.getvalue() == text
+
+
+@pytest.mark.parametrize("text", ["::add-mask::x", "::dead::x", "::1::x", "::1:2::x", "::a1b2c3::"])
+def test_a_command_that_looks_like_an_address_is_one(text: str):
+    """A stopped log is resumed by a word of anybody's choice."""
+    assert safe(text) == f"\\x3a{text[1:]}"

@@ -36,7 +36,7 @@ async def test_a_run_gives_the_steps_of_a_trial(make_run: Make) -> None:
     with Run.open(made.path) as run:
         assert run.steps(0) == list(steps)
         assert [run.steps(trial) for trial in run.trials()] == [list(steps), []]
-        with pytest.raises(UsageError, match="no settled trial 2"):
+        with pytest.raises(UsageError, match="no result of trial 2"):
             run.steps(2)
 
 

@@ -237,3 +237,20 @@ async def test_a_plain_trial_takes_little_room(make_run: Make):
         len(msgspec.json.encode((t.output, t.prompt, t.vars, t.outcomes[0].name))) for t in trials
     )
     assert run.path.stat().st_size < 2 * text
+
+
+@pytest.mark.parametrize("version", [4, 0])
+async def test_descriptions_are_read_once_for_each_case(make_run: Make, version: int):
+    """In the plan's order, from a run file of today or of version 4; an empty one where a case has none."""
+    trials = [
+        replace(result(0, case="b"), description="größe"),
+        replace(result(1, case="a"), description=""),
+        replace(result(2, case="b", variant=1), description="größe"),
+    ]
+    run = await make_run(trials, (Variant(0, "p", "m"), Variant(1, "q", "m")))
+    if version:
+        make_earlier(run.path, version)
+    with RunFile.open(run.path) as read:
+        assert list(read.descriptions()) == [("b", "größe"), ("a", "")]
+        with read.only([1], "one") as view:
+            assert list(view.descriptions()) == [("a", "")]

@@ -95,11 +95,7 @@ class Grid:
 
     def case_name(self, trial: TrialResult, room: int = 40) -> str:
         """A trial's case for people: its number, as much of its description as has room, and which repeat."""
-        number = self.number(trial)
-        name = clip(safe(trial.description), room)
-        text = (
-            name if name == f"Row #{number}" else f"{number} {name}" if name else f"case {number}"
-        )
+        text = numbered(self.number(trial), clip(safe(trial.description), room))
         return f"{text} · repeat {trial.repeat + 1}" if self._repeats > 1 else text
 
     def place(self, trial: TrialResult) -> str:
@@ -114,3 +110,12 @@ class Grid:
     def number(self, trial: TrialResult) -> int:
         """The number of a trial's case."""
         return self.numbers.get(written_case(trial.case), trial.index + 1)
+
+
+def numbered(number: int, name: str) -> str:
+    """A case for people: its number and its name, if it has one that says more.
+
+    >>> numbered(2, "receipt"), numbered(2, "Row #2"), numbered(2, "")
+    ('2 receipt', 'Row #2', 'case 2')
+    """
+    return name if name == f"Row #{number}" else f"{number} {name}" if name else f"case {number}"

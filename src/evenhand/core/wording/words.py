@@ -27,14 +27,16 @@ _UNSAFE = re.compile(
 _WORDS = re.compile(r"( *)((?:[^ ]| +%| +(?=[-+\d.∞]+\]))+)")
 """Words with the spaces before them; `75 %` and `[-3, +14]` are one each."""
 _HEADINGS = r"^[-+~^](?=([-+~^])\1[ \t])"
+_GITHUB = r":(?=:[\w-])(?!:[\da-f]{1,4}(?::[\da-f]{1,4})*(?![\w:-]))"
+"""The first colon of `::x`, but not of an IPv6 address such as `::1`, which is no command."""
 _COMMAND = re.compile(
-    rf"(?<!\S):(?=:[\w-])|#(?=#(?:\[|vso\[|teamcity\[))|{_HEADINGS}", re.IGNORECASE | re.MULTILINE
+    rf"(?<!\S){_GITHUB}|#(?=#(?:\[|vso\[|teamcity\[))|{_HEADINGS}", re.IGNORECASE | re.MULTILINE
 )
 """What the log of a CI job obeys: `::x` of GitHub, `##[x]` of GitHub and Azure, `##vso[x]`, `##teamcity[x]`, and the
 headings of Buildkite. The marks of GitLab and Travis need an escape or a carriage return, which are shown anyway.
 """
 _LINE_OF_COMMAND = re.compile(
-    rf"(?:(?<=\n)|\A)(\s*)(:(?=:[\w-])|#(?=#(?:\[|vso\[|teamcity\[)))|{_HEADINGS.replace('1', '3')}",
+    rf"(?:(?<=\n)|\A)(\s*)({_GITHUB}|#(?=#(?:\[|vso\[|teamcity\[)))|{_HEADINGS.replace('1', '3')}",
     re.IGNORECASE | re.MULTILINE,
 )
 _PLAIN = str.maketrans(

@@ -12,6 +12,7 @@ from typing import Any
 from evenhand.core.case import Case
 from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreError
 from evenhand.core.expect import Expectation, Trial
+from evenhand.core.names import nearest
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.doors.eval_sets.evalset import TALK, Eval, EvalSet
@@ -295,8 +296,12 @@ def _lacking(case: Case, error: CodeError) -> str:
             if key is not None and field
             else f"Write case.vars[…]; its variables are: {known}."
         )
-    if "'Case' object has no attribute" in error.message:
-        return f"case {case.id!r} has the variables: {known}."
+    if missing := re.search(r"'Case' object has no attribute '(\w+)'", error.message):
+        near = nearest(missing[1], FIELDS)
+        variable = "" if near else nearest(missing[1], map(str, case.vars))
+        meant = repr(near) if near else f"case.vars[{variable!r}]" if variable else ""
+        hint = f"Did you mean {meant}? " if meant else ""
+        return f"{hint}A case has {', '.join(FIELDS)}; case {case.id!r} has the variables: {known}."
     for field in ("expected", "input", "context") if "None" in error.message else ():
         if re.search(rf"\.{field}\b", line) and getattr(case, field) in (None, ()):
             near = next((n for n, f in near_fields([case]).items() if f == field), "")

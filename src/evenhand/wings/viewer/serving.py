@@ -71,27 +71,25 @@ async def serve(
                 ) from error
             listening.bind((host, 0))
         gate = gate or RequestGate(host, listening.getsockname()[1])
-        await gate.ready()
-        refreshing = None
-        server = PageServer(runs, gate, review, asks)
-        _spare_memory()
-        runner = PageRunner(server.app(), shutdown_s=_SOON_S)
-        await runner.setup()
-        try:
+        async with contextlib.AsyncExitStack() as ending:
+            ending.push_async_callback(close)  # what signing in asks the provider over
+            await gate.ready()
+            server = PageServer(runs, gate, review, asks)
+            _spare_memory()
+            runner = PageRunner(server.app(), shutdown_s=_SOON_S)
+            ending.push_async_callback(runner.cleanup)
+            await runner.setup()
             await web.SockSite(runner, listening).start()
             started(gate)
+            refreshing = None
             if again is not None:
                 refreshing = asyncio.create_task(refresh(runs, again))
+                ending.callback(refreshing.cancel)
             with contextlib.suppress(
                 Exception
             ):  # whoever asks for the list is told what is wrong with it
                 await asyncio.to_thread(runs.list)  # so that it is there when it is asked for
             await (refreshing or asyncio.Event().wait())
-        finally:
-            if refreshing:
-                refreshing.cancel()
-            await close()  # what signing in asked the provider over
-            await runner.cleanup()
 
 
 def _spare_memory() -> None:

@@ -53,6 +53,11 @@ class TeamGate:
         """Lets nobody write: the runs are copies, and what was written to them would get nowhere."""
         self._most = "read"
 
+    @property
+    def anyone_runs(self) -> bool:
+        """Whether anybody may ask models again."""
+        return bool(self._roles.run)
+
     async def ready(self) -> None:
         """Gets what signing in needs.
 

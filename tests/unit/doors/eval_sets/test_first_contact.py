@@ -71,6 +71,7 @@ LINES: dict[str, str] = {
     "expect(case['input'], Contains('x'))": "Write case.input.",
     "expect(case.vars['qestion'], Contains('x'))": "case.vars of 'a' has: question",
     "expect(reply.text, Equals(case.expected_output))": "case 'a' has the variables: question.",
+    "expect(len(reply.text), 3)": "expect(number, at_most=3, label=",
     "expect(None, Contains('x'))": "got None, not a text",
     "r = await model.generate('x', temperature=0)": "Settings belong to the model",
     "r = await model.chat('x')": "Write await model.generate(…).",

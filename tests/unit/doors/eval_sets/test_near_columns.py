@@ -130,7 +130,10 @@ def test_nearly_right_columns_are_told_once_and_in_the_error(
         ("case.question", "Write case.vars['question']: it is a variable."),
         ('case["question"]', "its variables are: question"),
         ('case["input"]', "Write case.input."),
+        ("case.quesion", "Did you mean case.vars['question']? A case has id, input, expected,"),
         ("case.quesion", "has the variables: question."),
+        ("case.expectd", "Did you mean 'expected'? A case has id, input, expected,"),
+        ("case.answer_key", "A case has id, input, expected, context,"),
         ('case.vars["q"]', "case.vars of 'a' has: question."),
     ],
 )

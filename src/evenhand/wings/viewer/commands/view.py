@@ -98,6 +98,8 @@ def view(
         from evenhand.wings.viewer.asks import Asks
 
         asks = Asks(tell)
+        if gate is not None and not gate.anyone_runs:
+            tell("--allow-runs: nobody has the role `run`, so nobody can ask cells again")
     again = None
     if gate is not None:
         port, open_ = port or PORT, open_ or False
