@@ -102,7 +102,8 @@ def _planned(request: Asked) -> tuple[Plan, Sequence[Problem]]:
                 plan, broken = None, error.problems
         if plan is not None and not broken:
             return plan, [_by_default(one) if str(one) in nobody else one for one in problems]
-    more = [problem for problem in broken if str(problem) not in nobody]
+    known = set(map(str, problems))
+    more = [problem for problem in broken if str(problem) not in known]
     raise ConfigError((*problems, *more), hints)
 
 
