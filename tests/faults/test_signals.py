@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -36,6 +37,7 @@ def test_a_signal_lets_what_was_begun_finish_and_begins_nothing_more(
     evals.write(400)
     process = begun(fake, evals)
     process.send_signal(number)
+    time.sleep(1)  # a busy machine may deliver it only after what reads the report has let it end
     out, err = process.communicate(timeout=120)
     assert process.returncode == code, err
     assert "finishing" in err
@@ -128,8 +130,11 @@ def test_a_signal_while_the_report_is_printed_says_how_to_get_it(
     evals.write(120)
     process = evals.start("run", "--no-progress", "--no-cache", "--json")
     until(lambda: fake.ledger.total == 120 and is_finished(evals))
-    time.sleep(1)
+    assert process.stdout is not None
+    assert os.read(process.stdout.fileno(), 1) == b"{"  # it prints, and waits for a reader
+    time.sleep(0.5)
     process.send_signal(number)
+    time.sleep(1)  # a busy machine may deliver it only after what reads the report has let it end
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number, err
     assert "Traceback" not in err

@@ -287,7 +287,7 @@ def watch(browser: Any) -> Iterator[Opener]:
 
     def open_page(link: str, **options: Any) -> Watched:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-        context.set_default_timeout(8_000)
+        context.set_default_timeout(30_000)  # a machine may be four times slower, and busy
         context.add_init_script(TELL_REFUSALS)
         page = context.new_page()
         watched = Watched(page, context, link)

@@ -111,7 +111,7 @@ class Person:
 
     def __init__(self, browser: Any) -> None:
         self.context = browser.new_context(viewport={"width": 1280, "height": 800})
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(30_000)
         self.context.add_init_script(REFUSALS)
         self.page = self.context.new_page()
         self.wrong: list[str] = []
