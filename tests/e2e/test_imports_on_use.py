@@ -75,13 +75,14 @@ def test_a_plain_run_imports_nothing_of_judges_batches_and_comparisons(folder: P
     )
     allowed = {"evenhand.analysis.trust.run_verdict"}
     assert [name for name in sorted(imported - allowed) if name.startswith(unused)] == []
-    assert "aiohttp" in imported
+    assert "pycurl" in imported
+    assert "aiohttp" not in imported
 
 
 def test_a_run_that_the_cache_answers_imports_no_http_client(folder: Path):
     """The first one does."""
     with FakeProvider() as fake:
         env = {**os.environ, **fake.env(), "EVENHAND_CACHE": str(folder / "cache")}
-        assert "aiohttp" in modules(folder, env, *QUIET)
-        assert "aiohttp" not in modules(folder, env, *QUIET)
+        assert "pycurl" in modules(folder, env, *QUIET)
+        assert "pycurl" not in modules(folder, env, *QUIET)
         assert fake.ledger.total == 2

@@ -35,6 +35,7 @@ PACKAGES = (
     "jsonschema-rs",
     "justhtml",
     "msgspec",
+    "pycurl",
     "pyyaml",
     "quickjs-ng",
     "snowballstemmer",

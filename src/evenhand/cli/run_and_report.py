@@ -105,20 +105,14 @@ def settled(
         prepared: Called with the plan and the settings before anything is paid for; returns the settings that hold.
     """
     from evenhand.engine.debugging import debuggable
-    from evenhand.engine.door import has_answers
     from evenhand.engine.guardian import another_may_go_on
     from evenhand.engine.process import own_process
-    from evenhand.providers.http import prepare
 
     failed_code(os.environ)  # one that is none is said before anything is paid for
     with own_process(), debuggable(), _as_asked(request, settings):
         file = _of_held_process() or file
         plan = request.plan()
         look_at_files_beside(str(plan.source))
-        asks = settings.sends and not request.offline and any(one.paid for one in plan.providers)
-        # Opening connections early hides their latency; for nothing where the cache has all answers.
-        if asks and not has_answers(plan, settings):
-            prepare()
         if prepared is not None:
             settings = prepared(plan, settings)
         outputs = (*session.outputs, *plan.options.outputs)

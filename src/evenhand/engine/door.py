@@ -391,11 +391,6 @@ def home_of(plan: Plan, settings: Settings) -> Path:
     return settings.home or home_for(_source(plan))
 
 
-def has_answers(plan: Plan, settings: Settings) -> bool:
-    """Whether a new run has a cache that holds something: then it may be that nothing is sent at all."""
-    return _is_cached(plan, settings) and _cache_file(settings, home_of(plan, settings)).exists()
-
-
 def _cache_file(settings: Settings, home: Path) -> Path:
     return cache_folder(settings.cached_in or home) / "answers.db"
 

@@ -16,6 +16,7 @@ import os
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, cast
@@ -53,6 +54,10 @@ _CARRIED: Final = {  # what lies beside the rows above: by how many leading colu
     REPLY: (1, 1, "insert or ignore into body values (?, ?)"),
     TRIAL: (2, 3, "insert into detail values (?, ?, ?, ?, ?)"),
 }
+
+CROWD = 8
+GATHER_S = 0.003
+"""With so many calls in flight, rows are waited for so long before they are written, and share a transaction."""
 
 Row = tuple[object, ...]
 _Item = tuple[int, Row, "asyncio.Future[None] | None"]
@@ -159,6 +164,8 @@ class Writer:
         last = False
         while not last:
             item = self._queue.get()
+            if self._in_flight >= CROWD:
+                time.sleep(GATHER_S)
             while item is not None:
                 items.append(item)
                 try:

@@ -468,17 +468,6 @@ async def test_a_line_break_in_a_header_sends_nothing():
         await transport.close()
 
 
-def test_extra_authorities_are_those_of_ssl_cert_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """As companies with a proxy of their own set it."""
-    (tmp_path / "ca.pem").touch()
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
-    assert http._extra_authorities()
-    monkeypatch.delenv("SSL_CERT_FILE")
-    assert not http._extra_authorities()
-
-
 async def test_a_server_that_speaks_no_tls_cannot_be_reached_by_https():
     """It is a connection that failed, to be tried again."""
 

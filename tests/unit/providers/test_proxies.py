@@ -82,8 +82,8 @@ async def test_no_proxy_may_name_a_port(monkeypatch):
 
 async def test_a_proxy_that_is_not_spoken_to_ends_the_run_with_what_to_do(monkeypatch):
     """Nothing else would come of ten thousand calls."""
-    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:9")
-    with pytest.raises(Unreachable, match="like socks5://") as caught:
+    monkeypatch.setenv("all_proxy", "gopher://127.0.0.1:9")
+    with pytest.raises(Unreachable, match="like gopher://") as caught:
         await posted("https://nowhere.invalid/v1")
     assert "HTTPS_PROXY" in caught.value.hint
 

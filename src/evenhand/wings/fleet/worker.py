@@ -210,10 +210,6 @@ class Worker:
             hello = Hello(version=__version__, missing=_missing(order.names), problem=str(error))
             self._send([("hello", hello)])
             return ""
-        if any(provider.paid for provider in plan.providers):
-            from evenhand.providers.http import prepare  # noqa: PLC0415 (as heavy as in any run)
-
-            prepare()
         line = DriverLine(self._send, asyncio.get_running_loop())
         line.say(("hello", hello))
         with opened, tempfile.TemporaryDirectory(prefix="evenhand-worker-") as folder:

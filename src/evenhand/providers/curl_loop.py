@@ -1,0 +1,137 @@
+"""libcurl's transfers, driven by an event loop.
+
+libcurl says which sockets it waits for and until when, and the loop tells it what has happened to them. A transfer that
+has ended is handed over in a turn of its own: between two of them the loop looks at its sockets again, so that the next
+answer's time is taken when it comes, and not once our own work for all the answers before it is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pycurl
+
+from evenhand.providers.kept_connections import KeptConnections
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CONNECTIONS = 4_096
+"""Idle ones that are kept for the next request."""
+
+
+class Ending(NamedTuple):
+    """How a transfer ended.
+
+    Attributes:
+        number: libcurl's error number; 0 for none.
+        message: libcurl's words for it.
+        at: When it had ended, as `time.perf_counter` has it.
+    """
+
+    number: int
+    message: str
+    at: float
+
+
+class CurlLoop:
+    """Performs transfers on the event loop that is running when it is made."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.kept = KeptConnections()
+        self._multi: Any = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._wake_in)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, CONNECTIONS)
+        self._under_way: dict[pycurl.Curl, asyncio.Future[Ending]] = {}
+        self._ended: deque[tuple[asyncio.Future[Ending], Ending]] = deque()
+        self._read: set[int] = set()
+        self._written: set[int] = set()
+        self._timer: asyncio.Handle | None = None
+
+    async def perform(self, curl: pycurl.Curl) -> Ending:
+        """Performs one transfer. Whoever is cancelled meanwhile closes its connection."""
+        future: asyncio.Future[Ending] = self.loop.create_future()
+        self._under_way[curl] = future
+        try:
+            self._multi.add_handle(curl)
+            return await future
+        finally:
+            self._under_way.pop(curl, None)
+            self._multi.remove_handle(curl)
+
+    def end(self, curl: pycurl.Curl, number: int) -> None:
+        """Ends a transfer that is under way, with a number that is none of libcurl's."""
+        future = self._under_way.get(curl)
+        if future is not None and not future.done():
+            future.set_result(Ending(number, "", time.perf_counter()))
+
+    def close(self) -> None:
+        """Closes all connections."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.loop.is_closed():  # it watches nothing any more
+            self._read.clear()
+            self._written.clear()
+        self._multi.close()
+
+    def _watch(self, what: int, socket: int, _multi: object, _data: object) -> None:
+        """Has the loop watch a socket for what libcurl waits for now."""
+        reads = what in (pycurl.POLL_IN, pycurl.POLL_INOUT)
+        writes = what in (pycurl.POLL_OUT, pycurl.POLL_INOUT)
+        if reads and socket not in self._read:
+            self._read.add(socket)
+            self.loop.add_reader(socket, self._act, socket, pycurl.CSELECT_IN)
+        elif not reads and socket in self._read:
+            self._read.remove(socket)
+            self.loop.remove_reader(socket)
+        if writes and socket not in self._written:
+            self._written.add(socket)
+            self.loop.add_writer(socket, self._act, socket, pycurl.CSELECT_OUT)
+        elif not writes and socket in self._written:
+            self._written.remove(socket)
+            self.loop.remove_writer(socket)
+
+    def _wake_in(self, milliseconds: int) -> None:
+        """Has the loop call libcurl after so long; -1 for never."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if milliseconds == 0:  # not now: it may not be called from where it calls
+            self._timer = self.loop.call_soon(self._act, pycurl.SOCKET_TIMEOUT, 0)
+        elif milliseconds > 0:
+            wake: Callable[..., None] = self._act
+            self._timer = self.loop.call_later(milliseconds / 1000, wake, pycurl.SOCKET_TIMEOUT, 0)
+
+    def _act(self, socket: int, mask: int) -> None:
+        """Something has happened at a socket, or it is time."""
+        if socket == pycurl.SOCKET_TIMEOUT:
+            self._timer = None
+        _, running = self._multi.socket_action(socket, mask)
+        if running >= len(self._under_way):
+            return
+        now = time.perf_counter()
+        waits = bool(self._ended)
+        more = 1
+        while more:
+            more, well, badly = self._multi.info_read()
+            for curl in well:
+                self._ended.append((self._under_way.pop(curl), Ending(0, "", now)))
+            for curl, number, message in badly:
+                self._ended.append((self._under_way.pop(curl), Ending(number, message, now)))
+        if self._ended and not waits:
+            self.loop.call_soon(self._hand_over)
+
+    def _hand_over(self) -> None:
+        """Lets whoever waits for one transfer go on."""
+        while self._ended:
+            future, ending = self._ended.popleft()
+            if not future.done():
+                future.set_result(ending)
+                break
+        if self._ended:
+            self.loop.call_soon(self._hand_over)

@@ -1,0 +1,310 @@
+"""One request and its answer, in a handle of libcurl's."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pycurl
+
+from evenhand.core.errors import (
+    BadReply,
+    BadRequest,
+    ConnectionFailed,
+    ProviderError,
+    TimedOut,
+    Unreachable,
+)
+from evenhand.providers.http_answer import Headers, HttpAnswer, Listener
+from evenhand.providers.http_routes import Route, as_sent, host_of
+
+if TYPE_CHECKING:
+    from evenhand.providers.curl_loop import CurlLoop, Ending
+    from evenhand.providers.kept_connections import KeptConnections, Name
+
+CONNECT_S = 15.0
+_LAPSED = -1  # beside libcurl's numbers: nothing came for too long
+_TIMEOUT_HINT = (
+    "It may have been charged for. Set timeoutMs in the provider's config to wait longer."
+)
+_REACH_HINT = "Look at the address and the network; HTTPS_PROXY and NO_PROXY are honoured."
+
+
+class Exchange:
+    """A request and its answer, in a handle of libcurl's that is used again and again."""
+
+    def __init__(self, kept: KeptConnections) -> None:
+        self.curl: Any = pycurl.Curl()
+        self.most = 0
+        self.error: BaseException | None = None
+        self._kept = kept
+        self._is_sent = False
+        self._is_stale = False
+        self._connection: Name = ("", 0)
+        self._url = ""
+        self._route: Route | None = None
+        self._method = ""
+        self._headers: Mapping[str, str] | None = None
+        self._timeout_s = 0.0
+        self._unsent = b""
+        self._head = bytearray()
+        self._pieces: list[bytes] = []
+        self._length = 0
+        self._listener: Listener | None = None
+        self._heard_at = 0.0
+        for option, value in (
+            (pycurl.NOSIGNAL, 1),
+            (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
+            (pycurl.ACCEPT_ENCODING, ""),  # all that it can unpack
+            (pycurl.TCP_KEEPALIVE, 1),
+            (pycurl.UPLOAD_BUFFERSIZE, 16 * 1024),
+            (pycurl.SOCKOPTFUNCTION, kept.opened),
+            (pycurl.PREREQFUNCTION, self._may_send),
+            (pycurl.NOPROXY, ""),  # which proxy there is has been decided
+            # Nor is it said how to read it a second time: what may have come through once isn't sent again.
+            (pycurl.READFUNCTION, self._read),
+            (pycurl.WRITEFUNCTION, self._write),
+            (pycurl.HEADERFUNCTION, self._head.extend),
+        ):
+            self.curl.setopt(option, value)
+
+    def prepare(
+        self,
+        url: str,
+        route: Route,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout_s: float,
+        method: str,
+    ) -> None:
+        """Sets what is not as it was the last time.
+
+        Raises:
+            BadRequest: A header cannot be sent.
+        """
+        set_option = self.curl.setopt
+        if url is not self._url:
+            self._url = url
+            set_option(pycurl.URL, as_sent(url))
+        if route is not self._route:
+            self._route = route
+            set_option(pycurl.PROXY, route.proxy)
+            if route.authorities:
+                set_option(pycurl.CAINFO, route.authorities)
+                set_option(pycurl.PROXY_CAINFO, route.authorities)
+        way = f"{method} {body is None}"
+        if way != self._method:
+            self._method = way
+            _set_method(self.curl, method, has_body=body is not None)
+        if headers != self._headers:
+            set_option(pycurl.HTTPHEADER, _header_lines(headers, url))
+            self._headers = dict(headers)
+        if timeout_s != self._timeout_s:
+            self._timeout_s = timeout_s
+            set_option(pycurl.TIMEOUT_MS, _milliseconds(timeout_s))
+            set_option(pycurl.CONNECTTIMEOUT_MS, _milliseconds(_connect_s(timeout_s)))
+        if body is not None:
+            set_option(pycurl.POSTFIELDSIZE_LARGE, len(body))
+            self._unsent = body
+        self._head.clear()
+        self._pieces = []
+        self._length = 0
+        self._is_sent = False
+
+    def tell(self, listener: Listener, limit_s: float, curls: CurlLoop) -> Lapse:
+        """Tells somebody of the answer while it comes in, as long as something comes within the limit, in seconds."""
+        self._listener = listener
+        self.curl.setopt(pycurl.TIMEOUT_MS, 0)
+        self.curl.setopt(pycurl.HEADERFUNCTION, self._hear)
+        return Lapse(self, limit_s, curls)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether nothing was sent, as the server had closed the connection: it is sent over another one."""
+        is_stale, self._is_stale = self._is_stale, False
+        return is_stale
+
+    @property
+    def heard_at(self) -> float:
+        """When something of the answer came last, as `time.monotonic` has it; 0 for not yet."""
+        return self._heard_at
+
+    def end(
+        self, listener: Listener | None, ending: Ending, route: Route, timeout_s: float
+    ) -> None:
+        """Tells the listener of an answer that has no body.
+
+        Raises:
+            ProviderError: The exchange failed.
+        """
+        if self.error is not None:
+            raise self.error
+        if ending.number:
+            raise _failure(self.curl, ending, route, timeout_s, is_sent=self._is_sent)
+        if listener is not None and not self._length:
+            listener.began(*_status_and_headers(self._head))
+
+    def answer(self, ended_at: float) -> HttpAnswer:
+        """The answer, now that it is whole."""
+        self._kept.used(self._connection)
+        info = self.curl.getinfo
+        sent_us = info(pycurl.PRETRANSFER_TIME_T)
+        pieces, self._pieces = self._pieces, []
+        return HttpAnswer(
+            info(pycurl.RESPONSE_CODE),
+            Headers(bytes(self._head)),
+            pieces[0] if len(pieces) == 1 else b"".join(pieces),
+            (info(pycurl.TOTAL_TIME_T) - sent_us) / 1e6,
+            (info(pycurl.STARTTRANSFER_TIME_T) - sent_us) / 1e6,
+            time.perf_counter() - ended_at,
+        )
+
+    def _may_send(self, _there: str, here: str, _port: int, port: int) -> int:
+        """There is a connection, over which the request goes out now; 1 for no."""
+        self._connection = here, port
+        self._is_stale = self._kept.is_closed(self._connection)
+        self._is_sent = not self._is_stale
+        return int(self._is_stale)
+
+    def _read(self, size: int) -> bytes:
+        """Some more of the request, for libcurl."""
+        data, self._unsent = self._unsent[:size], self._unsent[size:]
+        return data
+
+    def _hear(self, line: bytes) -> None:
+        """A line of the answer's head, where somebody listens."""
+        self._heard_at = time.monotonic()
+        self._head.extend(line)
+
+    def _write(self, data: bytes) -> int | None:
+        """Some more of the answer, from libcurl; 0 ends the transfer."""
+        is_first = not self._length
+        self._length += len(data)
+        if self._length > self.most:
+            self.error = _too_long(self._url, self.most)
+            return 0
+        self._pieces.append(data)
+        if self._listener is not None:
+            self._heard_at = time.monotonic()
+            try:
+                if is_first:
+                    self._listener.began(*_status_and_headers(self._head))
+                self._listener.piece(data)
+            except BaseException as error:  # noqa: BLE001 (libcurl would print it; whoever waits is told)
+                self.error = error
+                return 0
+        return None
+
+
+class Lapse:
+    """Ends an exchange of which nothing has come for too long."""
+
+    def __init__(self, exchange: Exchange, limit_s: float, curls: CurlLoop) -> None:
+        self._exchange = exchange
+        self._limit_s = limit_s
+        self._curls = curls
+        self._began = time.monotonic()
+        self._timer = curls.loop.call_later(limit_s, self._look)
+
+    def cancel(self) -> None:
+        """Looks no more."""
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        quiet_s = time.monotonic() - max(self._exchange.heard_at, self._began)
+        if quiet_s >= self._limit_s:
+            self._curls.end(self._exchange.curl, _LAPSED)
+        else:
+            self._timer = self._curls.loop.call_later(self._limit_s - quiet_s, self._look)
+
+
+def _set_method(curl: Any, method: str, *, has_body: bool) -> None:
+    """Has a handle send requests of this method."""
+    curl.setopt(pycurl.HTTPGET, 1)  # forgets what was set before
+    if has_body:
+        curl.setopt(pycurl.POST, 1)
+    curl.setopt(pycurl.NOBODY, int(method == "HEAD"))
+    if method == ("POST" if has_body else "GET"):
+        curl.unsetopt(pycurl.CUSTOMREQUEST)
+    elif method != "HEAD":
+        curl.setopt(pycurl.CUSTOMREQUEST, method)
+
+
+def _header_lines(headers: Mapping[str, str], url: str) -> list[bytes]:
+    """The headers as they are sent.
+
+    Raises:
+        BadRequest: One has a line break or a colon where it may not have any.
+    """
+    lines: list[bytes] = [b"Expect:"]  # nobody is asked whether a long body is welcome
+    names: set[str] = set()
+    for name, value in headers.items():
+        line = f"{name}: {value}" if value.strip() else f"{name};"
+        if any(letter in line for letter in "\r\n\0") or ":" in name or not name.strip():
+            raise BadRequest(
+                f"nothing can be sent to {host_of(url)}: the header {name[:40]!r} has a line break or no proper name"
+            )
+        lines.append(line.encode("utf-8", "surrogateescape"))
+        names.add(name.lower())
+    if "content-type" not in names:
+        lines.append(b"Content-Type:")  # libcurl would call it a form
+    return lines
+
+
+def _status_and_headers(head: bytearray) -> tuple[int, Headers]:
+    headers = Headers(bytes(head))
+    return headers.status, headers
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, int(seconds * 1000))
+
+
+def _connect_s(timeout_s: float) -> float:
+    """Seconds for looking up, connecting and TLS: less than the whole, so that it is known that nothing was sent."""
+    return min(CONNECT_S, timeout_s / 2)
+
+
+def _failure(
+    curl: Any, ending: Ending, route: Route, timeout_s: float, *, is_sent: bool
+) -> ProviderError:
+    """What an error of libcurl's means, and whether anything can have been charged for."""
+    number, message = ending.number, ending.message[:200]
+    if number == pycurl.E_SEND_FAIL_REWIND:  # it would have sent a second time by itself
+        message = "it was closed before an answer came"
+    if number == pycurl.E_URL_MALFORMAT:
+        return BadRequest(f"nothing can be sent to {route.host}: {message}")
+    status = curl.getinfo(pycurl.HTTP_CONNECTCODE)
+    if status == 407:
+        return Unreachable(
+            f"{route.way} cannot be reached: it wants a name and a password",
+            hint="Put them into HTTPS_PROXY: http://name:password@proxy:port.",
+            status=407,
+        )
+    if not is_sent:
+        if number in (pycurl.E_OPERATION_TIMEDOUT, _LAPSED):
+            return ConnectionFailed(
+                f"{route.way} could not be reached in {_connect_s(timeout_s):g} s"
+            )
+        if number in (pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_CACERT_BADFILE):
+            return ConnectionFailed(
+                f"{route.host}: its certificate is not trusted: {message}",
+                hint="Behind a company proxy, name its authority with SSL_CERT_FILE.",
+            )
+        if status >= 400:
+            return ConnectionFailed(f"{route.way} cannot be reached: it answered {status}")
+        errno = curl.getinfo(pycurl.OS_ERRNO)
+        why = os.strerror(errno) if errno and number == pycurl.E_COULDNT_CONNECT else message
+        return ConnectionFailed(f"{route.way} cannot be reached: {why}", hint=_REACH_HINT)
+    if number in (pycurl.E_OPERATION_TIMEDOUT, _LAPSED):
+        return TimedOut(
+            f"{route.host} did not answer in {timeout_s:g} s", billed=None, hint=_TIMEOUT_HINT
+        )
+    what = "was cut off" if curl.getinfo(pycurl.RESPONSE_CODE) else "was lost"
+    return ConnectionFailed(f"the connection to {route.way} {what}: {message}", billed=None)
+
+
+def _too_long(url: str, largest: int) -> BadReply:
+    return BadReply(f"{host_of(url)} answered with more than {largest // 2**20} MB", billed=True)

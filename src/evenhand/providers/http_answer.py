@@ -1,0 +1,85 @@
+"""An HTTP answer, whole or while it comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from evenhand.core.record import Record
+
+
+class Headers(Mapping[str, str]):
+    """An answer's headers, looked up without regard to case. Of a name that is there twice, the first value counts."""
+
+    __slots__ = ("_raw", "_values")
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        self._values: dict[str, str] | None = None
+
+    def __getitem__(self, name: str) -> str:
+        return self._read()[name.lower()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def get(self, name: str, default: Any = None) -> Any:  # a call less than the mixin's
+        """The header of this name."""
+        return self._read().get(name.lower(), default)
+
+    @property
+    def status(self) -> int:
+        """The status in the first line; 0 for none."""
+        number = self._answer().partition(b"\r\n")[0].split(maxsplit=2)[1:2]
+        return int(number[0]) if number and number[0].isdigit() else 0
+
+    def _answer(self) -> bytes:
+        """What stands last: what a proxy said, and answers like 103, come before it."""
+        begin = self._raw.rfind(b"\r\n\r\nHTTP/")
+        return self._raw if begin < 0 else self._raw[begin + 4 :]
+
+    def _read(self) -> dict[str, str]:
+        values = self._values
+        if values is None:
+            values = self._values = {}
+            for line in self._answer().decode("utf-8", "surrogateescape").split("\r\n"):
+                name, colon, value = line.partition(":")
+                if colon:
+                    values.setdefault(name.strip().lower(), value.strip())
+        return values
+
+
+class HttpAnswer(Record, frozen=True):
+    """What came back.
+
+    Attributes:
+        status: The HTTP status.
+        headers: Looked up without regard to case.
+        body: All of it.
+        latency_s: From the moment the request's first byte went out to the moment the answer's last one was read from
+            the socket, whatever else was being done here.
+        first_byte_s: From the same moment to the answer's first byte.
+        queued_s: How long the answer waited, once it was here, until somebody had time for it.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    latency_s: float
+    first_byte_s: float | None = None
+    queued_s: float = 0.0
+
+
+class Listener(Protocol):
+    """Somebody who is told of an answer while it comes in."""
+
+    def began(self, status: int, headers: Mapping[str, str]) -> None:
+        """The head of the answer is here."""
+        ...
+
+    def piece(self, data: bytes) -> None:
+        """And some more of its body."""
+        ...
