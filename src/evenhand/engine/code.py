@@ -249,8 +249,9 @@ class CodeHost:
     def _leave_behind(self, name: str, limit_s: float) -> None:
         """Gives up an async function that goes on though it was cancelled."""
         trial = present.get()
-        if trial is not None and trial.abandon is not None:
-            trial.abandon(self._too_long(name, limit_s, swallows=True))
+        abandon = None if trial is None else trial.abandon
+        if abandon is not None:
+            abandon(self._too_long(name, limit_s, swallows=True))
 
     def _submit(
         self, function: Callable[..., Any], args: tuple[object, ...], name: str, limit_s: float

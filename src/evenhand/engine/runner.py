@@ -427,6 +427,7 @@ class Runner:
             self._unsettled(trial, error)
         finally:
             present.set(None)  # what it leaves behind goes now, and is not the next one's
+            trial.abandon = None  # which names it: only the cycle collector would find it
         return ()
 
     async def _result_of(self, trial: LiveTrial) -> TrialResult:
