@@ -229,7 +229,8 @@ class ChatProvider:
         answer = await http.transport().post(self.url, self._headers, body, self.timeout_s)
         chats = "generate" in self.dialect.tasks
         # Some servers, and Windows' proxies, put a byte order mark before their JSON.
-        answer = replace(answer, body=answer.body.removeprefix(BOM_UTF8))
+        if answer.body.startswith(BOM_UTF8):
+            answer = replace(answer, body=answer.body.removeprefix(BOM_UTF8))
         if answer.status not in _ANSWERS:
             if chats and refusal(answer.body, answer.status) is not None:
                 return Answer(answer.body, answer.latency_s)

@@ -78,7 +78,10 @@ def shape_of(provider: ChatProvider) -> Shape | None:
     def shape(reply: Reply, body: bytes, config: Mapping[str, Any]) -> Reply:
         if reply.refused:
             return reply
-        shaped = output(rule, reply, as_mapping(decode(body)), config)
+        if output is _of_chat and not reply.tool_calls:  # all there is to it has been read
+            shaped = rule.read(reply.text, config)
+        else:
+            shaped = output(rule, reply, as_mapping(decode(body)), config)
         return replace(reply, output=shaped, text=shaped if isinstance(shaped, str) else reply.text)
 
     return shape
@@ -89,7 +92,7 @@ def _of_chat(
 ) -> object:
     message = as_mapping(as_mapping(as_array(answer.get("choices"))[0]).get("message"))
     calls = message.get("function_call") or message.get("tool_calls")
-    if not calls or not reply.tool_calls:
+    if not calls:
         return rule.read(reply.text, config)
     text: object = message.get("content")
     if rule.beside == "text":
