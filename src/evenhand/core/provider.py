@@ -79,13 +79,17 @@ class Answer(Record, frozen=True):
 
     Attributes:
         body: The raw bytes; this is what the journal and the cache keep.
-        latency_s: Seconds from sending to the last byte.
+        latency_s: Seconds from sending to the last byte, as it came in here.
         rates: What the headers said of the account's limits, if anything.
+        first_byte_s: Seconds from sending to the first byte; None where it is not known.
+        queued_s: Seconds that it was here and nobody had time for it. They are no part of the latency.
     """
 
     body: bytes
     latency_s: float
     rates: RateLimits | None = None
+    first_byte_s: float | None = None
+    queued_s: float = 0.0
 
 
 class Host(Protocol):

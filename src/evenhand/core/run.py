@@ -155,6 +155,8 @@ class CallEnd(Record, frozen=True):
         wasted: Attempts that failed and may have been charged for all the same.
         error: The slug of the error, empty for an answer.
         message: The error in words; of an answer, EMPTY or CUT_OFF where it has no text.
+        first_byte_s: Seconds until the answer began; None where it is not known.
+        queued_s: Seconds that the answer was here and nobody had time for it; None where it is not known.
     """
 
     body: bytes
@@ -168,6 +170,8 @@ class CallEnd(Record, frozen=True):
     wasted: int = 0
     error: str = ""
     message: str = ""
+    first_byte_s: float | None = None
+    queued_s: float | None = None
 
 
 class CallRecord(Record, frozen=True):

@@ -26,6 +26,8 @@ def ended(body: bytes, reply: Reply, *, attempts: int, wasted: int) -> CallEnd:
         attempts=attempts,
         wasted=wasted,
         message=_oddity(reply),
+        first_byte_s=reply.first_byte_s,
+        queued_s=reply.queued_s if reply.origin == "provider" else None,
     )
 
 

@@ -285,7 +285,13 @@ class CallDesk:
     def _replayed(self, provider: Provider, end: CallEnd, origin: Origin) -> Reply:
         self.counts.cached += 1
         reply = provider.reply(known.without(end.body))
-        return replace(reply, latency_s=end.latency_s, origin=origin, attempts=0)
+        return replace(
+            reply,
+            latency_s=end.latency_s,
+            first_byte_s=end.first_byte_s,
+            origin=origin,
+            attempts=0,
+        )
 
     def _from_recordings(self, start: CallStart, provider: Provider, end: CallEnd) -> Reply:
         """What was answered when it was recorded: a reply, or an error once more."""
@@ -419,7 +425,13 @@ class CallDesk:
         try:
             answer = _clean(await provider.send(request, self._host))
             reply = provider.reply(answer.body)
-            attempt.reply = replace(reply, latency_s=answer.latency_s, attempts=attempt.made)
+            attempt.reply = replace(
+                reply,
+                latency_s=answer.latency_s,
+                first_byte_s=answer.first_byte_s,
+                queued_s=answer.queued_s,
+                attempts=attempt.made,
+            )
             used = (reply.usage.tokens_in or 0) + (reply.usage.tokens_out or 0)
             tokens = max(0, used - request.tokens_in)
         except ProviderError as failure:

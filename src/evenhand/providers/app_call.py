@@ -31,6 +31,7 @@ from evenhand.providers.answer_text import NoAnswer
 from evenhand.providers.chat import address_of, count
 from evenhand.providers.endpoints import Endpoint, Place, endpoint_of, is_free, place_of
 from evenhand.providers.faults import fault, unreadable
+from evenhand.providers.http_answer import answered
 from evenhand.providers.prices import bound, cost, is_price, is_stated, price_of
 from evenhand.providers.streams import error_instead, in_pieces, whole
 from evenhand.providers.surcharges import billed_beyond, hears, surcharges
@@ -300,7 +301,7 @@ class AppCall:
             if error is not None:
                 error.answer = (answer.status, answer.headers, answer.body)
                 raise error
-        return Answer(answer.body, answer.latency_s, self._rates(answer.headers))
+        return answered(answer, self._rates(answer.headers))
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         """Passes the head of a stream on; an error is kept back, as it may be mended by asking again."""

@@ -27,6 +27,7 @@ from evenhand.core.record import Record
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
+from evenhand.providers.http_answer import answered
 from evenhand.providers.missing_keys import set_key
 from evenhand.providers.prices import bound, call_bound, is_stated
 from evenhand.providers.refusals import refusal, refused
@@ -233,14 +234,12 @@ class ChatProvider:
             answer = replace(answer, body=answer.body.removeprefix(BOM_UTF8))
         if answer.status not in _ANSWERS:
             if chats and refusal(answer.body, answer.status) is not None:
-                return Answer(answer.body, answer.latency_s)
+                return answered(answer)
             raise fault(answer, host=self._host, key_hint=f"Look at the key in {self.key_name}.")
         problem = unreadable(answer, host=self._host)
         if problem is not None:
             raise problem
-        return Answer(
-            answer.body, answer.latency_s, self.dialect.rates(answer.headers, time.time())
-        )
+        return answered(answer, self.dialect.rates(answer.headers, time.time()))
 
     def reply(self, body: bytes) -> Reply:
         try:

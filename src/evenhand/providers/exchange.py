@@ -54,6 +54,8 @@ class Exchange:
         self._length = 0
         self._listener: Listener | None = None
         self._heard_at = 0.0
+        self._sent_at = 0.0
+        self._first_s: float | None = None  # measured where somebody listens
         for option, value in (
             (pycurl.NOSIGNAL, 1),
             (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
@@ -157,7 +159,9 @@ class Exchange:
             Headers(bytes(self._head)),
             pieces[0] if len(pieces) == 1 else b"".join(pieces),
             (info(pycurl.TOTAL_TIME_T) - sent_us) / 1e6,
-            (info(pycurl.STARTTRANSFER_TIME_T) - sent_us) / 1e6,
+            (info(pycurl.STARTTRANSFER_TIME_T) - sent_us) / 1e6
+            if self._first_s is None
+            else self._first_s,
             time.perf_counter() - ended_at,
         )
 
@@ -166,6 +170,8 @@ class Exchange:
         self._connection = here, port
         self._is_stale = self._kept.is_closed(self._connection)
         self._is_sent = not self._is_stale
+        if self._listener is not None:
+            self._sent_at = time.perf_counter()
         return int(self._is_stale)
 
     def _read(self, size: int) -> bytes:
@@ -190,6 +196,7 @@ class Exchange:
             self._heard_at = time.monotonic()
             try:
                 if is_first:
+                    self._first_s = time.perf_counter() - self._sent_at
                     self._listener.began(*_status_and_headers(self._head))
                 self._listener.piece(data)
             except BaseException as error:  # noqa: BLE001 (libcurl would print it; whoever waits is told)

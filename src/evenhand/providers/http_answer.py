@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from evenhand.core.provider import Answer, RateLimits
 from evenhand.core.record import Record
 
 
@@ -61,7 +62,7 @@ class HttpAnswer(Record, frozen=True):
         body: All of it.
         latency_s: From the moment the request's first byte went out to the moment the answer's last one was read from
             the socket, whatever else was being done here.
-        first_byte_s: From the same moment to the answer's first byte.
+        first_byte_s: From the same moment to the answer's first byte; where somebody listens, to that of its body.
         queued_s: How long the answer waited, once it was here, until somebody had time for it.
     """
 
@@ -71,6 +72,16 @@ class HttpAnswer(Record, frozen=True):
     latency_s: float
     first_byte_s: float | None = None
     queued_s: float = 0.0
+
+
+def answered(answer: HttpAnswer, rates: RateLimits | None = None) -> Answer:
+    """An HTTP answer as that of a model.
+
+    Args:
+        answer: What came back.
+        rates: What its headers say of the account's limits.
+    """
+    return Answer(answer.body, answer.latency_s, rates, answer.first_byte_s, answer.queued_s)
 
 
 class Listener(Protocol):

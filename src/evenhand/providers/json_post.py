@@ -11,6 +11,7 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.providers import http
 from evenhand.providers.faults import fault
+from evenhand.providers.http_answer import answered
 
 TIMEOUT_S = 5.0
 
@@ -48,7 +49,7 @@ class PostedGrader:
             await transport.close()
         if not 200 <= answer.status < 300:
             raise fault(answer, host=address.hostname, key_hint="Look at the webhook's address.")
-        return Answer(answer.body, answer.latency_s)
+        return answered(answer)
 
     def reply(self, body: bytes) -> Reply:
         text = body.decode("utf-8", "replace")

@@ -35,6 +35,7 @@ from evenhand.providers.answer_text import NoAnswer
 from evenhand.providers.call_result import replied
 from evenhand.providers.chat import seconds
 from evenhand.providers.faults import fault
+from evenhand.providers.http_answer import answered
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Fill, Wanted
@@ -136,7 +137,7 @@ class WebProvider:
             result = await self._made(answer, host)
         except (CodeError, TemplateError) as error:
             raise BadRequest(f"{self.id}: {error.message}", hint=error.hint) from error
-        return Answer(result, answer.latency_s)
+        return replace(answered(answer), body=result)
 
     def reply(self, body: bytes) -> Reply:
         row = as_mapping(decode(body))

@@ -54,6 +54,8 @@ def _row(call: CallRecord) -> RunCall:
         reply=as_json(end.body) if end and end.body else None,
         origin=end.origin if end else None,
         latency_s=end.latency_s if end else None,
+        first_byte_s=end.first_byte_s if end else None,
+        queued_s=end.queued_s if end else None,
         tokens_in=end.tokens_in if end else None,
         tokens_out=end.tokens_out if end else None,
         cost_usd=end.cost_usd if end else None,

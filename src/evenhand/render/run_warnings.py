@@ -6,7 +6,7 @@ from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.score import OFF_SCALE
 from evenhand.core.scripted import SCRIPTED
 from evenhand.core.sight import REFUSED
-from evenhand.core.wording.words import count, money, near, safe, tokens
+from evenhand.core.wording.words import count, money, near, safe, seconds, tokens
 from evenhand.store.counted import ModelUsage, added
 from evenhand.store.runfile import RunFile
 
@@ -14,6 +14,8 @@ CHOSEN = "trials were chosen by what came of them: rates say nothing of the othe
 _ROLES = {"setup": "set-up", "simulator": "simulated user"}
 NAMED = 8
 """So many calls that were not recorded are named."""
+LONG_WAIT_S = 0.05
+"""Answers that waited less than so long on average are not spoken of, in seconds."""
 NO_SANDBOX = "no sandbox: bwrap "
 
 
@@ -31,6 +33,7 @@ def warnings(run: RunFile) -> list[str]:
         *_unasked(run),
         *_unprotected(run),
         *_off_scale(run),
+        *_waited(run),
     ]
 
 
@@ -82,6 +85,19 @@ def _unrecorded(run: RunFile) -> list[str]:
                 f"{'was' if number == 1 else 'were'} {what}: {', '.join(named[:NAMED])}{more}"
             )
     return lines
+
+
+def _waited(run: RunFile) -> list[str]:
+    """How long answers waited on this machine, where it is worth knowing beside how long the models took."""
+    answers, waited_s, took_s = run.waits()
+    if waited_s < max(LONG_WAIT_S * answers, took_s / 10) or not answers:
+        return []
+    waited, took = seconds(waited_s / answers), seconds(took_s / answers)
+    line = (
+        f"answers waited {waited} on this machine on average, beside {took} that the models took: latencies leave the "
+        f"wait out; if scorers or your own code cause it, run fewer trials at once (-j)"
+    )
+    return [line]
 
 
 def _off_scale(run: RunFile) -> list[str]:

@@ -48,7 +48,16 @@ class RunCall(Record, frozen=True, kw_only=True):
     origin: Annotated[
         str | None, Key("`provider`, `cache` or `replay`", null="in flight, or in doubt")
     ]
-    latency_s: Annotated[float | None, Key("", "s", null="not known")]
+    latency_s: Annotated[
+        float | None, Key("from sending to the answer's last byte", "s", null="not known")
+    ]
+    first_byte_s: Annotated[
+        float | None, Key("until it began; of a stream, its first piece", "s", null="not known")
+    ]
+    queued_s: Annotated[
+        float | None,
+        Key("that the answer waited on this machine, not in `latency_s`", "s", null="not known"),
+    ]
     tokens_in: Annotated[int | None, Key("", "tokens", null="the vendor did not say")]
     tokens_out: Annotated[int | None, Key("", "tokens", null="the vendor did not say")]
     cost_usd: Annotated[float | None, Key("", "US dollars", null="the price is not known")]

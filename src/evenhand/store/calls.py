@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from types import NoneType
 from typing import Any, Literal, NamedTuple, cast
@@ -101,7 +102,7 @@ class JournaledCalls:
         where = "" if trial is None else "where call.trial = ?"
         with readable(self._run.path):
             rows = self._run.db.execute(
-                f"select {CALL_COLUMNS} from {CALLS} {where} order by call.id",  # noqa: S608 (two fixed texts)
+                f"select {columns_in(self._run.db)} from {CALLS} {where} order by call.id",  # noqa: S608 (two fixed texts)
                 () if trial is None else (trial,),
             )
             for row in rows:
@@ -150,7 +151,7 @@ class JournaledCalls:
         """The journaled calls with their ids, in the order in which they were begun."""
         with readable(self._run.path):
             for number, *row in self._run.db.execute(
-                f"select call.id, {CALL_COLUMNS} from {CALLS} order by call.id"  # noqa: S608 (two fixed texts)
+                f"select call.id, {columns_in(self._run.db)} from {CALLS} order by call.id"  # noqa: S608 (two fixed texts)
             ):
                 yield number, call_record(tuple(row))
 
@@ -194,7 +195,7 @@ class JournaledCalls:
         """The last answer to the n-th such request of this trial, among the calls from id `since` to below `before`."""
         with readable(self._run.path):
             row = self._run.db.execute(
-                f"select {CALL_COLUMNS} from {CALLS} where call.trial = ? and call.key = ? and call.nth = ?"  # noqa: S608 (fixed text)
+                f"select {columns_in(self._run.db)} from {CALLS} where call.trial = ? and call.key = ? and call.nth = ?"  # noqa: S608 (fixed text)
                 " and call.id < ? and call.id >= ? and reply.error = '' order by call.id desc limit 1",
                 (trial, key, nth, before, since),
             ).fetchone()
@@ -205,7 +206,7 @@ class JournaledCalls:
         replies: dict[tuple[str, int], CallEnd] = {}
         with readable(self._run.path):
             for row in self._run.db.execute(
-                f"select {CALL_COLUMNS} from {CALLS} where call.trial = ? and call.id >= ?"  # noqa: S608 (fixed text)
+                f"select {columns_in(self._run.db)} from {CALLS} where call.trial = ? and call.id >= ?"  # noqa: S608 (fixed text)
                 " and reply.error = '' order by call.id",
                 (trial, first),
             ):
@@ -224,7 +225,7 @@ class JournaledCalls:
         """The call with this id."""
         with readable(self._run.path):
             row = self._run.db.execute(
-                f"select {CALL_COLUMNS} from {CALLS} where call.id = ?",  # noqa: S608 (fixed text)
+                f"select {columns_in(self._run.db)} from {CALLS} where call.id = ?",  # noqa: S608 (fixed text)
                 (number,),
             ).fetchone()
             return call_record(row) if row else None
@@ -234,7 +235,7 @@ class JournaledCalls:
         with readable(self._run.path):
             out = _NOT_OUT if self._run.has_table("batch") else ""
             rows = self._run.db.execute(
-                f"select {CALL_COLUMNS} from {CALLS} where reply.call is null {out}"  # noqa: S608 (fixed text)
+                f"select {columns_in(self._run.db)} from {CALLS} where reply.call is null {out}"  # noqa: S608 (fixed text)
             )
             return [call_record(row) for row in rows]
 
@@ -340,15 +341,39 @@ class JournaledCalls:
             in_doubt_usd=None if None in bounds else sum(b for b in bounds if b is not None),
         )
 
+    def waits(self) -> tuple[int, float, float]:
+        """How many answers came over the network, how many seconds they waited here, and how many the models took."""
+        if not _has_times(self._run.db):
+            return 0, 0.0, 0.0
+        chosen = f"and trial in (select idx from {self._run.table()})" if self._run.narrowed else ""  # noqa: S608 (one of two names)
+        with readable(self._run.path):
+            return self._run.db.execute(
+                f"""
+                select count(*), total(queued_s), total(latency_s) from reply join call on call.id = reply.call
+                where queued_s is not null and latency_s is not null {chosen}
+                """  # noqa: S608 (fixed texts)
+            ).fetchone()
+
 
 _EMPTY, _CUT_OFF = write_text(EMPTY), write_text(CUT_OFF)
 """These messages as they lie in `reply`."""
 CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"
-CALL_COLUMNS = (
+_CALL_COLUMNS = (
     "call.trial, call.key, call.nth, call.role, call.provider, call.identity, call.bound_usd, call.draw, "
     "body.body, reply.origin, reply.latency_s, reply.tokens_in, reply.tokens_out, reply.cost_usd, "
     "reply.model, reply.attempts, reply.wasted, reply.error, reply.message"
 )
+_TIMES = ", reply.first_byte_s, reply.queued_s"
+
+
+def columns_in(db: sqlite3.Connection) -> str:
+    """The columns of `CALLS` that make a CallRecord. Files of earlier versions lack some, which are null there."""
+    return _CALL_COLUMNS + (_TIMES if _has_times(db) else ", null, null")
+
+
+def _has_times(db: sqlite3.Connection) -> bool:
+    known = db.execute("select 1 from pragma_table_info('reply') where name = 'queued_s'")
+    return known.fetchone() is not None
 
 
 _NOT_OUT = (
@@ -360,7 +385,7 @@ _TOOL_COLUMNS = "trial, name, key, nth, arguments, result, error, replayed"
 _Types = tuple[type | tuple[type, ...], ...]
 _INT, _FLOAT = (int, NoneType), (float, NoneType)
 _START: _Types = (int, str, int, str, str, bytes, _FLOAT, str)
-_END: _Types = (bytes, str, _FLOAT, _INT, _INT, _FLOAT, str, int, int, str, bytes)
+_END: _Types = (bytes, str, _FLOAT, _INT, _INT, _FLOAT, str, int, int, str, bytes, _FLOAT, _FLOAT)
 _ANSWER: _Types = (int, str, str)
 _TOOL: _Types = (int, str, str, int, bytes, bytes, bytes)
 _ENDED: _Types = (int, int, str, int, str, str, str, int, str)
@@ -387,8 +412,11 @@ def call_record(row: tuple[object, ...]) -> CallRecord:
     # A reply and its body are written together: without a body there is no end.
     if row[8] is None:
         return CallRecord(start, None)
-    *end, message = sound(row[8:], _END)
-    return CallRecord(start, CallEnd(*end, message=read_text(message)))
+    *end, message, first_byte_s, queued_s = sound(row[8:], _END)
+    return CallRecord(
+        start,
+        CallEnd(*end, message=read_text(message), first_byte_s=first_byte_s, queued_s=queued_s),
+    )
 
 
 BATCH_COLUMNS = (
@@ -414,7 +442,7 @@ class RunBatches(Record, frozen=True):
         """The calls of a batch that have no end, each with its id."""
         with readable(self._run.path):
             rows = self._run.db.execute(
-                f"select call.id, {CALL_COLUMNS} from {CALLS} join batch_call on batch_call.call = call.id"  # noqa: S608 (fixed text)
+                f"select call.id, {columns_in(self._run.db)} from {CALLS} join batch_call on batch_call.call = call.id"  # noqa: S608 (fixed text)
                 " where batch_call.batch = ? and reply.call is null order by call.id",
                 (batch,),
             )

@@ -571,5 +571,7 @@ def _reply_row(call: int, end: CallEnd) -> Row:
         end.wasted,
         end.error,
         write_text(end.message),
+        end.first_byte_s,
+        end.queued_s,
         end.body,
     )

@@ -67,6 +67,7 @@ class RunFile:
         self.in_doubt, self.most_spent, self.bills = calls.in_doubt, calls.most_spent, calls.bills
         self.usage, self.spend = calls.usage, calls.spend
         self.empty_answers = calls.empty_answers
+        self.waits = calls.waits
 
     @classmethod
     def open(cls, path: Path) -> Self:

@@ -18,6 +18,7 @@ Versions of a run file:
 9  step: what the application of a trial did, in which order.
 10  batch and batch_call: requests that a vendor answers together, within a day.
 11  pair_draw and pair_label: random draws of compared pairs, and which of their outputs people prefer.
+12  reply.first_byte_s and reply.queued_s: when an answer began, and how long it waited here.
 """
 
 from __future__ import annotations
@@ -296,6 +297,10 @@ RUN_MIGRATIONS = (
         begin select raise(abort, 'labels are never rewritten'); end;
     create trigger if not exists pair_label_is_never_deleted before delete on pair_label
         begin select raise(abort, 'labels are never deleted'); end;
+    """,
+    """
+    alter table reply add column first_byte_s real;
+    alter table reply add column queued_s real;
     """,
 )
 

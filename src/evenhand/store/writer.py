@@ -30,7 +30,7 @@ CALL, REPLY, PART, STEP, TRIAL, SCALE, META, TOOL, BATCH, BATCHED, SUBMIT, COLLE
 
 _SQL: Final = {
     CALL: "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    REPLY: "insert or ignore into reply values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    REPLY: "insert or ignore into reply values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     PART: "insert or ignore into part values (?, ?)",
     STEP: "insert or replace into step values (?, ?, ?, ?)",
     TRIAL: "insert into trial values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

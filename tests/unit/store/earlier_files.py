@@ -31,5 +31,7 @@ def make_earlier(path: Path, version: int) -> None:
         for number, tables in _ADDED.items():
             for table in tables if number > version else ():
                 db.execute(f"drop table {table}")
+        for column in ("first_byte_s", "queued_s"):  # of version 12
+            db.execute(f"alter table reply drop column {column}")
         db.execute(f"pragma user_version = {version}")
         db.commit()
