@@ -173,7 +173,8 @@ class Reply(Record, frozen=True, metaclass=CheckedRecord):
         latency_s: Seconds that the successful attempt took; for a replayed reply those of the original call.
         first_byte_s: Seconds of those until the answer began; of a stream, until its first piece. None where it is not
             known.
-        queued_s: Seconds that the answer was here and nobody had time for it, which are no part of `latency_s`.
+        queued_s: Seconds that the answer was here and nobody had time for it, which are no part of `latency_s`; None
+            where it did not come over the network.
         model: The model as it named itself in the answer; empty where it did not.
         finish_reason: `stop`, `length`, `content_filter`, `tool_calls`, or the vendor's own word.
         refused: The vendor marked it a refusal.
@@ -204,7 +205,7 @@ class Reply(Record, frozen=True, metaclass=CheckedRecord):
     steps: tuple[Step, ...] = ()
     items: tuple[Mapping[str, Any], ...] = ()
     first_byte_s: float | None = None
-    queued_s: float = 0.0
+    queued_s: float | None = None
 
     def as_text(self) -> str:
         """What scorers of text read of it."""

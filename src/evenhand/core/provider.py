@@ -82,14 +82,15 @@ class Answer(Record, frozen=True):
         latency_s: Seconds from sending to the last byte, as it came in here.
         rates: What the headers said of the account's limits, if anything.
         first_byte_s: Seconds from sending to the first byte; None where it is not known.
-        queued_s: Seconds that it was here and nobody had time for it. They are no part of the latency.
+        queued_s: Seconds that it was here and nobody had time for it, which are no part of the latency; None where it
+            did not come over the network.
     """
 
     body: bytes
     latency_s: float
     rates: RateLimits | None = None
     first_byte_s: float | None = None
-    queued_s: float = 0.0
+    queued_s: float | None = None
 
 
 class Host(Protocol):

@@ -156,7 +156,8 @@ class CallEnd(Record, frozen=True):
         error: The slug of the error, empty for an answer.
         message: The error in words; of an answer, EMPTY or CUT_OFF where it has no text.
         first_byte_s: Seconds until the answer began; None where it is not known.
-        queued_s: Seconds that the answer was here and nobody had time for it; None where it is not known.
+        queued_s: Seconds that the answer was here and nobody had time for it; None where it did not come over the
+            network.
     """
 
     body: bytes

@@ -1,0 +1,92 @@
+"""The latency of a call is its server's, whatever else this machine was doing meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from evenhand.store.runfile import RunFile
+from evenhand.testing import FakeProvider, Rule, Script
+
+HELD_UP = """
+import time
+
+async def call_api(prompt, options, context):
+    time.sleep(0.02)
+    return {"output": prompt}
+"""
+
+
+def run(folder: Path, config: dict[str, Any], fake: FakeProvider, *args: str) -> str:
+    """Runs a config; what it printed."""
+    (folder / "promptfooconfig.json").write_text(json.dumps(config))
+    done = subprocess.run(
+        [sys.executable, "-m", "evenhand", "run", "--no-progress", "--no-cache", *args],
+        cwd=folder,
+        env={**os.environ, **fake.env(), "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def subject_calls(folder: Path) -> list[Any]:
+    """The ends of the calls over the network of the only run."""
+    (path,) = (folder / ".evenhand" / "runs").glob("*.db")
+    with RunFile.open(path) as file:
+        return [call.end for call in file.calls() if call.start.provider.startswith("openai")]
+
+
+def test_an_answer_that_had_to_wait_here_is_not_called_slow(tmp_path: Path):
+    """Forty answers are here after .1 s, while another column's code keeps the loop busy for more than that."""
+    (tmp_path / "busy.py").write_text(HELD_UP)
+    config = {
+        "prompts": ["say {{n}}"],
+        "providers": ["openai:gpt-4o", "file://busy.py"],
+        "tests": [{"vars": {"n": str(i)}} for i in range(40)],
+        "defaultTest": {"assert": [{"type": "contains", "value": "say"}]},
+    }
+    with FakeProvider(Script([Rule((), "say 0 1 2 3 4 5 6 7 8 9", latency_ms=100)], "")) as fake:
+        printed = run(tmp_path, config, fake, "-j", "40")
+    ends = subject_calls(tmp_path)
+    assert len(ends) == 40
+    for end in ends:
+        assert end.first_byte_s is not None
+        assert 0.09 <= end.first_byte_s <= end.latency_s
+        assert end.queued_s >= 0
+    assert sum(end.queued_s for end in ends) / 40 > 0.05
+    assert "on this machine on average" in " ".join(printed.split())
+
+
+def test_nothing_is_said_of_waits_that_are_short(tmp_path: Path):
+    """Two answers that nothing holds up."""
+    config = {"prompts": ["say {{n}}"], "providers": ["openai:gpt-4o"], "tests": [{"vars": {"n": "1"}}, {"vars": {"n": "2"}}]}
+    with FakeProvider(Script([Rule((), "yes", latency_ms=50)], "")) as fake:
+        assert "on this machine on average" not in " ".join(run(tmp_path, config, fake).split())
+    assert all(end.queued_s < 0.05 for end in subject_calls(tmp_path))
+
+
+def test_a_trial_shows_when_its_answer_began_and_how_long_it_waited(tmp_path: Path):
+    """In the document of the run, beside the latency."""
+    config = {"prompts": ["say hi"], "providers": ["openai:gpt-4o"]}
+    with FakeProvider(Script([Rule((), "hi", latency_ms=50)], "")) as fake:
+        run(tmp_path, config, fake)
+        shown = subprocess.run(
+            [sys.executable, "-m", "evenhand", "show", "--json", "--calls"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+    (trial,) = json.loads(shown.stdout)["trials"]
+    (call,) = trial["calls"]
+    assert 0.04 <= call["first_byte_s"] <= call["latency_s"]
+    assert call["queued_s"] >= 0
