@@ -82,6 +82,7 @@ VALUES: dict[str, dict[str, Any]] = {
     "python": {"value": "len(str(output)) > 3"},
     "llm-rubric": {"value": "gives a number", "judge": JUDGE},
     "latency": {"threshold": 1000},
+    "first-token": {"threshold": 1},
     "cost": {"threshold": 1},
     "is-html": {},
     "contains-html": {},
@@ -252,6 +253,7 @@ PUBLIC: dict[str, Any] = {
     "IsJson": public.IsJson(SCHEMA),
     "ContainsJson": public.ContainsJson(SCHEMA),
     "Latency": public.Latency(1000),
+    "FirstToken": public.FirstToken(),
     "Cost": public.Cost(1),
     "Passes": public.Passes("gives a number", judge=WISE),
     "Rating": public.Rating(public.CLARITY, judge=WISE),
@@ -331,7 +333,9 @@ def test_every_public_scorer_is_held_to_its_contract():
 async def test_a_public_scorer_keeps_its_promises_whatever_the_output(name: str):
     """A score that is a number, and the same one twice; or an error that says what is the matter, and no score."""
     settled = 0
-    async with trial_of(Reply("the answer is 42", latency_s=0.5, cost_usd=0.01)) as trial:
+    async with trial_of(
+        Reply("the answer is 42", latency_s=0.5, first_byte_s=0.2, cost_usd=0.01)
+    ) as trial:
         outputs = {**OUTPUTS, "calls": CALLS, "pages": PAGES, "none": {"steps": []}}
         if name in OF_STEPS:  # of others' steps no text can be made
             outputs["steps"] = STEPS
@@ -351,7 +355,7 @@ OF_OTHER_THINGS = OF_STEPS | frozenset(
         *("CallsTool", "CallsTools", "OnlyCalls", "LeavesState"),
         *("ContextRecall", "ContextPrecision", "ContextRelevance", "EntityRecall"),
         *("nDCG", "PrecisionAt", "RecallAt", "HitAt", "ReciprocalRank", "AveragePrecision"),
-        *("Latency", "Cost"),
+        *("Latency", "FirstToken", "Cost"),
         *("FunctionScorer", "PydanticEvals"),
     }
 )
@@ -381,7 +385,9 @@ NO_TEXTS: dict[str, tuple[Any, str]] = {
 async def test_what_is_no_text_is_an_error_of_every_scorer_of_text(name: str, what: str):
     """It is neither graded as `null` or as its fields, nor passed, failed or left out."""
     output, message = NO_TEXTS[what]
-    async with trial_of(Reply("the answer is 42", latency_s=0.5, cost_usd=0.01)) as trial:
+    async with trial_of(
+        Reply("the answer is 42", latency_s=0.5, first_byte_s=0.2, cost_usd=0.01)
+    ) as trial:
         with pytest.raises(ScoreError, match=re.escape(message)):
             await check_scorer(PUBLIC[name], output, trial)
 
@@ -389,7 +395,9 @@ async def test_what_is_no_text_is_an_error_of_every_scorer_of_text(name: str, wh
 @pytest.mark.parametrize("name", sorted(PUBLIC.keys() - OF_OTHER_THINGS - {"Preferred"}))
 async def test_a_dict_is_read_as_its_json_by_every_scorer_of_text(name: str):
     """That is what the docs say; key order and whole numbers are those of the dict."""
-    async with trial_of(Reply("the answer is 42", latency_s=0.5, cost_usd=0.01)) as trial:
+    async with trial_of(
+        Reply("the answer is 42", latency_s=0.5, first_byte_s=0.2, cost_usd=0.01)
+    ) as trial:
         for output in ({"answer": 42.0}, [1, "42"], 42, True):
             as_it_is = await check_scorer(PUBLIC[name], output, trial)
             as_text = await check_scorer(PUBLIC[name], value_text(output), trial)
@@ -530,6 +538,7 @@ async def scored(assertion: Assertion, output: Any) -> Score:
     reply = Reply(
         "the answer is 42",
         latency_s=0.5,
+        first_byte_s=0.2,
         cost_usd=0.01,
         finish_reason="stop",
         logprobs=(-0.1, -0.2),
@@ -573,7 +582,15 @@ async def test_a_scorer_keeps_its_promises_whatever_the_output(type_: str, negat
 
 OF_NO_OUTPUT = frozenset(
     {
-        *("context-recall", "context-relevance", "cost", "latency", "finish-reason", "guardrails"),
+        *(
+            "context-recall",
+            "context-relevance",
+            "cost",
+            "latency",
+            "first-token",
+            "finish-reason",
+            "guardrails",
+        ),
         *("perplexity", "perplexity-score", "skill-used", "tool-call-f1", "javascript", "python"),
     }
 )

@@ -67,7 +67,11 @@ def test_an_answer_that_had_to_wait_here_is_not_called_slow(tmp_path: Path):
 
 def test_nothing_is_said_of_waits_that_are_short(tmp_path: Path):
     """Two answers that nothing holds up."""
-    config = {"prompts": ["say {{n}}"], "providers": ["openai:gpt-4o"], "tests": [{"vars": {"n": "1"}}, {"vars": {"n": "2"}}]}
+    config = {
+        "prompts": ["say {{n}}"],
+        "providers": ["openai:gpt-4o"],
+        "tests": [{"vars": {"n": "1"}}, {"vars": {"n": "2"}}],
+    }
     with FakeProvider(Script([Rule((), "yes", latency_ms=50)], "")) as fake:
         assert "on this machine on average" not in " ".join(run(tmp_path, config, fake).split())
     assert all(end.queued_s < 0.05 for end in subject_calls(tmp_path))

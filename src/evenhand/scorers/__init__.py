@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from evenhand.scorers.jury import Jury as Jury
     from evenhand.scorers.label import Label as Label
     from evenhand.scorers.limits import Cost as Cost
+    from evenhand.scorers.limits import FirstToken as FirstToken
     from evenhand.scorers.limits import Latency as Latency
     from evenhand.scorers.passes import Passes as Passes
     from evenhand.scorers.preferred import Preferred as Preferred

@@ -55,6 +55,28 @@ class Latency(Question):
 
 
 @dataclass(frozen=True, slots=True)
+class FirstToken(Question):
+    """Seconds until the model's answer began: the time to first token of a stream, to the first byte of another one.
+
+    A reply from the cache counts as its original call. Not applicable where nobody measured it, as in a batch.
+    """
+
+    traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)
+
+    def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002
+        _need_all_calls(trial)
+        if trial.reply is None:
+            raise ScoreError("when the answer began is not known")
+        seconds = trial.reply.first_byte_s
+        if seconds is None:
+            return Score(None, reason="when the answer began was not measured, as in a batch")
+        return Score(seconds, None, f"began after {seconds * 1000:.0f} ms")
+
+    def __str__(self) -> str:
+        return "seconds to first token"
+
+
+@dataclass(frozen=True, slots=True)
 class Cost(Question):
     """The model's answer cost at most so many US dollars. For a reply from the cache, the original call counts."""
 

@@ -25,7 +25,7 @@ MADE_BY_RUNS = {
     "django_rolled_back",
 }
 """Nobody calls these with names: a run makes them, they only say what something has to have, or take none."""
-NO_ARGUMENTS = {"CustomJudge", "TokenCount", "StepCost", "StepDuration", "Judgement"}
+NO_ARGUMENTS = {"CustomJudge", "TokenCount", "StepCost", "StepDuration", "FirstToken", "Judgement"}
 OTHERS: dict[str, tuple[str, str]] = {
     "Case": ("ground_truth", "expected"),
     "CommandAgent": ("timeout", "timeout_s"),

@@ -8,8 +8,9 @@ import evenhand.scorers as public
 from evenhand.core.errors import ScoreError
 from evenhand.core.message import Reply
 from evenhand.core.traits import traits_of
+from evenhand.doors.assertions.bounds import AtMost
 from evenhand.scorers.catalog import scorers
-from evenhand.scorers.limits import Cost, Latency
+from evenhand.scorers.limits import Cost, FirstToken, Latency
 
 
 def test_the_recorded_time_counts_also_for_a_cached_reply(trial):
@@ -42,6 +43,17 @@ def test_a_time_that_was_not_measured_is_not_applicable(trial):
     """As of an answer that came in a batch: neither fast nor slow."""
     trial.reply = Reply("x")
     assert Latency(1).score("x", trial).value is None
+    assert FirstToken().score("x", trial).value is None
+
+
+def test_seconds_to_the_first_token_are_those_of_the_call_that_was_paid(trial):
+    """They can be bounded and compared; less is better."""
+    trial.reply = Reply("x", latency_s=0.5, first_byte_s=0.2, origin="cache")
+    score = FirstToken().score("x", trial)
+    assert (score.value, score.passed, score.reason) == (0.2, None, "began after 200 ms")
+    assert AtMost(FirstToken(), 0.2).score("x", trial).passed
+    assert not AtMost(FirstToken(), 0.19).score("x", trial).passed
+    assert FirstToken.traits.lower_is_better
 
 
 def test_labels_carry_the_unit():

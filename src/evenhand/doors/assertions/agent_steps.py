@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from evenhand.core.errors import EvenhandError, ScoreError, UsageError
-from evenhand.core.expect import Scorer, Trial
+from evenhand.core.expect import Scorer
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.names import did_you_mean
-from evenhand.core.record import Record
-from evenhand.core.score import Score
-from evenhand.core.traits import label_of
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
+from evenhand.doors.assertions.bounds import AtMost
 from evenhand.languages.templates.rendering import has_tags
 from evenhand.scorers.agents.step_checks import (
     NeverFails,
@@ -34,31 +31,6 @@ _CALL = "name, or {name, arguments, exact}"
 _CALLS = "list of names, or of {name, arguments, exact}"
 
 Make = Callable[[Assertion, Any], Scorer]
-
-
-class AtMost(Record, frozen=True):
-    """A number that is measured on steps, held to a bound: 1 where it keeps it, else 0, as the other bounds have it."""
-
-    scorer: Any
-    most: float | None = None
-    least: float | None = None
-
-    def score(self, output: Any, trial: Trial) -> Score:
-        score: Score = self.scorer.score(output, trial)
-        value = score.value
-        if value is None:
-            return score
-        passed = (self.most is None or value <= self.most) and (
-            self.least is None or value >= self.least
-        )
-        reason = f"{value:,.6g}: {score.reason}"
-        metadata = {"measured": value, **score.metadata}
-        return replace(score, value=float(passed), passed=passed, reason=reason, metadata=metadata)
-
-    def __str__(self) -> str:
-        bounds = [f"≥ {self.least:g}"] if self.least is not None else []
-        bounds += [f"≤ {self.most:g}"] if self.most is not None else []
-        return f"{label_of(self.scorer)} {', '.join(bounds)}"
 
 
 def _settings(assertion: Assertion, value: Any, *names: str) -> Mapping[str, Any]:

@@ -35,7 +35,7 @@ FAMILIES: Mapping[str, str] = {
     "agent_steps": "steps:calls steps:only-calls steps:succeeds steps:never-succeeds steps:never-fails "
     "steps:recovers steps:never-repeats steps:never-loops steps:count steps:tokens steps:cost steps:duration "
     "steps:leaves-state steps:achieves-goal steps:passes",
-    "bounds": "latency cost",
+    "bounds": "latency first-token cost",
     "sets": "assert-set",
     "contests": "select-best max-score",
 }
