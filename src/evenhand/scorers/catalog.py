@@ -441,9 +441,7 @@ _PYTHON = (
             ("StepDuration", "agents.step_measures", "", "seconds from the first step to the last"),
         ],
     ),
-    *_entries(
-        _STEPS, "a bound", [("FirstToken", "limits", "", "seconds until the answer began")]
-    ),
+    *_entries(_STEPS, "a bound", [("FirstToken", "limits", "", "seconds until the answer began")]),
 )
 
 

@@ -57,7 +57,9 @@ _CARRIED: Final = {  # what lies beside the rows above: by how many leading colu
 
 CROWD = 8
 GATHER_S = 0.003
-"""With so many calls in flight, rows are waited for so long before they are written, and share a transaction."""
+"""Where so many rows came at once, the next ones are waited for so long, to share a transaction."""
+LINGER_S = 0.02
+"""Rows for which nobody waits wait so long for one that somebody waits for, to be written with it."""
 
 Row = tuple[object, ...]
 _Item = tuple[int, Row, "asyncio.Future[None] | None"]
@@ -161,22 +163,29 @@ class Writer:
 
     def _write(self) -> None:
         items: list[_Item] = []
+        written = 0
         last = False
         while not last:
             item = self._queue.get()
-            if self._in_flight >= CROWD:
+            if written >= CROWD:
                 time.sleep(GATHER_S)
             while item is not None:
                 items.append(item)
                 try:
                     item = self._queue.get_nowait()
                 except queue.Empty:
-                    if len(items) >= self.batch or any(one[2] is not None for one in items):
+                    if any(one[2] is not None for one in items):
                         break
-                    item = self._queue.get()
+                    try:
+                        item = self._queue.get(
+                            timeout=None if len(items) < self.batch else LINGER_S
+                        )
+                    except queue.Empty:
+                        break
             last = item is None
             if not items:
                 continue
+            written = len(items)
             if self.failed is None:
                 try:
                     self._look_first(items)
