@@ -58,7 +58,7 @@ _CARRIED: Final = {  # what lies beside the rows above: by how many leading colu
 CROWD = 8
 GATHER_S = 0.003
 """Where so many rows came at once, the next ones are waited for so long, to share a transaction."""
-LINGER_S = 0.02
+LINGER_S = 0.01
 """Rows for which nobody waits wait so long for one that somebody waits for, to be written with it."""
 
 Row = tuple[object, ...]

@@ -134,7 +134,7 @@ def test_what_was_kept_long_ago_is_read_from_the_runs_file(
 
     async def body(trial: Trial) -> object:
         n = trial.case.vars["n"]
-        await asyncio.sleep(0.02 if n == 19 else 0)
+        await asyncio.sleep(0.3 if n == 19 else 0)
         kept = trial.kept(0) if n == 19 else ""
         trial.keep(f"from {n}")
         return kept
