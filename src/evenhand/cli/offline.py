@@ -22,7 +22,7 @@ def offline_answers(folder: Path) -> Iterator[None]:
     if not script.is_file():
         raise UsageError(
             f"--offline: there is no offline.jsonl in {folder}",
-            hint="It holds what models would answer, one rule a line; `evenhand init` makes one to start from.",
+            hint='Write it, one rule a line: {"match": "refund", "reply": "Within 30 days."}',
         )
     with (
         FakeProvider(Script.read(script)) as fake,

@@ -259,7 +259,7 @@ class Asked(Record, frozen=True, kw_only=True):
         if not (self.folder / "offline.jsonl").is_file():
             return error
         last = error.problems[-1]
-        hint = f"{last.hint} Or take the replies of offline.jsonl: add --offline."
+        hint = f"{last.hint} Or let offline.jsonl answer: run with --offline."
         problems = (*error.problems[:-1], dataclasses.replace(last, hint=hint))
         return ConfigError(problems, error.hints, error.more, spared=error.spared)
 
