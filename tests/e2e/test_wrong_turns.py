@@ -172,11 +172,24 @@ def test_an_export_of_ours_is_no_file_to_import_or_to_show(evenhand: Run, name: 
     assert f"evenhand show {run} opens it" in evenhand("import", str(run)).err
 
 
+def test_a_case_of_pytests_without_its_file_is_offered_with_it(evenhand: Run):
+    """As pytest itself prints it below a failure."""
+    cases = [f"tests/test_bot.py::test_replies[{day}]" for day in ("monday", "sunday")]
+    text = EVALS.replace('"id": day', '"id": f"tests/test_bot.py::test_replies[{day}]"')
+    Path("shop_evals.py").write_text(text)
+    evenhand("run", "shop_evals.py", "--no-progress")
+    ended = evenhand("show", "test_replies[sunday]")
+    assert ended.code == 2
+    assert f"evenhand show latest {shlex.quote(cases[1])}?" in ended.err
+    assert evenhand("show", "latest", cases[1]).code == 0
+
+
 def test_scripted_replies_that_lie_there_are_offered_where_a_key_is_missing(evenhand: Run):
     """And not where there are none."""
     evenhand("init", "my-evals")
-    offer = "Or take the replies of offline.jsonl: add --offline."
+    offer = "Or let offline.jsonl answer: run with --offline."
     assert offer in evenhand("run", "my-evals").err
+    assert offer in evenhand("check", "my-evals").err
     Path("my-evals/offline.jsonl").unlink()
     ended = evenhand("run", "my-evals")
     assert "in the environment." in ended.err
