@@ -226,7 +226,9 @@ class _Verbs(_Commands):
         for name in names:
             yield name, lines[name]
             group = self.get_command(ctx, name) if shows_all else None
-            for last in group.list_commands(ctx) if isinstance(group, click.Group) else ():
+            if not isinstance(group, click.Group):
+                continue
+            for last in group.list_commands(ctx):
                 command = group.get_command(ctx, last)
                 if command is not None and not command.hidden:
                     yield f"{name} {last}", command.get_short_help_str(100)
