@@ -88,7 +88,9 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
         ]
         new = new or any(_worth(row) for row in fresh)
         remaining = [{"run": earlier.get("run", ""), **row} for row in remaining]
-        descriptions += [_words(row, name) for row in remaining]
+        for row in remaining:
+            apart = any(_place(one, name) == _place(row, name) for one in fresh)
+            descriptions.append(_words(row, name, sorted(_evals(row)) if apart else ()))
         document[key] = [*fresh, *remaining]
     if new:
         write_committed(document, path)
@@ -122,10 +124,11 @@ def calibrated_before(calibration: Calibration, path: Path) -> list[str]:
     ]
 
 
-def _words(row: Mapping[str, Any], name: str) -> str:
+def _words(row: Mapping[str, Any], name: str, evals: Sequence[str] = ()) -> str:
+    in_evals = f" in {', '.join(evals)}" if evals else ""
     of_run = f" of run {short_id(row['run'])}" if row["run"] else ""
     labels = count(row.get("labels", 0), "label")
-    return f"{row[name]} by {row['model']} ({row['verdict']}, {labels}{of_run})"
+    return f"{row[name]} by {row['model']}{in_evals} ({row['verdict']}, {labels}{of_run})"
 
 
 def _worth_more(
