@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import Run, in_process
 
+from evenhand.testing import FakeProvider
+
 EVALS = """
 from evenhand import EvalSet
 
@@ -194,6 +196,23 @@ def test_scripted_replies_that_lie_there_are_offered_where_a_key_is_missing(even
     ended = evenhand("run", "my-evals")
     assert "in the environment." in ended.err
     assert offer not in ended.err
+
+
+def test_a_model_that_is_asked_in_spite_of_offline_is_named_with_its_address(evenhand: Run):
+    """One with an address in the config; one at the environment's, which leads to the script, is not."""
+    evenhand("init", "my-evals")
+    config = Path("my-evals/promptfooconfig.yaml")
+    model = "  - openai:chat:gpt-5-mini\n"
+    assert model in config.read_text()
+    assert "--offline:" not in evenhand("run", "my-evals", "--offline").err
+    with FakeProvider() as elsewhere:
+        here = f"  - {{id: openai:chat:gpt-5-mini, config: {{apiBaseUrl: '{elsewhere.url}/v1'}}}}\n"
+        config.write_text(config.read_text().replace(model, here))
+        ended = evenhand("run", "my-evals", "--offline")
+        says = f"--offline: openai:chat:gpt-5-mini is asked all the same, at {elsewhere.url}"
+        assert says in ended.err
+        assert "Move its address to the environment, as OPENAI_BASE_URL" in ended.err
+        assert elsewhere.requests
 
 
 def test_a_finished_run_says_that_nothing_is_left_and_a_folder_for_results_is_made(evenhand: Run):

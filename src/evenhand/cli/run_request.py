@@ -244,6 +244,10 @@ class Asked(Record, frozen=True, kw_only=True):
             from evenhand.core.editing import edited_plan
 
             plan = edited_plan(plan, edit)
+        if self.offline:
+            from evenhand.cli.offline import asked_elsewhere
+
+            plan.hints = [*plan.hints, *asked_elsewhere(plan)]
         if self.strict:
             refuse_hints(plan)
         look_at_size(plan)
