@@ -32,10 +32,12 @@ def calibrated_parts(
         if as_many and not _changed(metric, judged, file.bound, file.seen, rule):
             yield metric, file, ()
             return
-    remaining = set(metric.evals)
+    remaining, each = metric.evals, metric.by_eval(run.meta.variants)
     for file in files:
         for evals, bound, seen in _bindings(file, metric, run.meta):
-            part = metric.within(evals & remaining, run.meta.variants)
+            names = evals & remaining
+            alone = each[next(iter(names))] if len(names) == 1 else None
+            part = alone or metric.within(names, run.meta.variants)
             remaining -= evals
             if part.items:
                 yield part, file, _changed(part, judged, bound, seen, rule)

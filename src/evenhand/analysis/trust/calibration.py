@@ -330,8 +330,9 @@ def _by_eval(
     meta: RunMeta, metric: JudgedMetric, judged: Judgements, rule: str
 ) -> Iterator[CalibrationEval]:
     """What a calibration holds for in each of several evals: later runs may be of some of them."""
-    for name in sorted(metric.evals) if len(metric.evals) > 1 else ():
-        part = metric.within({name}, meta.variants)
+    if len(metric.evals) < 2:
+        return
+    for name, part in sorted(metric.by_eval(meta.variants).items()):
         yield CalibrationEval(
             eval=name, bound=dict(bound_to(part, judged, rule)), seen=evidence_of(part, judged)
         )

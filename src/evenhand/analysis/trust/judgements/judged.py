@@ -105,6 +105,16 @@ class JudgedMetric(MutableRecord, kw_only=True):
             questions={name: asked for name, asked in self.questions.items() if name in evals},
         )
 
+    def by_eval(self, variants: Sequence[Variant]) -> dict[str, JudgedMetric]:
+        """The same for each eval alone, in one pass: a run may have many."""
+        items: defaultdict[str, list[Item]] = defaultdict(list)
+        for item in self.items:
+            items[variants[item.variant].eval].append(item)
+        return {
+            name: replace(self, items=items[name], questions={name: asked})
+            for name, asked in self.questions.items()
+        }
+
     def add_question(self, outcome: Outcome, eval_: str, case: str) -> bool:
         """Adds what it was asked. False where a jury lacks a member, whose question is not known.
 
