@@ -192,6 +192,12 @@ def test_scripted_replies_that_lie_there_are_offered_where_a_key_is_missing(even
     offer = "Or let offline.jsonl answer: run with --offline."
     assert offer in evenhand("run", "my-evals").err
     assert offer in evenhand("check", "my-evals").err
+    # The other evals are run all the same.
+    judged = EVALS.replace('"shop", ', '"judged", judge="openai:chat:gpt-5", ')
+    judged = judged.replace("import EvalSet", "import EvalSet\nfrom evenhand.scorers import Passes")
+    Path("judged_evals.py").write_text(judged.replace('True, "is closed"', '"", Passes("is kind")'))
+    Path("offline.jsonl").touch()
+    assert offer in evenhand("run", "shop_evals.py", "judged_evals.py").err
     Path("my-evals/offline.jsonl").unlink()
     ended = evenhand("run", "my-evals")
     assert "in the environment." in ended.err
