@@ -38,7 +38,7 @@ def offline_answers(folder: Path) -> Iterator[None]:
         yield
 
 
-def asked_elsewhere(plan: Plan) -> Iterator[Problem]:
+def models_elsewhere(plan: Plan) -> Iterator[Problem]:
     """That a model is asked in spite of `--offline`, as its address is not the environment's."""
     from evenhand.providers.addresses import origin
     from evenhand.providers.chat import ChatProvider

@@ -247,9 +247,9 @@ class Asked(Record, frozen=True, kw_only=True):
 
             plan = edited_plan(plan, edit)
         if self.offline:
-            from evenhand.cli.offline import asked_elsewhere
+            from evenhand.cli.offline import models_elsewhere
 
-            plan.hints = [*plan.hints, *asked_elsewhere(plan)]
+            plan.hints = [*plan.hints, *models_elsewhere(plan)]
         if self.strict:
             refuse_hints(plan)
         look_at_size(plan)

@@ -157,8 +157,10 @@ def ranking_calibrations(run: RunFile, judged: Judgements) -> list[RankingCalibr
 def judge_of_pairs(run: RunFile, pairs: ComparedPairs) -> JudgedMetric:
     """The judge of a ranking, with what it was asked, for what its calibration holds for."""
     evals = {run.meta.variants[variant].eval for variant in pairs.variants}
-    asked = Questions(instruments=pairs.instruments, criteria=pairs.criteria)
-    return JudgedMetric(metric=pairs.name, model=pairs.model, questions=dict.fromkeys(evals, asked))
+    questions = Questions(instruments=pairs.instruments, criteria=pairs.criteria)
+    return JudgedMetric(
+        metric=pairs.name, model=pairs.model, questions=dict.fromkeys(evals, questions)
+    )
 
 
 def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTrust:

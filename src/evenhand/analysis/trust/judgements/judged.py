@@ -85,24 +85,26 @@ class JudgedMetric(MutableRecord, kw_only=True):
     @property
     def instruments(self) -> set[str]:
         """Digests of what it was asked in all of them; see `Questions`."""
-        return {one for asked in self.questions.values() for one in asked.instruments}
+        return {one for questions in self.questions.values() for one in questions.instruments}
 
     @property
     def criteria(self) -> set[str]:
         """Digests of the expectations of all of them."""
-        return {one for asked in self.questions.values() for one in asked.criteria}
+        return {one for questions in self.questions.values() for one in questions.criteria}
 
     @property
     def cases(self) -> CaseSample:
         """What it was asked about some of the cases of all of them."""
-        return CaseSample.joined(asked.cases for asked in self.questions.values())
+        return CaseSample.joined(questions.cases for questions in self.questions.values())
 
     def within(self, evals: Collection[str], variants: Sequence[Variant]) -> JudgedMetric:
         """What it said, and was asked, in some evals of a run with these variants."""
         return replace(
             self,
             items=[item for item in self.items if variants[item.variant].eval in evals],
-            questions={name: asked for name, asked in self.questions.items() if name in evals},
+            questions={
+                name: questions for name, questions in self.questions.items() if name in evals
+            },
         )
 
     def by_eval(self, variants: Sequence[Variant]) -> dict[str, JudgedMetric]:
@@ -111,8 +113,8 @@ class JudgedMetric(MutableRecord, kw_only=True):
         for item in self.items:
             items[variants[item.variant].eval].append(item)
         return {
-            name: replace(self, items=items[name], questions={name: asked})
-            for name, asked in self.questions.items()
+            name: replace(self, items=items[name], questions={name: questions})
+            for name, questions in self.questions.items()
         }
 
     def add_question(self, outcome: Outcome, eval_: str, case: str) -> bool:
@@ -123,17 +125,17 @@ class JudgedMetric(MutableRecord, kw_only=True):
             eval_: The eval that it was asked in.
             case: The digest of the case; empty where it is not to be kept.
         """
-        asked = self.questions.setdefault(eval_, Questions())
+        questions = self.questions.setdefault(eval_, Questions())
         criteria = criteria_of(outcome)
-        asked.criteria.add(criteria)
+        questions.criteria.add(criteria)
         whole = all(member.get("judge") for member in members_of(outcome))
         instrument = instrument_of(outcome) if whole else ""
         if whole:
-            asked.instruments.add(instrument)
+            questions.instruments.add(instrument)
         if case:
-            asked.cases.add(case, "criteria", criteria)
+            questions.cases.add(case, "criteria", criteria)
             if whole:
-                asked.cases.add(case, "judge prompt", instrument)
+                questions.cases.add(case, "judge prompt", instrument)
         return whole
 
     @property
@@ -322,8 +324,8 @@ def _join_juries(
         if len(juries) == 1:
             part, jury = metrics.pop(key), metrics[juries[0]]
             jury.items = sorted([*jury.items, *part.items], key=lambda item: item.index)
-            for name, asked in part.questions.items():
-                jury.questions.setdefault(name, Questions()).criteria |= asked.criteria
+            for name, questions in part.questions.items():
+                jury.questions.setdefault(name, Questions()).criteria |= questions.criteria
             jury.orders += part.orders
             jury.scale = _wider(jury.scale, part.scale)
 
