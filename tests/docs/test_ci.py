@@ -195,7 +195,12 @@ def test_the_action_installs_a_named_wheel_and_never_a_package_of_that_name(
     env = {"WHEEL": default, "HERE": str(tmp_path / "action"), **more}
     exited, words = run_step("Install Evenhand", tmp_path, 0, **env)
     if installed:
-        assert (exited, words) == (0, ["install", "--quiet", installed.format(folder=tmp_path)])
+        line = ["install", "--quiet", installed.format(folder=tmp_path)]
+        assert (exited, words) == (0, line)
+        # With what the application needs, in one line: pip then finds versions that suit both.
+        env["REQUIREMENTS"] = "my app/requirements.txt"
+        expected = [*line, "-r", "my app/requirements.txt"]
+        assert run_step("Install Evenhand", tmp_path, 0, **env) == (0, expected)
     else:
         assert exited == 1
         assert words[0].startswith("::error::there are")

@@ -230,7 +230,13 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     scored = label_scores(scored, draw(scored, 60, seed=1).places)
     uneven = await a_run(make_run, 200, change=unsure)
     uneven = label_unevenly(uneven, draw_unsure(uneven, 90, seed=4).places)
-    calibrated = (run, by_jury, compared, scored, uneven)
+    evals = await a_run(
+        make_run,
+        40,
+        change=lambda trial: replace(trial, variant=trial.index % 2),
+        variants=(Variant(0, "one", "m", eval="one"), Variant(1, "two", "m", eval="two")),
+    )
+    calibrated = (run, by_jury, compared, scored, uneven, evals)
     documents = [calibrate(one).document() for one in calibrated]
     file = run.path.with_name("calibration.json")
     for one in (compared, uneven, by_jury):

@@ -130,3 +130,73 @@ def test_a_set_with_the_same_criterion_is_not_checked_by_the_calibration_of_anot
     shown = " ".join(evenhand("run", "evals/more_evals.py", "--no-progress").split())
     assert "not checked against people: the calibration is of other evals" in shown
     assert "stale" not in shown
+
+
+FEW = MANY.replace("many", "few").replace('f"c{i}"', 'f"d{i}"')
+
+
+def edited(few: Path) -> Path:
+    """The eval with more cases, in another file: this process has imported the first one."""
+    few.unlink(missing_ok=True)
+    other = few.with_name("more_evals.py")
+    other.write_text(FEW.replace("range(60)", "range(100)"))
+    return other
+
+
+def standings(evenhand: Evenhand, *run: str) -> dict[str, tuple[str, list[str], bool]]:
+    """For each eval of a run whether its calibration holds, what has changed, and whether its rate is corrected."""
+    evenhand("run", *run, "--no-progress")
+    return {
+        rate["variant"]["prompt"].rpartition(": ")[2]: (
+            rate["calibration"],
+            rate["changed"],
+            bool(rate["corrected"]),
+        )
+        for rate in json.loads(evenhand("show", "--json"))["judged"]
+    }
+
+
+def test_a_calibration_of_two_evals_with_the_same_criterion_holds_for_each_alone(
+    evenhand: Evenhand, tmp_path: Path
+):
+    """That the other one doesn't run, or has changed, is no change of it."""
+    few = tmp_path / "evals/few_evals.py"
+    few.write_text(FEW)
+    evenhand("run", "--no-progress")
+    assert "usable with labels" in calibrate(evenhand, tmp_path, labels=110)
+    holds = ("fresh", [], True)
+    assert standings(evenhand) == {"many": holds, "few": holds}
+    assert standings(evenhand, "evals/many_evals.py") == {"many": holds}
+    assert standings(evenhand, "evals/few_evals.py") == {"few": holds}
+    few = edited(few)
+    stale = ("stale", ["data"], False)
+    assert standings(evenhand) == {"many": holds, "few": stale}
+    assert standings(evenhand, str(few)) == {"few": stale}
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_calibrating_one_eval_leaves_what_the_file_says_of_another_with_the_same_criterion(
+    evenhand: Evenhand, tmp_path: Path, *, together: bool
+):
+    """Whether that was calibrated alone, or both together; in runs of both, each has its own."""
+    few = tmp_path / "evals/few_evals.py"
+    if together:
+        few.write_text(FEW)
+    evenhand("run", "--no-progress")
+    calibrate(evenhand, tmp_path, labels=110 if together else 60)
+    few = edited(few)
+    evenhand("run", str(few), "--no-progress")
+    calibrate(evenhand, tmp_path, labels=40)
+    holds = ("fresh", [], True)
+    assert standings(evenhand) == {"many": holds, "few": holds}
+    assert standings(evenhand, "evals/many_evals.py") == {"many": holds}
+    rows = json.loads((tmp_path / "calibration.json").read_text())["judges"]
+    assert [{variant["eval"] for variant in row["variants"]} for row in rows] == [
+        {"few slugs: few"},
+        {"many slugs: many"},
+    ]
+    # Again, it replaces its own alone.
+    evenhand("run", str(few), "--no-progress", "--no-cache")
+    calibrate(evenhand, tmp_path, labels=50)
+    rows = json.loads((tmp_path / "calibration.json").read_text())["judges"]
+    assert [row["labels"] for row in rows] == [50, 110 if together else 60]

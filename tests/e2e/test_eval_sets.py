@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from evenhand.testing import FakeProvider, Rule, Script
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 
@@ -541,6 +543,42 @@ def test_offline_costs_nothing_and_no_budget_stops_it(folder: Path):
         done = run("run", "--offline", "--max-cost", most, "--json", cwd=folder)
         assert done.returncode == 0, done.stderr
         assert [outcome for _, _, outcome in trials(done)] == ["pass", "pass"]
+
+
+OWN_ADDRESS = """
+import httpx2
+from evenhand import EvalSet, recording
+
+ELSEWHERE = "{elsewhere}"
+client = recording.http_client()
+evals = EvalSet("own address")
+
+
+@evals.eval
+def asks(expect):
+    messages = [{{"role": "user", "content": "how?"}}]
+    url = f"{{ELSEWHERE}}/v1/chat/completions?beta=1"
+    reply = client.post(url, json={{"model": "of-my-own", "messages": messages}})
+    expect(reply.json()["choices"][0]["message"]["content"] == "fine", "is fine")
+    found = client.post(f"{{ELSEWHERE}}/search", json={{"words": "shoes"}})
+    expect(found.json() == {{"found": 3}}, "is searched")
+"""
+
+
+def test_offline_a_model_at_an_address_in_the_code_is_scripted_too_and_other_services_are_not(
+    folder: Path,
+):
+    """Under the name that it has at any address of a script's, so that a replay finds it."""
+    (folder / "evals" / "two_evals.py").unlink()
+    (folder / "offline.jsonl").write_text('{"match": "how", "reply": "fine"}\n', "utf-8")
+    with FakeProvider(Script([Rule(reply={"found": 3}, path="search")])) as elsewhere:
+        text = OWN_ADDRESS.format(elsewhere=elsewhere.url.replace("127.0.0.1", "localhost"))
+        (folder / "evals" / "one_evals.py").write_text(text, "utf-8")
+        for options in (("--offline",), ("--replay", "latest")):
+            done = run("run", *options, "--json", cwd=folder)
+            assert done.returncode == 0, done.stderr
+            assert [outcome for _, _, outcome in trials(done)] == ["pass"]
+        assert [request.path for request in elsewhere.requests] == ["/search"]
 
 
 LABELS = """

@@ -15,6 +15,7 @@ import openai
 import pytest
 
 from evenhand import EvalSet, run
+from evenhand.core.scripted import scripted_at
 from evenhand.doors import recording
 from evenhand.render.run import Run
 
@@ -241,6 +242,27 @@ def test_what_is_made_in_the_background_is_recorded_when_it_is_there(
     assert trial.output == "done"
     assert trial.answer.finish_reason == "stop"
     assert result.empty_answers() == (0, 0)
+
+
+def test_a_background_answer_of_a_script_is_got_from_the_script(
+    vendor: Vendor, settle: Callable[..., Run]
+):
+    """Whatever address the application has for its model."""
+    vendor.posted = response("queued")
+    vendor.got = [response("completed", (MESSAGE,), usage=USAGE)]
+    nobody = "http://nobody.invalid/v1"
+    client = openai.AsyncOpenAI(api_key="x", base_url=nobody, http_client=recorded())
+    evals = EvalSet("background")
+
+    @evals.eval
+    async def answers(expect: Any) -> None:
+        reply = await client.responses.create(model="gpt-x", input="hi", background=True)
+        expect((await client.responses.retrieve(reply.id)).output_text == "done", "is there")
+
+    with scripted_at(vendor.url):
+        (trial,) = settle(evals).trials()
+    assert trial.outcome == "pass", trial
+    assert vendor.seen == ["POST", "GET"]
 
 
 def test_a_stream_of_a_background_answer_is_got_as_a_stream(

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import Run, in_process
 
+from evenhand.testing import FakeProvider
+
 EVALS = """
 from evenhand import EvalSet
 
@@ -172,15 +174,51 @@ def test_an_export_of_ours_is_no_file_to_import_or_to_show(evenhand: Run, name: 
     assert f"evenhand show {run} opens it" in evenhand("import", str(run)).err
 
 
+def test_a_case_of_pytests_without_its_file_is_offered_with_it(evenhand: Run):
+    """As pytest itself prints it below a failure."""
+    cases = [f"tests/test_bot.py::test_replies[{day}]" for day in ("monday", "sunday")]
+    text = EVALS.replace('"id": day', '"id": f"tests/test_bot.py::test_replies[{day}]"')
+    Path("shop_evals.py").write_text(text)
+    evenhand("run", "shop_evals.py", "--no-progress")
+    ended = evenhand("show", "test_replies[sunday]")
+    assert ended.code == 2
+    assert f"evenhand show latest {shlex.quote(cases[1])}?" in ended.err
+    assert evenhand("show", "latest", cases[1]).code == 0
+
+
 def test_scripted_replies_that_lie_there_are_offered_where_a_key_is_missing(evenhand: Run):
     """And not where there are none."""
     evenhand("init", "my-evals")
-    offer = "Or take the replies of offline.jsonl: add --offline."
+    offer = "Or let offline.jsonl answer: run with --offline."
     assert offer in evenhand("run", "my-evals").err
+    assert offer in evenhand("check", "my-evals").err
+    # The other evals are run all the same.
+    judged = EVALS.replace('"shop", ', '"judged", judge="openai:chat:gpt-5", ')
+    judged = judged.replace("import EvalSet", "import EvalSet\nfrom evenhand.scorers import Passes")
+    Path("judged_evals.py").write_text(judged.replace('True, "is closed"', '"", Passes("is kind")'))
+    Path("offline.jsonl").touch()
+    assert offer in evenhand("run", "shop_evals.py", "judged_evals.py").err
     Path("my-evals/offline.jsonl").unlink()
     ended = evenhand("run", "my-evals")
     assert "in the environment." in ended.err
     assert offer not in ended.err
+
+
+def test_a_model_that_is_asked_in_spite_of_offline_is_named_with_its_address(evenhand: Run):
+    """One with an address in the config; one at the environment's, which leads to the script, is not."""
+    evenhand("init", "my-evals")
+    config = Path("my-evals/promptfooconfig.yaml")
+    model = "  - openai:chat:gpt-5-mini\n"
+    assert model in config.read_text()
+    assert "--offline:" not in evenhand("run", "my-evals", "--offline").err
+    with FakeProvider() as elsewhere:
+        here = f"  - {{id: openai:chat:gpt-5-mini, config: {{apiBaseUrl: '{elsewhere.url}/v1'}}}}\n"
+        config.write_text(config.read_text().replace(model, here))
+        ended = evenhand("run", "my-evals", "--offline")
+        says = f"--offline: openai:chat:gpt-5-mini is asked all the same, at {elsewhere.url}"
+        assert says in ended.err
+        assert "Move its address to the environment, as OPENAI_BASE_URL" in ended.err
+        assert elsewhere.requests
 
 
 def test_a_finished_run_says_that_nothing_is_left_and_a_folder_for_results_is_made(evenhand: Run):

@@ -6,10 +6,14 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evenhand.core.encoding import digest
-from evenhand.core.errors import UsageError
-from evenhand.core.scripted import scripted_at
+from evenhand.core.errors import Problem, UsageError
+from evenhand.core.scripted import answers_at, script_answers, scripted_at
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
 
 
 @contextlib.contextmanager
@@ -22,7 +26,7 @@ def offline_answers(folder: Path) -> Iterator[None]:
     if not script.is_file():
         raise UsageError(
             f"--offline: there is no offline.jsonl in {folder}",
-            hint="It holds what models would answer, one rule a line; `evenhand init` makes one to start from.",
+            hint='Write it, one rule a line: {"match": "refund", "reply": "Within 30 days."}',
         )
     with (
         FakeProvider(Script.read(script)) as fake,
@@ -32,6 +36,22 @@ def offline_answers(folder: Path) -> Iterator[None]:
     ):
         os.environ.update(fake.env())
         yield
+
+
+def models_elsewhere(plan: Plan) -> Iterator[Problem]:
+    """That a model is asked in spite of `--offline`, as its address is not the environment's."""
+    from evenhand.providers.addresses import origin
+    from evenhand.providers.chat import ChatProvider
+
+    for provider in plan.providers if script_answers() else ():
+        if isinstance(provider, ChatProvider) and not answers_at(provider.url):
+            yield Problem(
+                plan.source,
+                0,
+                0,
+                f"--offline: {provider.id} is asked all the same, at {origin(provider.url)}",
+                "Move its address to the environment, as OPENAI_BASE_URL: only such addresses are replaced.",
+            )
 
 
 def script_digest(folder: Path) -> str:

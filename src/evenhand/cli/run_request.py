@@ -16,7 +16,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ import msgspec
 from evenhand.cli.streams import tell
 from evenhand.core.edit import Edit
 from evenhand.core.encoding import decode
-from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.malformed import shape_fault
 from evenhand.core.plan import Selection
@@ -239,29 +239,35 @@ class Asked(Record, frozen=True, kw_only=True):
             try:
                 plan = self._plan(prepare=prepare)
             except ConfigError as error:
-                raise self._or_offline(error) from None
+                problems = self._or_offline(error.problems)
+                raise ConfigError(problems, error.hints, error.more, spared=error.spared) from None
+            plan.broken = self._or_offline(plan.broken)
         for edit in self.edits:
             from evenhand.core.editing import edited_plan
 
             plan = edited_plan(plan, edit)
+        if self.offline:
+            from evenhand.cli.offline import models_elsewhere
+
+            plan.hints = [*plan.hints, *models_elsewhere(plan)]
         if self.strict:
             refuse_hints(plan)
         look_at_size(plan)
         return plan
 
-    def _or_offline(self, error: ConfigError) -> ConfigError:
-        """The error, with what answers without keys where only keys are missing and the folder has scripted replies."""
+    def _or_offline(self, problems: Sequence[Problem]) -> Sequence[Problem]:
+        """The problems, with what answers without keys if only keys are missing and the folder has scripted replies."""
+        if self.offline or not problems:
+            return problems
         from evenhand.providers.missing_keys import model_without_key
 
-        lacking = [problem for problem in error.problems if model_without_key(problem)]
-        if self.offline or len(lacking) < len(error.problems):
-            return error
+        if not all(map(model_without_key, problems)):
+            return problems
         if not (self.folder / "offline.jsonl").is_file():
-            return error
-        last = error.problems[-1]
-        hint = f"{last.hint} Or take the replies of offline.jsonl: add --offline."
-        problems = (*error.problems[:-1], dataclasses.replace(last, hint=hint))
-        return ConfigError(problems, error.hints, error.more, spared=error.spared)
+            return problems
+        last = problems[-1]
+        hint = f"{last.hint} Or let offline.jsonl answer: run with --offline."
+        return (*problems[:-1], dataclasses.replace(last, hint=hint))
 
     def _plan(self, *, prepare: bool) -> Plan:
         selection = self.selection

@@ -175,7 +175,9 @@ def _case_of_latest(name: str, error: UsageError) -> Path:
             names = [*grid.numbers, *(text for _, text in run_file.descriptions())]
     except EvenhandError:
         raise error from None
-    meant = f"{name}:1" if name in grid.names else nearest(name, names)
+    # pytest's ids begin with the file, which people leave out.
+    of_file = next((one for one in names if one.endswith(f"::{name}")), "")
+    meant = f"{name}:1" if name in grid.names else of_file or nearest(name, names)
     if not meant:
         raise error
     hint = f"Did you mean a case of the latest run: evenhand show latest {shlex.quote(meant)}?"

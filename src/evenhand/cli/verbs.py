@@ -14,7 +14,7 @@ from evenhand.cli.streams import tell
 from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from click.shell_completion import CompletionItem
 
@@ -202,8 +202,6 @@ class _Verbs(_Commands):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As always, but an option before the command is told where it belongs."""
         words = list(args)
-        if words[:1] == ["--help-all"]:  # all of them are shown
-            args = ["--help"]
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -213,11 +211,27 @@ class _Verbs(_Commands):
             raise click.UsageError(hint, ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        lines = _summaries()
+        shows_all = bool(ctx.meta.get(EVERY_OPTION))
         for heading, names in _sections().items():
             with formatter.section(heading):
-                formatter.write_dl([(name, lines[name]) for name in names])
+                formatter.write_dl(list(self._rows(ctx, names, shows_all=shows_all)))
+        if shows_all:
+            with formatter.section("Earlier names, which still work"):
+                formatter.write_dl([(name, f"evenhand {now}") for name, now in MOVED.items()])
+
+    def _rows(
+        self, ctx: click.Context, names: Sequence[str], *, shows_all: bool
+    ) -> Iterator[tuple[str, str]]:
+        lines = _summaries()
+        for name in names:
+            yield name, lines[name]
+            group = self.get_command(ctx, name) if shows_all else None
+            if not isinstance(group, click.Group):
+                continue
+            for last in group.list_commands(ctx):
+                command = group.get_command(ctx, last)
+                if command is not None and not command.hidden:
+                    yield f"{name} {last}", command.get_short_help_str(100)
 
 
 def _command(*words: str) -> click.Command | None:
@@ -280,12 +294,29 @@ def _moved(verbs: click.Group, ctx: click.Context, words: list[str], option: str
     return None
 
 
+def _help_all(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    """Shows the help with all commands, if it is wanted, and exits."""
+    del option
+    if value and not ctx.resilient_parsing:
+        ctx.meta[EVERY_OPTION] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
 @click.group(
     cls=_Verbs,
     epilog=_EPILOG,
     context_settings={"help_option_names": _HELP, "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="evenhand %(version)s")
+@click.option(
+    "--help-all",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_help_all,
+    help="Show all commands, also those of groups and earlier names.",
+)
 def evenhand() -> None:
     """Find out whether your LLM application is good, and whether a change made it better.
 

@@ -9,6 +9,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from contextvars import ContextVar
+from urllib.parse import urlsplit, urlunsplit
 
 from evenhand.core.encoding import digest
 from evenhand.core.provider import Request
@@ -39,6 +40,15 @@ def answers_at(url: str) -> bool:
     """Whether replies from this address are scripted, or nothing is sent there."""
     address = _address.get()
     return bool(address) and url.startswith(f"{address}/")
+
+
+def scripted_url(url: str) -> str:
+    """This address, but at the script's server, if a script answers in place of models."""
+    address = _address.get()
+    if not address or answers_at(url):
+        return url
+    parts = urlsplit(url)
+    return address + urlunsplit(("", "", parts.path, parts.query, ""))
 
 
 def request_name(request: Request) -> str:

@@ -151,9 +151,11 @@ def score_lines(judge: JudgeCalibration) -> Iterator[str]:
     yield f"  agreement  {coefficient(one.kappa)} κ with quadratic weights, {coefficient(one.tau)} τ_b"
     if one.paired is not None and one.paired.rho2 is not None:
         yield f"  worth      replaces {percent(one.paired.rho2)} of people's scores (ρ²)"
-    now, later = one.half_width(one.labels), one.half_width(one.labels + MORE)
+    more = _more(one.labels, judge.verdicts.items)
+    now, later = one.half_width(one.labels), one.half_width(one.labels + more)
     if now is not None and later is not None:
-        yield f"  {safe(judge.metric)}: {one.labels:,} scores give ±{now:.2f}; {MORE} more would bring ±{later:.2f}"
+        line = f"  {safe(judge.metric)}: {one.labels:,} scores give ±{now:.2f}"
+        yield f"{line}; {more} more would bring ±{later:.2f}" if more else line
 
 
 def mean_words(mean: Estimate) -> str:
@@ -215,11 +217,16 @@ def worth_line(judge: JudgeCalibration) -> str:
     v = judge.verdicts
     if not v.labels:
         return f"{safe(judge.metric)}: no labels yet"
-    now, later = half_width(judge, v.labels), half_width(judge, v.labels + MORE)
+    more = _more(v.labels, v.items)
+    now, later = half_width(judge, v.labels), half_width(judge, v.labels + more)
     labels = "1 label gives" if v.labels == 1 else f"{v.labels:,} labels give"
-    return (
-        f"{safe(judge.metric)}: {labels} ±{percent(now)}; {MORE} more would bring ±{percent(later)}"
-    )
+    line = f"{safe(judge.metric)}: {labels} ±{percent(now)}"
+    return f"{line}; {more} more would bring ±{percent(later)}" if more else line
+
+
+def _more(labels: int, items: int) -> int:
+    """The labels whose worth is told: no more than there are outputs without one."""
+    return min(MORE, max(0, items - labels))
 
 
 def half_width(judge: JudgeCalibration, labels: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evenhand.analysis.summaries.column_names import in_ranges
-from evenhand.analysis.summaries.grid import Grid
+from evenhand.analysis.summaries.grid import KEPT, Grid
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import clip, columns, count, folded, number, safe
@@ -64,7 +64,7 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     left += sum(totals[variant].failed for variant in whole[SHOWN:])
     if left:
         rest = f"    … and {count(left, 'more failure')}"
-        of_unread = f"{rest} (their reasons weren't read)"
+        of_unread = f"{rest} (only the first {KEPT} are read)"
         fits = left == unread and columns(of_unread) <= width
         lines.append(ink(of_unread if fits else rest, "dim"))
     return [*lines, *_errors(run, grid, width, ink)]

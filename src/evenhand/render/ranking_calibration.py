@@ -52,9 +52,11 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
         yield f"  worth      replaces {percent(one.rho2)} of your labels (ρ²)"
     if trust.corrected is not None:
         now = max((share.high - share.low) / 2 for share in trust.corrected.chances.values())
+        more = min(MORE, max(0, one.pairs - n))
         # An interval shrinks with the square root of the number of labels.
-        later = now * math.sqrt(n / (n + MORE))
-        yield f"  {n} labels give ±{percent(now)} or less; {MORE} more would bring about ±{percent(later)}"
+        later = now * math.sqrt(n / (n + more))
+        line = f"  {n} labels give ±{percent(now)} or less"
+        yield f"{line}; {more} more would bring about ±{percent(later)}" if more else line
     for warning in one.warnings:
         yield f"  note: {warning}"
 

@@ -161,13 +161,13 @@ class Script:
             raise ValueError("; ".join(problems))
 
     @staticmethod
-    def read(path: Path) -> Script:
+    def read(path: str | Path) -> Script:
         """A script from a file of JSON lines. What no rule fits is refused.
 
         Raises:
             ConfigError: All that is wrong with it, line by line.
         """
-        file = str(path)
+        path, file = Path(path), str(path)
         try:
             lines = path.read_text("utf-8-sig").split("\n")
         except (OSError, UnicodeDecodeError) as error:

@@ -312,6 +312,18 @@ def test_a_newcomer_sees_at_most_eighteen_commands_and_a_few_groups():
     assert len(groups) <= 7
 
 
+def test_the_help_of_all_commands_has_those_of_groups_and_earlier_names():
+    """Which the short help leaves out."""
+    short, long = help_of("", 100), help_of("", 100, every_option=True)
+    for words in ("runs list", "prompt send", "info power"):
+        assert f"\n  {words} " not in short
+        assert f"\n  {words} " in long
+    for name, now in MOVED.items():
+        assert not re.search(rf"\n  {name} +evenhand {now}\n", short)
+        assert re.search(rf"\n  {name} +evenhand {now}\n", long)
+    assert "--help-all" in short
+
+
 @pytest.mark.parametrize("name", sorted(MOVED))
 def test_an_earlier_name_of_a_command_works_and_says_todays(
     name: str, capsys: pytest.CaptureFixture[str]

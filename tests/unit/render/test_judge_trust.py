@@ -132,6 +132,19 @@ async def test_a_draw_is_uniform_repeatable_and_extended_by_trials_not_drawn(mak
         draw(again, 1, seed=6)
 
 
+@pytest.mark.parametrize(
+    ("outputs", "says"),
+    [(200, "; 40 more would bring ±"), (64, "; 4 more would bring ±"), (60, "")],
+)
+async def test_what_more_labels_would_bring_is_told_of_as_many_as_there_are_outputs_left(
+    make_run: Make, outputs: int, says: str
+):
+    """And of none, where all outputs are labelled."""
+    run = label(await a_run(make_run, outputs), lambda i: i % 10 < 6)
+    (line,) = [line for line in calibration_lines(calibrate(run)) if "60 labels give" in line]
+    assert (says in line) if says else ("more" not in line)
+
+
 async def test_a_run_without_a_judge_has_nothing_to_label(make_run: Make):
     """And a metric that nobody judged is not drawn either; the nearest name is offered."""
     plain = await make_run([result(0)], ONE)

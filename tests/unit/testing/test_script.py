@@ -139,7 +139,8 @@ def test_a_script_on_disk_is_read_line_by_line(tmp_path: Path):
         {"match": {"text": "t", "last": "l", "system": "s", "model": "m", "path": "p"}},
         {"reply": "line\u2028separator", "headers": {"x-limit": 3}},
     )
-    one, two, three, four = Script.read(path).rules
+    one, two, three, four = Script.read(str(path)).rules
+    assert Script.read(path).rules == [one, two, three, four]
     assert (one.match, one.reply_text("")) == (("a", "b"), '{"x": 1}')
     assert (two.fault, two.retry_after, two.times, two.latency_ms) == ("429", "2", 1, 5.0)
     assert three == Rule(("t",), "", "m", last="l", system="s", path="p")

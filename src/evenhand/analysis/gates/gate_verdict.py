@@ -405,4 +405,4 @@ def _changes(baseline: Baseline, run: RunFile) -> Iterator[str]:
     ]
     changed += [name for name in before if name.startswith("judge ") and name not in now]
     if changed:
-        yield f"! judged otherwise than the baseline: {', '.join(map(safe, changed))}"
+        yield f"! judging has changed since the baseline: {', '.join(map(safe, changed))}"

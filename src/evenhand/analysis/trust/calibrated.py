@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
+from evenhand.analysis.trust.calibrated_parts import calibrated_parts
 from evenhand.analysis.trust.calibration import JudgeCalibration, calibrations
 from evenhand.analysis.trust.calibration_document import (
     CalibrationJudge,
@@ -27,10 +28,7 @@ from evenhand.analysis.trust.labelled_cases import effects_of, few_cases, labels
 from evenhand.analysis.trust.scores_calibrated import JudgedMean, later_mean, scale_of
 from evenhand.analysis.trust.trust_rules import (
     UNLIKELY,
-    bound_to,
-    changed_since,
     estimate_row,
-    evidence_of,
 )
 from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
@@ -119,11 +117,10 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     own = (
         {(judge.metric, judge.model): judge for judge in calibrations(run, judged)} if draws else {}
     )
-    rules = run.rules()
     rates: list[JudgedRate] = []
     for key, metric in judged.metrics.items():
         judge = own.get(key)
-        file = known.get(key)
+        files = known.get(key, ())
         if judge is not None and judge.verdicts.labels:
             own_rates = _rates(
                 run.meta,
@@ -135,25 +132,27 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
                 why=_why(judge),
             )
             rates += _with_means(own_rates, _own_means(metric, judge))
-        elif file is not None:
-            rates += _rates_by_file(run, metric, judged, file, rules.get(metric.metric))
+        elif files:
+            of_metric: list[JudgedRate] = []
+            for part, file, changed in calibrated_parts(run, metric, judged, files):
+                if file is None:
+                    of_metric += _rates(run.meta, part, {}, None, "missing", (OTHER_EVALS,))
+                else:
+                    of_metric += _rates_by_file(run, part, judged, file, changed)
+            rates += sorted(of_metric, key=lambda rate: rate.variant)
         else:
             rates += _rates(run.meta, metric, {}, None, "missing", _other_judge(metric, known))
     return rates
 
 
 def _rates_by_file(
-    run: RunFile, metric: JudgedMetric, judged: Judgements, file: CalibrationJudge, rule: str | None
+    run: RunFile,
+    metric: JudgedMetric,
+    judged: Judgements,
+    file: CalibrationJudge,
+    changed: tuple[str, ...],
 ) -> list[JudgedRate]:
-    """The rates of a metric as a calibration file corrects them; `rule` is the run's own, None where it has none."""
-    rates: list[JudgedRate] = []
-    changed = _changed(metric, judged, file, rule)
-    if changed:
-        # Evals that share a criterion share its name: a calibration of some says nothing of the others.
-        labelled, others = _by_evals(metric, file, run.meta)
-        if others.items and not (labelled.items and _changed(labelled, judged, file, rule)):
-            rates += _rates(run.meta, others, {}, None, "missing", (OTHER_EVALS,))
-            metric, changed = labelled, ()
+    """The rates of a metric as a calibration file corrects them, unless something has changed since."""
     same = {} if changed else _same_variants(metric, file, judged, run.meta)
     place = place_of(run.meta)
     labels = _of_file(place, metric, file, same)
@@ -179,7 +178,7 @@ def _rates_by_file(
         why=why,
     )
     of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
-    return rates + _with_means(of_file, _means_of_file(place, metric, file, same))
+    return _with_means(of_file, _means_of_file(place, metric, file, same))
 
 
 class RunJudgedMean(Record, frozen=True, kw_only=True):
@@ -299,41 +298,10 @@ class _Labels(Record, frozen=True):
 
 
 def _other_judge(
-    metric: JudgedMetric, known: Mapping[tuple[str, str], CalibrationJudge]
+    metric: JudgedMetric, known: Mapping[tuple[str, str], Sequence[CalibrationJudge]]
 ) -> tuple[str, ...]:
     """Another judge was calibrated under this metric."""
     return ("judge model",) if any(name == metric.metric for name, _ in known) else ()
-
-
-def _changed(
-    metric: JudgedMetric, judged: Judgements, file: CalibrationJudge, rule: str | None
-) -> tuple[str, ...]:
-    """What a calibration is bound to and is otherwise in a run; `rule` is the run's own, None where it has none."""
-    bound = bound_to(metric, judged, rule or "", file.bound)
-    evidence = evidence_of(metric, judged)
-    return changed_since(file.bound, bound, file.seen, evidence, with_rule=rule is not None)
-
-
-def _by_evals(
-    metric: JudgedMetric, file: CalibrationJudge, meta: RunMeta
-) -> tuple[JudgedMetric, JudgedMetric]:
-    """What a judge said in the evals that a calibration is of, by the names of its variants, and in all others.
-
-    Without evals, as in configs, there are no others.
-    """
-    variants = [meta.variants[index] for index in metric.variants]
-    known = {
-        variant.eval
-        for variant in variants
-        if not variant.eval or any(is_called(variant, o.prompt, o.model) for o in file.variants)
-    }
-    evals_of = {variant.index: variant.eval for variant in variants}
-
-    def within(names: set[str]) -> JudgedMetric:
-        items = [item for item in metric.items if evals_of[item.variant] in names]
-        return replace(metric, items=items, evals=names)
-
-    return within(known), within(set(evals_of.values()) - known)
 
 
 def _same_variants(

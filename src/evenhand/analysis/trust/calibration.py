@@ -13,7 +13,7 @@ The rules, in one place:
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from evenhand.analysis.trust.auditing import Audits, JudgeBesidePeople, audits
 from evenhand.analysis.trust.calibration_document import (
     SCHEMA,
     CalibrationDocument,
+    CalibrationEval,
     CalibrationJudge,
     CalibrationSelective,
     CalibrationUniform,
@@ -106,6 +107,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         systems: A digest of what each variant is, whatever it is called.
         errors: How many outputs the judge gave no verdict on.
         seen: What later runs need to say what has changed since.
+        evals: What it holds for in each eval alone; empty for one eval.
         repeated: Labels of repeats of a case of which another repeat has a label.
         stopped: Whether the run stopped as soon as it was decided. Corrected numbers don't allow for having looked.
     """
@@ -129,6 +131,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
     errors: int = 0
     seen: Evidence | None = None
+    evals: tuple[CalibrationEval, ...] = ()
     repeated: int = 0
     stopped: bool = False
 
@@ -219,6 +222,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         return CalibrationVariant(
             prompt=variant.prompt,
             model=variant.model,
+            eval=variant.eval,
             system=self.systems.get(index, ""),
             **self.by_variant[index]._asdict(),
             weighted=weighted and CalibrationUniform(**weighted.later._asdict()),
@@ -322,6 +326,18 @@ def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
     ]
 
 
+def _by_eval(
+    meta: RunMeta, metric: JudgedMetric, judged: Judgements, rule: str
+) -> Iterator[CalibrationEval]:
+    """What a calibration holds for in each of several evals: later runs may be of some of them."""
+    if len(metric.evals) < 2:
+        return
+    for name, part in sorted(metric.by_eval(meta.variants).items()):
+        yield CalibrationEval(
+            eval=name, bound=dict(bound_to(part, judged, rule)), seen=evidence_of(part, judged)
+        )
+
+
 def _with_votes(run: RunFile, judged: Judgements, judge: JudgeCalibration) -> JudgeCalibration:
     metric = judged.metrics[judge.metric, judge.model]
     return replace(judge, jury=jury_weights(run, metric, peoples_verdicts(run, metric)))
@@ -376,6 +392,7 @@ def _calibrated(
         systems={index: judged.parts.system_of(index) for index in metric.variants},
         errors=metric.errors.total(),
         seen=evidence_of(metric, judged),
+        evals=tuple(_by_eval(meta, metric, judged, rule)),
         repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
         stopped=meta.status == "decided",
     )

@@ -124,6 +124,7 @@ class CalibrationVariant(Record, frozen=True, kw_only=True):
 
     prompt: Annotated[str, Key("the prompt's label")]
     model: Annotated[str, Key("the model's label")]
+    eval: Annotated[str, Key("its eval; empty for a config, and in older files")] = ""
     system: Annotated[
         str, Key("a digest of what it sent and what answered, by which later runs find it")
     ]
@@ -257,6 +258,14 @@ class CalibrationSelective(Record, frozen=True, kw_only=True):
     cases: Annotated[int, Key("that those with a label are of", "cases")]
 
 
+class CalibrationEval(Record, frozen=True, kw_only=True):
+    """What a judge's calibration holds for in one of several evals."""
+
+    eval: Annotated[str, Key("the eval")]
+    bound: Annotated[dict[str, str], Key("digests of what it holds for, by name")]
+    seen: Annotated[Evidence, Key("what tells an edited case from an edited prompt")]
+
+
 class CalibrationJudge(Record, frozen=True, kw_only=True):
     """A judge under a metric."""
 
@@ -350,6 +359,10 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
         Evidence | None,
         Key("what tells an edited case from an edited prompt", null="in older files"),
     ] = None
+    evals: Annotated[
+        Sequence[CalibrationEval],
+        Key("what it holds for in each eval alone; empty for one eval, and in older files"),
+    ] = ()
     audits: Annotated[
         Sequence[CalibrationAudit],
         Key(
@@ -368,6 +381,12 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
         str | UnsetType,
         Key("the run that it is of, if another"),
     ] = UNSET
+
+    @property
+    def of_evals(self) -> set[str]:
+        """The evals that it is of; empty for a config, and for older files, which don't say."""
+        names = {one.eval for one in self.variants}
+        return set() if "" in names else names
 
 
 class CalibrationRanked(Record, frozen=True, kw_only=True):
@@ -457,7 +476,10 @@ class CalibrationDocument(Record, frozen=True, kw_only=True):
     schema: Annotated[str, Key("`evenhand.calibration/1`")]
     run: Annotated[str, Key("the run's id")] = ""
     made_at: Annotated[float, Key("when it was made", "seconds since 1970")] = 0.0
-    judges: Annotated[list[CalibrationJudge], Key("one for each judged metric and judge")]
+    judges: Annotated[
+        list[CalibrationJudge],
+        Key("one for each judged metric and judge; in a file, several if they are of other evals"),
+    ]
     rankings: Annotated[list[CalibrationRanking], Key("one for each ranking")] = field(
         default_factory=list[CalibrationRanking]
     )

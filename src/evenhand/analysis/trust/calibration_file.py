@@ -77,11 +77,20 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
     new = False
     for key, name in (("judges", "metric"), ("rankings", "name")):
         remaining = _worth_more(earlier.get(key, ()), document[key], name)
-        places = {_place(row, name) for row in remaining}
-        fresh = [row for row in document[key] if _place(row, name) not in places]
+        fresh = [
+            row
+            for row in document[key]
+            if not any(
+                _place(row, name) == _place(before, name)
+                and (_shared(row, before) or not _worth(row))
+                for before in remaining
+            )
+        ]
         new = new or any(_worth(row) for row in fresh)
         remaining = [{"run": earlier.get("run", ""), **row} for row in remaining]
-        descriptions += [_words(row, name) for row in remaining]
+        for row in remaining:
+            apart = any(_place(one, name) == _place(row, name) for one in fresh)
+            descriptions.append(_words(row, name, sorted(_evals(row)) if apart else ()))
         document[key] = [*fresh, *remaining]
     if new:
         write_committed(document, path)
@@ -115,10 +124,11 @@ def calibrated_before(calibration: Calibration, path: Path) -> list[str]:
     ]
 
 
-def _words(row: Mapping[str, Any], name: str) -> str:
+def _words(row: Mapping[str, Any], name: str, evals: Sequence[str] = ()) -> str:
+    in_evals = f" in {', '.join(evals)}" if evals else ""
     of_run = f" of run {short_id(row['run'])}" if row["run"] else ""
     labels = count(row.get("labels", 0), "label")
-    return f"{row[name]} by {row['model']} ({row['verdict']}, {labels}{of_run})"
+    return f"{row[name]} by {row['model']}{in_evals} ({row['verdict']}, {labels}{of_run})"
 
 
 def _worth_more(
@@ -126,20 +136,51 @@ def _worth_more(
 ) -> list[Mapping[str, Any]]:
     """The judges of an earlier calibration that a later one has nothing as good in place of.
 
-    A judge takes the place of itself, and of others of its metric that are gone.
+    A judge takes the place of itself, and of others of its metric that are gone; in the evals that both are of.
     """
     places = {_place(row, name) for row in rows}
 
     def replaces(row: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
         same = _place(row, name) == _place(before, name)
         gone = row[name] == before[name] and _place(before, name) not in places
-        return (same or gone) and _worth(row) >= _worth(before)
+        return (same or gone) and _shared(row, before) and _worth(row) >= _worth(before)
 
-    return [
-        before
-        for before in earlier
-        if _worth(before) and not any(replaces(row, before) for row in rows)
-    ]
+    remaining: list[Mapping[str, Any]] = []
+    for before in earlier:
+        rest: Mapping[str, Any] | None = before if _worth(before) else None
+        for row in rows:
+            if rest is not None and replaces(row, rest):
+                rest = _without(rest, _evals(row))
+        if rest is not None:
+            remaining.append(rest)
+    return remaining
+
+
+def _evals(row: Mapping[str, Any]) -> set[str]:
+    """The evals that a calibration is of; empty where it doesn't say."""
+    names = {str(variant.get("eval", "")) for variant in row.get("variants", ())}
+    return set() if "" in names else names
+
+
+def _shared(row: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """Whether two calibrations of a judge are of the same eval, for all that is known."""
+    first, second = _evals(row), _evals(before)
+    return not first or not second or bool(first & second)
+
+
+def _without(before: Mapping[str, Any], evals: set[str]) -> Mapping[str, Any] | None:
+    """An earlier calibration without these evals; None where nothing is left, or it can't be divided."""
+    left = _evals(before) - evals
+    each = [one for one in before.get("evals", ()) if one["eval"] in left]
+    if not evals or not left or len(each) < len(left):
+        return None
+    variants = [variant for variant in before["variants"] if variant["eval"] in left]
+    if len(each) > 1:
+        return {**before, "variants": variants, "evals": each}
+    (one,) = each
+    return {
+        **before, "variants": variants, "evals": [], "bound": one["bound"], "seen": one["seen"]
+    }  # fmt: skip
 
 
 def _place(row: Mapping[str, Any], name: str) -> tuple[str, str]:
@@ -151,13 +192,16 @@ def _worth(row: Mapping[str, Any]) -> int:
     return 2 if row["verdict"] != "no verdict" else int(row.get("labels", 0) > 0)
 
 
-def read_calibration(path: Path) -> dict[tuple[str, str], CalibrationJudge]:
-    """The judges of a calibration file, by metric and model; empty where there is no file.
+def read_calibration(path: Path) -> dict[tuple[str, str], list[CalibrationJudge]]:
+    """The judges of a calibration file, by metric and model, several for different evals; empty where there is no file.
 
     Raises:
         UsageError: It is none.
     """
-    return {(judge.metric, judge.model): judge for judge in _read(path).judges}
+    judges: dict[tuple[str, str], list[CalibrationJudge]] = {}
+    for judge in _read(path).judges:
+        judges.setdefault((judge.metric, judge.model), []).append(judge)
+    return judges
 
 
 def read_rankings(path: Path) -> dict[tuple[str, str], CalibrationRanking]:

@@ -20,7 +20,7 @@ from evenhand.analysis.trust.calibration_document import (
     random_draw_row,
 )
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
-from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
+from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements, Questions
 from evenhand.analysis.trust.labelled_cases import case_of
 from evenhand.analysis.trust.labels.ranking_labels import RankingLabels, ranking_labels
 from evenhand.analysis.trust.ranking_fits import RankedChances, judges_chances, peoples_chances
@@ -157,9 +157,10 @@ def ranking_calibrations(run: RunFile, judged: Judgements) -> list[RankingCalibr
 def judge_of_pairs(run: RunFile, pairs: ComparedPairs) -> JudgedMetric:
     """The judge of a ranking, with what it was asked, for what its calibration holds for."""
     evals = {run.meta.variants[variant].eval for variant in pairs.variants}
-    judge = JudgedMetric(metric=pairs.name, model=pairs.model)
-    judge.instruments, judge.criteria, judge.evals = pairs.instruments, pairs.criteria, evals
-    return judge
+    questions = Questions(instruments=pairs.instruments, criteria=pairs.criteria)
+    return JudgedMetric(
+        metric=pairs.name, model=pairs.model, questions=dict.fromkeys(evals, questions)
+    )
 
 
 def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTrust:

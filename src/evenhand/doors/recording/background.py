@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from evenhand.core.errors import ProviderError
+from evenhand.core.scripted import scripted_url
 from evenhand.engine.call_context import OwnCalls
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.providers.answer_text import NoAnswer
@@ -27,7 +28,7 @@ def call_of(request: Any) -> AppCall | None:
     trial = present.get()
     if request.method != "GET" or trial is None or trial.own is None or not trial.own.pending:
         return None
-    url = str(request.url)
+    url = scripted_url(str(request.url))
     call = trial.own.pending.get(_plain(url))
     if call is None or trial.home is None or trial.home.over:
         return None

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from evenhand.core.errors import CodeError, ProviderError, TimedOut
 from evenhand.core.message import CallRole
+from evenhand.core.scripted import scripted_url
 from evenhand.doors.recording import background
 from evenhand.doors.recording.exchange import (
     Exchange,
@@ -153,7 +154,12 @@ def _call(request: Any, body: bytes, prices: Prices) -> AppCall:
         return call
     headers: Mapping[str, str] = {name.lower(): value for name, value in request.headers.items()}
     limits = request.extensions.get("timeout") or {}
-    return AppCall.of(str(request.url), headers, body, limits.get("read") or TIMEOUT_S, prices)
+    url, timeout_s = str(request.url), limits.get("read") or TIMEOUT_S
+    call = AppCall.of(url, headers, body, timeout_s, prices)
+    # Only models are scripted: an application's other services are asked where they are.
+    if call.place is None or scripted_url(url) == url:
+        return call
+    return AppCall.of(scripted_url(url), headers, body, timeout_s, prices)
 
 
 def _retried(request: Any) -> bool:

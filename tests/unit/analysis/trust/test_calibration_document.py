@@ -43,7 +43,7 @@ def written(folder: Path, **keys: Any) -> Path:
 def test_a_file_that_has_only_what_later_runs_need_is_read(tmp_path: Path):
     """As the first versions wrote it; keys of later versions are passed over."""
     path = written(tmp_path, later={"a": 1})
-    (judge,) = read_calibration(path).values()
+    ((judge,),) = read_calibration(path).values()
     assert judge.variants == [CalibrationVariant(**VARIANT)]
     assert judge.variants[0].cells == (1, 2, 3, 4)
     assert (judge.corrected, judge.seen, judge.scores, judge.jury) == (None, None, None, None)

@@ -101,3 +101,66 @@ def test_rankings_are_kept_likewise_and_a_damaged_file_is_made_anew(tmp_path: Pa
     path.write_text("<<<<<<< ours")
     assert update(path, "01B", row("kind", 3)) == (True, [])
     assert there(path) == {("kind", "j", 3, "")}
+
+
+VARIANT = {
+    "prompt": "p", "model": "m", "system": "", "both_pass": 0, "missed": 0, "excused": 0, "both_fail": 0
+}  # fmt: skip
+
+
+def seen(name: str) -> dict[str, Any]:
+    """Evidence that says what it is of."""
+    return {"models": name, "written": "", "cases": {}}
+
+
+def of_evals(labels: int, *evals: str, model: str = "j") -> dict[str, Any]:
+    """A judge that was calibrated in these evals."""
+    return {
+        **row("kind", labels, model),
+        "variants": [{**VARIANT, "eval": name} for name in evals],
+        "bound": {"data": "+".join(evals)},
+        "seen": seen("+".join(evals)),
+        "evals": [
+            {"eval": name, "bound": {"data": name}, "seen": seen(name)}
+            for name in (evals if len(evals) > 1 else ())
+        ],
+    }
+
+
+def evals_there(path: Path) -> dict[tuple[str, ...], tuple[str, int]]:
+    """The judges of a file and how many labels they have, by their evals."""
+    rows = json.loads(path.read_text())["judges"]
+    return {
+        tuple(variant["eval"] for variant in one["variants"]): (one["model"], one["labels"])
+        for one in rows
+    }
+
+
+def test_of_evals_that_share_a_criterion_each_keeps_its_own_verdict(tmp_path: Path):
+    """Only what is calibrated again is taken out of an earlier entry; what is left of one eval is bound to that one."""
+    path = tmp_path / "calibration.json"
+    update(path, "01A", of_evals(90, "a", "b", "c"))
+    _, kept = update(path, "01B", of_evals(40, "b"))
+    assert kept == ["kind by j in a, c (usable, 90 labels of run 01A)"]
+    assert evals_there(path) == {("b",): ("j", 40), ("a", "c"): ("j", 90)}
+    update(path, "01C", of_evals(50, "c", "d"))
+    later = {("b",): ("j", 40), ("c", "d"): ("j", 50), ("a",): ("j", 90)}
+    assert evals_there(path) == later
+    (alone,) = [one for one in json.loads(path.read_text())["judges"] if one["labels"] == 90]
+    assert (alone["bound"], alone["seen"], alone["evals"]) == ({"data": "a"}, seen("a"), [])
+
+
+def test_too_few_labels_of_an_eval_take_no_verdicts_place_and_another_judge_takes_that_of_its_own(
+    tmp_path: Path,
+):
+    """An eval that has no entry gets one."""
+    path = tmp_path / "calibration.json"
+    update(path, "01A", of_evals(90, "a", "b"))
+    before = path.read_bytes()
+    for labels in (0, 3):
+        assert not update(path, "01B", of_evals(labels, "a"))[0]
+    assert not update(path, "01B", of_evals(0, "c"))[0]
+    assert path.read_bytes() == before
+    assert update(path, "01C", of_evals(3, "c"))[0]
+    update(path, "01D", of_evals(60, "a", model="other"))
+    assert evals_there(path) == {("a",): ("other", 60), ("b",): ("j", 90), ("c",): ("j", 3)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from msgspec import field
@@ -14,6 +15,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import Outcome, Scale
+from evenhand.core.variant import Variant
 from evenhand.stats.correction import Verdicts
 from evenhand.store.runfile import RunFile
 
@@ -38,6 +40,21 @@ class Item(Record, frozen=True, kw_only=True):
     score: float | None = None
 
 
+class Questions(MutableRecord, kw_only=True):
+    """What a judge was asked in one eval.
+
+    Attributes:
+        instruments: Digests of what it was asked, apart from what it was to judge.
+        criteria: Digests of the expectations: their names and bounds.
+        cases: What it was asked about some of the cases, and what was expected of them; empty where only verdicts were
+            read.
+    """
+
+    instruments: set[str] = field(default_factory=set[str])
+    criteria: set[str] = field(default_factory=set[str])
+    cases: CaseSample = field(default_factory=CaseSample)
+
+
 class JudgedMetric(MutableRecord, kw_only=True):
     """All that one judge said under one metric.
 
@@ -46,44 +63,79 @@ class JudgedMetric(MutableRecord, kw_only=True):
         model: The judge, as its answers named it; members of a jury joined by `+`.
         items: Its verdicts, in the plan's order.
         errors: How many outputs it gave no verdict on, by variant.
-        instruments: Digests of what it was asked, apart from what it was to judge.
-        criteria: Digests of the expectations: their names and bounds.
         orders: Of preferences asked in both orders: how many were `consistent`, how many went to the `first` or to the
             `second` text in both orders, and in how many only one order named a text (`half`).
         scale: The lowest and the highest score that its scorers say there can be; None where none does.
-        evals: The evals that it was asked in.
-        cases: What it was asked about some of the cases, and what was expected of them; empty where only verdicts were
-            read.
+        questions: What it was asked, by the eval that it was asked in.
     """
 
     metric: str
     model: str
     items: list[Item] = field(default_factory=list[Item])
     errors: Counter[int] = field(default_factory=Counter[int])
-    instruments: set[str] = field(default_factory=set[str])
-    criteria: set[str] = field(default_factory=set[str])
     orders: Counter[str] = field(default_factory=Counter[str])
     scale: Scale | None = None
-    evals: set[str] = field(default_factory=set[str])
-    cases: CaseSample = field(default_factory=CaseSample)
+    questions: dict[str, Questions] = field(default_factory=dict[str, Questions])
 
-    def add_question(self, outcome: Outcome, case: str) -> bool:
+    @property
+    def evals(self) -> set[str]:
+        """The evals that it was asked in."""
+        return set(self.questions)
+
+    @property
+    def instruments(self) -> set[str]:
+        """Digests of what it was asked in all of them; see `Questions`."""
+        return {one for questions in self.questions.values() for one in questions.instruments}
+
+    @property
+    def criteria(self) -> set[str]:
+        """Digests of the expectations of all of them."""
+        return {one for questions in self.questions.values() for one in questions.criteria}
+
+    @property
+    def cases(self) -> CaseSample:
+        """What it was asked about some of the cases of all of them."""
+        return CaseSample.joined(questions.cases for questions in self.questions.values())
+
+    def within(self, evals: Collection[str], variants: Sequence[Variant]) -> JudgedMetric:
+        """What it said, and was asked, in some evals of a run with these variants."""
+        return replace(
+            self,
+            items=[item for item in self.items if variants[item.variant].eval in evals],
+            questions={
+                name: questions for name, questions in self.questions.items() if name in evals
+            },
+        )
+
+    def by_eval(self, variants: Sequence[Variant]) -> dict[str, JudgedMetric]:
+        """The same for each eval alone, in one pass: a run may have many."""
+        items: defaultdict[str, list[Item]] = defaultdict(list)
+        for item in self.items:
+            items[variants[item.variant].eval].append(item)
+        return {
+            name: replace(self, items=items[name], questions={name: questions})
+            for name, questions in self.questions.items()
+        }
+
+    def add_question(self, outcome: Outcome, eval_: str, case: str) -> bool:
         """Adds what it was asked. False where a jury lacks a member, whose question is not known.
 
         Args:
             outcome: One of its verdicts.
+            eval_: The eval that it was asked in.
             case: The digest of the case; empty where it is not to be kept.
         """
+        questions = self.questions.setdefault(eval_, Questions())
         criteria = criteria_of(outcome)
-        self.criteria.add(criteria)
+        questions.criteria.add(criteria)
         whole = all(member.get("judge") for member in members_of(outcome))
         instrument = instrument_of(outcome) if whole else ""
         if whole:
-            self.instruments.add(instrument)
+            questions.instruments.add(instrument)
         if case:
-            self.cases.add(case, "criteria", criteria)
+            questions.cases.add(case, "criteria", criteria)
             if whole:
-                self.cases.add(case, "judge prompt", instrument)
+                questions.cases.add(case, "judge prompt", instrument)
         return whole
 
     @property
@@ -225,8 +277,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                 continue
             key = metric_of(outcome), model
             judge = metrics.setdefault(key, JudgedMetric(metric=key[0], model=key[1]))
-            judge.evals.add(parts.eval_of(trial))
-            if judge.add_question(outcome, case):
+            if judge.add_question(outcome, parts.eval_of(trial), case):
                 whole.add(key)
             if (order := _order_effect(outcome)) is not None:
                 judge.orders[order] += 1
@@ -273,8 +324,8 @@ def _join_juries(
         if len(juries) == 1:
             part, jury = metrics.pop(key), metrics[juries[0]]
             jury.items = sorted([*jury.items, *part.items], key=lambda item: item.index)
-            jury.criteria |= part.criteria
-            jury.evals |= part.evals
+            for name, questions in part.questions.items():
+                jury.questions.setdefault(name, Questions()).criteria |= questions.criteria
             jury.orders += part.orders
             jury.scale = _wider(jury.scale, part.scale)
 
