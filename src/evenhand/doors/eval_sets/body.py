@@ -68,17 +68,8 @@ class EvalBody(Record, frozen=True, kw_only=True):
                 needed.add(name)
                 names += [other for other in parameters_of(fixtures[name]) if other in fixtures]
         order: dict[str, None] = {}
-
-        def add(name: str) -> None:
-            if name not in order:
-                for other in parameters_of(fixtures[name]):
-                    if other in fixtures:
-                        add(other)
-                order[name] = None
-
-        if needed:
-            for name in fixtures:
-                add(name)
+        for name in fixtures if needed else ():
+            _add(name, fixtures, order)
         return [name for name in order if name in needed]
 
     async def _run(self, trial: Trial) -> object:
@@ -322,3 +313,12 @@ def _there(case: Case, error: CodeError) -> str:
             fields = f"; besides, case.{', case.'.join(own)}" if own else ""
             return f"case.{what} of {case.id!r} has: {known}{fields}."
     return ""
+
+
+def _add(name: str, fixtures: Mapping[str, Callable[..., Any]], order: dict[str, None]) -> None:
+    """Adds a fixture after those that it asks for."""
+    if name not in order:
+        for other in parameters_of(fixtures[name]):
+            if other in fixtures:
+                _add(other, fixtures, order)
+        order[name] = None
