@@ -67,6 +67,7 @@ OPTIONS: Mapping[str, TableKey] = {
     "repeat": TableKey("How often this test is repeated.", own(NUMBER)),
 }
 """The options that are the test's own. All others are settings of the model."""
+_TEXT = frozenset({str})
 _TRANSFORMS = ("transform", "postprocess", "transformVars")
 
 
@@ -162,6 +163,9 @@ class TestChecks(Record, frozen=True):
 
     def can_be_run(self, test: Test, at: At) -> bool:
         """Whether its variables can be written down, and their lists come to no more tests than can be run."""
+        # Texts can always be kept, and no list of them is among those that are nothing else.
+        if _TEXT.issuperset(map(type, test.variables.values())):
+            return True
         try:
             encode(test.variables)  # no NaN, nothing endless, no object of Python's
         except (TypeError, ValueError) as error:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from msgspec import field
 
 from evenhand.core.encoding import digest, encode
-from evenhand.core.record import MutableRecord
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.secrets import redacted
 from evenhand.doors.assertions.closed_code import code_digest
 from evenhand.doors.assertions.identity import asks_code, assertions_digest
@@ -63,8 +62,7 @@ class SharedExpectations(MutableRecord):
         return known
 
 
-@dataclass(frozen=True)
-class TestIdentity:
+class TestIdentity(Record, frozen=True, dict=True):
     """What one test expects. It is worked out when a model is about to be asked, and once for all variants.
 
     Attributes:

@@ -221,45 +221,44 @@ class Folder(Record, frozen=True, kw_only=True):
             needed: The places of those that others go on from; None for all.
         """
         times: dict[int, int] = {}
-        shared = SharedExpectations()
+        identify, repeats = self._identities(links), self.repeats
         for test, taken in self.selector.walked(iter(self.tests), partial(takes, self.selector)):
             taking = self.pairs
             if test.prompts is not None or test.providers is not None:
                 taking = [pair for pair in taking if pair.takes(test)]
+            # Also for tests that are left out, so that a case is called the same whatever is selected.
+            cases = [_case(test, variables, times) for variables in test.cases()]
+            if not taken:
+                continue
             expected = test.expected
             referees = expected.referees() if expected.contests else ()
             lonely = self.survey.refuses(test, taking) if referees else None
-            # Also for tests that are left out, so that a case is called the same whatever is selected.
-            cases = [_case(test, variables, times) for variables in test.cases()]
-            if taken:
-                yield Row(
-                    cases=cases,
-                    slots=partial(
-                        self._slots,
-                        test,
-                        taking,
-                        lonely=lonely,
-                        links=links,
-                        needed=needed,
-                        identity=self._identity(test, links, shared),
-                    ),
-                    repeats=test.repeats or self.repeats,
-                    rule=verdict_rule(test.threshold, expected.binding, expected.excusing),
-                    referees=referees,
-                    alone=test.alone,
-                    shows_thoughts=True,  # as promptfoo looks at them
-                )
+            yield Row(
+                cases=cases,
+                slots=partial(
+                    self._slots,
+                    test,
+                    taking,
+                    lonely=lonely,
+                    links=links,
+                    needed=needed,
+                    identity=identify(test),
+                ),
+                repeats=test.repeats or repeats,
+                rule=verdict_rule(test.threshold, expected.binding, expected.excusing),
+                referees=referees,
+                alone=test.alone,
+                shows_thoughts=True,  # as promptfoo looks at them
+            )
 
-    def _identity(
-        self, test: Test, links: Links | None, shared: SharedExpectations
-    ) -> TestIdentity | None:
-        """What a test expects; None where that can't be known before it is run."""
+    def _identities(self, links: Links | None) -> Callable[[Test], TestIdentity | None]:
+        """Says what a test expects; None where that can't be known before it is run."""
         alone = links is None and self.trial_hooks is None
-        filters = self.config.value.get("nunjucksFilters")
+        if not alone or self.config.value.get("nunjucksFilters"):
+            return lambda _: None
+        base, shared = self.config.base, SharedExpectations()
         # A conversation is more than its first request.
-        if not alone or filters or test.user is not None:
-            return None
-        return TestIdentity(test, self.config.base, shared)
+        return lambda test: TestIdentity(test, base, shared) if test.user is None else None
 
     def _slots(
         self,
