@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,9 +129,11 @@ def prepared(assertion: Assertion) -> Make:
     computed = kind.files and is_file(value)
     turned = kind.negation if assertion.negated else "own"
     # Worked out once and only when needed: it reads all files that the assertion names.
-    definition = lru_cache(maxsize=1)(partial(definition_in, assertion))
+    definitions: list[Definition] = []
 
     def make(cell: Cell) -> Expectation:
+        if not definitions:
+            definitions.append(definition_in(assertion))
         scorer: Scorer
         if fixed is not None:
             scorer = fixed
@@ -153,7 +155,7 @@ def prepared(assertion: Assertion) -> Make:
             scorer,
             weight=weight,
             metric=assertion.templates.render(metric, cell.variables) if metric_tags else metric,
-            definition=definition(),
+            definition=definitions[0],
         )
 
     return make

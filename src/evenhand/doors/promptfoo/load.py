@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from evenhand.core.collector import few_collections
 from evenhand.core.errors import NothingSelected
 from evenhand.core.plan import Plan, refuse_if_nothing_is_left
 from evenhand.core.selecting import Selector
@@ -76,7 +77,8 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     pairs = paired(prompts, subjects, config, findings)
     selector = Selector(config.selection)
     repeats = config.selection.repeats or config.repeats
-    survey, tests = surveyed(sources, reader, pairs, selector, repeats, findings)
+    with few_collections():
+        survey, tests = surveyed(sources, reader, pairs, selector, repeats, findings)
     if not findings.problems and not survey.tests and not selector.narrows:
         findings.problem(
             config.at("tests"), "there are no tests", "The files that it names hold none."

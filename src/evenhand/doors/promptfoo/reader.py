@@ -255,9 +255,9 @@ class TestReader(Record, frozen=True, kw_only=True):
 
     def _subject(self, written: WrittenTest) -> Subject | None:
         """The model that a test asks in place of the config's: its own `provider`, or that of `defaultTest`."""
-        named, place = written.value.get("provider"), written.at("provider")
+        named = written.value.get("provider")
         if named and not is_simulated_user(named):
-            has_id = not isinstance(named, Mapping) or "id" in named
+            place, has_id = written.at("provider"), not isinstance(named, Mapping) or "id" in named
             if written.home is not None and has_id:
                 subject = self.models.of_test(named, place, written.home)
                 self.findings.also(() if subject is None else subject.problems)
