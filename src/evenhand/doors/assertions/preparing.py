@@ -24,17 +24,13 @@ from evenhand.core.secrets import known
 from evenhand.core.traits import label_of
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Make
 from evenhand.doors.assertions.kinds import kind_of
-from evenhand.doors.assertions.ruby import source as ruby_source
 from evenhand.doors.assertions.transform import split_reference, transformed
-from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.scorers.known_outcomes import Raised
 from evenhand.scorers.opposite import Not
-from evenhand.scorers.python_code import called
-from evenhand.scorers.ruby import called as called_ruby
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
 """Types for which an empty text is a value."""
@@ -78,12 +74,19 @@ class Computed:
         path, name = split_reference(reference, "get_assert")
         context = self.cell.context(self.assertion.config)
         if is_reference(reference):
+            from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
+
             script = javascript.function(base / path, name)
             value = (await javascript.call(trial, script, output, context)).value
         elif path.endswith(".rb"):
+            from evenhand.doors.assertions.ruby import source as ruby_source  # noqa: PLC0415 (only for configs with code)
+            from evenhand.scorers.ruby import called as called_ruby  # noqa: PLC0415 (only for configs with code)
+
             source = ruby_source(self.assertion, reference)
             value = await called_ruby(trial, source, output, context)
         else:
+            from evenhand.scorers.python_code import called  # noqa: PLC0415 (only for configs with code)
+
             function = await trial.load(base / path, name)
             value = await called(trial, function, output, context, f"{Path(path).name}:{name}")
         if (

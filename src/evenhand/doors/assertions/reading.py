@@ -34,8 +34,6 @@ from evenhand.doors.assertions.preparing import (
     prepared,
     unsettled,
 )
-from evenhand.doors.assertions.ruby import is_ruby
-from evenhand.doors.assertions.ruby import problems as ruby_problems
 from evenhand.languages.documents.findings import At, Findings, Place
 from evenhand.languages.documents.tree import read_document, read_text
 from evenhand.languages.javascript.source import is_reference
@@ -436,6 +434,9 @@ def problems(assertion: Assertion) -> list[Lack]:
         if code:
             faults += transform_problems(code, assertion.base)
     if isinstance(value, str) and value.startswith("file://") and not has_tags(value):
+        from evenhand.doors.assertions.ruby import is_ruby  # noqa: PLC0415 (only for configs with code)
+        from evenhand.doors.assertions.ruby import problems as ruby_problems  # noqa: PLC0415 (only for configs with code)
+
         if is_ruby(value):
             faults += () if kind.name == "ruby" else ruby_problems(assertion)  # its check said so
         else:

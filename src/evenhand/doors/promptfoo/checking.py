@@ -19,7 +19,6 @@ from evenhand.core.table import TableKey, own
 from evenhand.doors.assertions.code_files import transform_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.scoring import scoring_problems
 from evenhand.doors.promptfoo.tests import Test, WrittenTest, named
 from evenhand.languages.documents.findings import At, Findings
 
@@ -115,6 +114,8 @@ class TestChecks(Record, frozen=True):
             self.findings.hint(at("vars", "assert"), what, "Indent it like 'vars', beside it.")
         scoring = raw.get("assertScoringFunction")
         if scoring:
+            from evenhand.doors.promptfoo.scoring import scoring_problems  # noqa: PLC0415 (few tests have one)
+
             for what, hint in scoring_problems(scoring, self.config.base):
                 self.findings.problem(at("assertScoringFunction"), what, hint)
             self.files.add(self._path(split_reference(str(scoring), "")[0]))

@@ -11,7 +11,6 @@ from msgspec import field
 from evenhand.core.encoding import digest, encode
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.secrets import redacted
-from evenhand.doors.assertions.closed_code import code_digest
 from evenhand.doors.assertions.identity import asks_code, assertions_digest
 from evenhand.doors.assertions.reading import Expected
 from evenhand.doors.promptfoo.tests import Test
@@ -104,7 +103,7 @@ class TestIdentity(Record, frozen=True, dict=True):
         if test.provider_output is not None or expected.contests:
             return ""
         codes = [(test.transform, "get_transform"), (test.scoring, "get_score")]
-        known = [code_digest(text, self.base, name) if text else "none" for text, name in codes]
+        known = [_code_digest(text, self.base, name) for text, name in codes]
         assertions = self.shared.digest(expected)
         if not assertions or not all(known):
             return ""
@@ -122,7 +121,7 @@ class TestIdentity(Record, frozen=True, dict=True):
     def _of_pair(self, pair: Combination) -> str:
         subject = pair.subject
         transform, provider = subject.transform, subject.provider
-        known = code_digest(transform, pair.base, "get_transform") if transform else "none"
+        known = _code_digest(transform, pair.base, "get_transform")
         context = [provider.id, provider.label] if self._code else []
         context += [pair.prompt.label] if transform else []
         declared = {name: subject.config[name] for name in _TOOLS if name in subject.config}
@@ -130,3 +129,12 @@ class TestIdentity(Record, frozen=True, dict=True):
             return digest(known, encode([context, declared])) if known else ""
         except (TypeError, ValueError):
             return ""
+
+
+def _code_digest(code: str, base: Path, name: str) -> str:
+    """A digest of code of the user's; `none` where there is none, and empty where it can't be known."""
+    if not code:
+        return "none"
+    from evenhand.doors.assertions.closed_code import code_digest  # noqa: PLC0415 (only for configs with code)
+
+    return code_digest(code, base, name)

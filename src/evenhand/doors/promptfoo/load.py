@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from evenhand.core.collector import few_collections
@@ -10,9 +11,7 @@ from evenhand.core.errors import NothingSelected
 from evenhand.core.plan import Plan, refuse_if_nothing_is_left
 from evenhand.core.selecting import Selector
 from evenhand.doors.promptfoo.config import read_config
-from evenhand.doors.promptfoo.differences import differences
 from evenhand.doors.promptfoo.editing import FolderEditor
-from evenhand.doors.promptfoo.hooks import TrialHooks, before_all, read_hooks
 from evenhand.doors.promptfoo.models import FolderModels
 from evenhand.doors.promptfoo.overrides import Chosen
 from evenhand.doors.promptfoo.plan import Folder
@@ -36,7 +35,7 @@ def load(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Plan:
     """
     folder = read_folder(path, chosen)
     plan = folder.plan()
-    plan.differences = lambda: differences(folder)
+    plan.differences = partial(_differences, folder)
     plan.editor = FolderEditor(folder)
     refuse_if_nothing_is_left(plan)
     return plan
@@ -66,9 +65,13 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     all_subjects = models.subjects(config.selection)
     prompts, subjects = selected_subjects(all_prompts, all_subjects, config.selection)
     sources = read_sources(config, findings, files)
-    hooks = read_hooks(config, findings) if config.value.get("extensions") else None
-    if hooks and hooks.at("beforeAll") and chosen.prepare and not findings.problems:
-        config, sources = before_all(hooks, config, prompts, sources, findings)
+    hooks = None
+    if config.value.get("extensions"):
+        from evenhand.doors.promptfoo.hooks import before_all, read_hooks  # noqa: PLC0415 (few configs have any)
+
+        hooks = read_hooks(config, findings)
+        if hooks.at("beforeAll") and chosen.prepare and not findings.problems:
+            config, sources = before_all(hooks, config, prompts, sources, findings)
     known = {
         "prompts": [name for prompt in all_prompts for name in (prompt.label, prompt.id)],
         "providers": [name for c in all_subjects for name in (c.provider.id, c.provider.label)],
@@ -102,5 +105,11 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
         survey=survey,
         hints=findings.hints,
         broken=sorted(findings.broken_parts),
-        trial_hooks=TrialHooks(hooks, config, models) if hooks and hooks.hooks else None,
+        trial_hooks=hooks.around_trials(config, models) if hooks else None,
     )
+
+
+def _differences(folder: Folder) -> Sequence[str]:
+    from evenhand.doors.promptfoo.differences import differences  # noqa: PLC0415 (most commands don't tell them)
+
+    return differences(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -21,7 +21,6 @@ from evenhand.core.selecting import Selector
 from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.promptfoo.body import CellBody, described
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.hooks import TrialHooks, finished, said_once
 from evenhand.doors.promptfoo.identity import SharedExpectations, TestIdentity
 from evenhand.doors.promptfoo.memory import Links
 from evenhand.doors.promptfoo.models import FolderModels, Subject
@@ -32,6 +31,9 @@ from evenhand.doors.promptfoo.survey import Survey, estimate
 from evenhand.doors.promptfoo.tests import Test, takes
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.documents.findings import problem_at
+
+if TYPE_CHECKING:
+    from evenhand.doors.promptfoo.hooks import TrialHooks
 
 _BESIDE = frozenset(
     """
@@ -136,6 +138,7 @@ class Folder(Record, frozen=True, kw_only=True):
 
         def close(path: Path) -> None:
             from evenhand.core.wording.words import short_id  # noqa: PLC0415 (only where there are such hooks)
+            from evenhand.doors.promptfoo.hooks import finished, said_once  # noqa: PLC0415 (the same)
 
             results, prompts, run = finished(path)
             context = {"suite": suite, "config": suite, "evalId": run, "results": results}

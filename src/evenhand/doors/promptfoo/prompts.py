@@ -26,7 +26,6 @@ from evenhand.core.message import Message, Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.languages.documents.findings import At, Place, problem_at
-from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import CONFIG
 from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.languages.templates.printing import as_json
@@ -245,6 +244,8 @@ class FunctionPrompt:
             "config": dict(self.config),
         }
         if self.path.suffix in JAVASCRIPT:
+            from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
+
             script = javascript.function(self.path, self.function)
             return (await javascript.call(trial, script, context)).value
         function = await trial.load(self.path, self.function)
