@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+import gc
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from evenhand.core.collector import few_collections
 from evenhand.core.errors import EvenhandError
 from evenhand.engine.debugging import debuggable
 from evenhand.engine.ending import Ending
@@ -38,7 +39,7 @@ async def run_surrounded(runner: Runner, session: Session, own: Sequence[Path]) 
             watching(session.note, limit_s=host.limit_s),
             can_be_broken_into(host.limit_s, host.crumbs.path if host.crumbs else None),
             debuggable(),
-            few_collections(),
+            _few_collections(),
             names_watched(),
         ):
             return await _run(runner)
@@ -60,3 +61,16 @@ async def _run(runner: Runner) -> Ending:
         # What became of tasks that nobody waits for any more came of the same.
         asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
         return Ending("stopped", problem)
+
+
+@contextlib.contextmanager
+def _few_collections() -> Iterator[None]:
+    """Inside, the cycle collector looks seldom: what is here already stays, and trials make few cycles."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import gc
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from evenhand.core.collector import few_collections
 from evenhand.core.errors import NothingSelected
 from evenhand.core.plan import Plan, refuse_if_nothing_is_left
 from evenhand.core.selecting import Selector
@@ -80,7 +81,7 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     pairs = paired(prompts, subjects, config, findings)
     selector = Selector(config.selection)
     repeats = config.selection.repeats or config.repeats
-    with few_collections():
+    with _few_collections():
         survey, tests = surveyed(sources, reader, pairs, selector, repeats, findings)
     if not findings.problems and not survey.tests and not selector.narrows:
         findings.problem(
@@ -107,6 +108,17 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
         broken=sorted(findings.broken_parts),
         trial_hooks=hooks.around_trials(config, models) if hooks else None,
     )
+
+
+@contextlib.contextmanager
+def _few_collections() -> Iterator[None]:
+    """Inside, the cycle collector looks seldom: tests are many objects that stay, without cycles."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _differences(folder: Folder) -> Sequence[str]:
