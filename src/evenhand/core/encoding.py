@@ -45,6 +45,7 @@ _as_it_is = msgspec.json.Encoder(enc_hook=plain)
 _decoder = msgspec.json.Decoder()
 DEEPEST = 200
 """Levels of lists and objects in what people write and other tools export."""
+_NESTED = frozenset({dict, list})
 _PLAIN = frozenset({str, int, bool, bytes, type(None)})
 
 
@@ -133,7 +134,10 @@ def _keys_in(value: object) -> int:
     else:
         return 0
     # Most items have nothing inside: a call for each of them would cost more than all else here.
-    return count + sum([_keys_in(item) for item in inside if isinstance(item, (dict, list))])
+    for item in inside:
+        if type(item) in _NESTED:
+            count += _keys_in(item)
+    return count
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -108,7 +108,7 @@ class TextPrompt:
 
             return chat
         render: Render = _printing_chats(raw, templates) or templates.compiled(raw)
-        start = raw.lstrip()[:1]
+        start, written = raw.lstrip()[:1], is_written_chat(raw)
         # A `{%` tag at the start may write out a chat in YAML; a dash that `{{ name }}` puts there belongs to a value.
         begins = ("[", "-") if raw.lstrip().startswith("{%") else ("[",)
 
@@ -118,11 +118,7 @@ class TextPrompt:
             except TemplateError as error:
                 raise self.located(error) from None
             # Only what is written as a chat is read as one; a text that merely begins with a variable is no YAML.
-            chat = (
-                start == "-"
-                or is_written_chat(raw)
-                or (start == "{" and content.lstrip()[:1] in begins)
-            )
+            chat = start == "-" or written or (start == "{" and content.lstrip()[:1] in begins)
             messages = parse_prompt(content) if chat else (Message("user", content),)
             return Prompt(messages, content, config, variables, label, template=raw)
 

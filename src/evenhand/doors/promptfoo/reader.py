@@ -404,8 +404,11 @@ def _length(value: object) -> int:
     items = value.values() if is_mapping(value) else value if is_array(value) else None
     if items is None:
         return _OTHER
-    # Most items are texts: a call for each of them would cost more than all else here.
-    return sum([len(item) if isinstance(item, str) else _length(item) for item in items])
+    length = 0
+    for item in items:
+        # Most are texts: a call for each of them would cost more than all else here.
+        length += len(item) if isinstance(item, str) else _length(item)
+    return length
 
 
 def numbered(
