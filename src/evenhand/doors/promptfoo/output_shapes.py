@@ -18,8 +18,6 @@ from evenhand.core.message import Reply
 from evenhand.core.record import Record
 from evenhand.providers.chat import ChatProvider, Shape
 
-Answer = Callable[[], Mapping[str, Any]]
-"""Reads a vendor's answer once more: what most outputs are is known without it."""
 _NEVER = frozenset[str]()
 _SCHEMA = frozenset({"json_schema"})
 
@@ -80,18 +78,18 @@ def shape_of(provider: ChatProvider) -> Shape | None:
     def shape(reply: Reply, body: bytes, config: Mapping[str, Any]) -> Reply:
         if reply.refused:
             return reply
-        shaped = output(rule, reply, lambda: as_mapping(decode(body)), config)
+        shaped = output(rule, reply, as_mapping(decode(body)), config)
         return replace(reply, output=shaped, text=shaped if isinstance(shaped, str) else reply.text)
 
     return shape
 
 
-def _of_chat(rule: OutputRule, reply: Reply, answer: Answer, config: Mapping[str, Any]) -> object:
-    if not reply.tool_calls:
-        return rule.read(reply.text, config)
-    message = as_mapping(as_mapping(as_array(answer().get("choices"))[0]).get("message"))
+def _of_chat(
+    rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
+) -> object:
+    message = as_mapping(as_mapping(as_array(answer.get("choices"))[0]).get("message"))
     calls = message.get("function_call") or message.get("tool_calls")
-    if not calls:
+    if not calls or not reply.tool_calls:
         return rule.read(reply.text, config)
     text: object = message.get("content")
     if rule.beside == "text":
@@ -106,10 +104,10 @@ def _of_chat(rule: OutputRule, reply: Reply, answer: Answer, config: Mapping[str
 
 
 def _of_responses(
-    rule: OutputRule, reply: Reply, answer: Answer, config: Mapping[str, Any]
+    rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
 ) -> object:
     del reply
-    lines = [_item(item) for item in map(as_mapping, as_array(answer().get("output")))]
+    lines = [_item(item) for item in map(as_mapping, as_array(answer.get("output")))]
     return rule.read("\n".join(filter(None, lines)), config)
 
 
@@ -200,10 +198,10 @@ _ITEMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def _of_anthropic(
-    rule: OutputRule, reply: Reply, answer: Answer, config: Mapping[str, Any]
+    rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
 ) -> object:
     del reply
-    blocks = list(map(as_mapping, as_array(answer().get("content"))))
+    blocks = list(map(as_mapping, as_array(answer.get("content"))))
     kinds = {block.get("type") for block in blocks}
     if not kinds & {"tool_use", *_THOUGHTS}:
         return rule.read("\n\n".join(str(block.get("text") or "") for block in blocks), config)
@@ -221,18 +219,22 @@ def _of_anthropic(
 _THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 
 
-def _of_google(rule: OutputRule, reply: Reply, answer: Answer, config: Mapping[str, Any]) -> object:
+def _of_google(
+    rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
+) -> object:
     del rule, config
-    candidate = as_mapping(next(iter(as_array(answer().get("candidates"))), None))
+    candidate = as_mapping(next(iter(as_array(answer.get("candidates"))), None))
     parts = as_array(as_mapping(candidate.get("content")).get("parts"))
     return reply.output if all("text" in as_mapping(part) for part in parts) else parts
 
 
-def _of_ollama(rule: OutputRule, reply: Reply, answer: Answer, config: Mapping[str, Any]) -> object:
+def _of_ollama(
+    rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
+) -> object:
     del rule, config
     if not reply.tool_calls:
         return reply.output
-    message = as_mapping(answer().get("message"))
+    message = as_mapping(answer.get("message"))
     functions = [
         as_mapping(as_mapping(call).get("function")) for call in as_array(message.get("tool_calls"))
     ]
@@ -245,7 +247,9 @@ def _of_ollama(rule: OutputRule, reply: Reply, answer: Answer, config: Mapping[s
     return {"content": text, "tool_calls": calls} if text.strip() else calls
 
 
-_OUTPUTS: Mapping[str, Callable[[OutputRule, Reply, Answer, Mapping[str, Any]], object]] = {
+_OUTPUTS: Mapping[
+    str, Callable[[OutputRule, Reply, Mapping[str, Any], Mapping[str, Any]], object]
+] = {
     "openai": _of_chat,
     "responses": _of_responses,
     "anthropic": _of_anthropic,
