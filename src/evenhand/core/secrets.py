@@ -79,6 +79,8 @@ def redacted(value: object) -> object:
     """
     if isinstance(value, str):
         return _KEY.sub(HIDDEN, value)
+    if value is None or isinstance(value, (int, float)):
+        return value
     if is_mapping(value):
         items = value
         return {

@@ -269,7 +269,7 @@ def fixed_scorer(assertion: Assertion) -> Scorer | None:
     kind, value = kind_of(assertion.type), assertion.value
     if kind.of_each_cell or is_file(value):
         return None
-    if kind.tags and any(isinstance(v, str) and has_tags(v) for v in (value, *items_of(value))):
+    if kind.tags and _is_filled_in(value):
         return None
     return kind.make(assertion, None, value)
 
@@ -297,6 +297,13 @@ def _without_secrets(assertion: Assertion) -> Assertion:
 def items_of(value: object) -> Sequence[object]:
     """The items of a list; none of anything else."""
     return value if isinstance(value, (list, tuple)) else ()
+
+
+def _is_filled_in(value: object) -> bool:
+    """Whether a value, or an item of it, has tags."""
+    if isinstance(value, str):
+        return has_tags(value)
+    return any(isinstance(item, str) and has_tags(item) for item in items_of(value))
 
 
 def is_file(value: object) -> bool:

@@ -258,8 +258,10 @@ class AssertionReader:
         assertion = self._assertion(kind, raw, options, at, inside)
         problem = inside.hopeless(assertion.threshold)
         if check:
-            place = at("value") if "value" in raw else at()
-            broken_values = [findings.broken(place, *wrong) for wrong in problems(assertion)]
+            broken_values = [
+                findings.broken(at("value") if "value" in raw else at(), *wrong)
+                for wrong in problems(assertion)
+            ]
             problem = next(iter(broken_values), problem)
         if kind.compares:
             return Expected(contests=(assertion,), problem=problem, assertions=(assertion,))

@@ -113,8 +113,10 @@ class TestReader(Record, frozen=True, kw_only=True):
         bare = _is_bare(written)
         if bare and self.bare:
             return self._like(self.bare[0], written)
-        with self.findings.apart() as unread:
-            written = self._with_asserts(written)
+        unread: Sequence[Problem] = ()
+        if isinstance(written.value.get("assert"), str):
+            with self.findings.apart() as unread:
+                written = self._with_asserts(written)
         if self.checks is not None and not self.checks.is_test(written):
             return None
         with self.findings.apart() as problems:
@@ -203,10 +205,8 @@ class TestReader(Record, frozen=True, kw_only=True):
             threshold = self.findings.number(threshold, at("threshold"), "threshold")
         metadata = as_mapping(raw.get("metadata"))
         # An empty one, as a CSV column has them, leaves the default one there.
-        prefix, suffix = (
-            str(options.get(name) or defaults.options.get(name) or "")
-            for name in ("prefix", "suffix")
-        )
+        prefix = str(options.get("prefix") or defaults.options.get("prefix") or "")
+        suffix = str(options.get("suffix") or defaults.options.get("suffix") or "")
         return Test(
             description=str(raw.get("description") or written.name),
             variables=variables,
