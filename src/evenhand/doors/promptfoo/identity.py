@@ -18,8 +18,8 @@ from evenhand.doors.promptfoo.variants import Combination
 
 _READ = frozenset({"assert", "options", "vars", "metadata"})
 """What is in the digest by what it comes to."""
-_IN_DATA = frozenset({"vars"})
-"""What a test has that is a row of data."""
+_IN_DATA = frozenset({"vars", "description"})
+"""What a test has that is a row of data. How it is called is told to code alone."""
 _TOOLS = ("tools", "functions", "mcp")
 """What a provider's config declares and assertions look at."""
 

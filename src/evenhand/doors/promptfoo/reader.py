@@ -31,6 +31,7 @@ MOST_KEPT = 20_000
 """Tests that are kept in memory. Of more than these none is, and each walk reads them."""
 MOST_TEXT = 16_000_000
 """Characters of the tests that are kept in memory. Of longer ones none is."""
+_BARE = frozenset({"vars", "description"})
 _OTHER = 32
 """What a value that is no text counts for."""
 
@@ -48,8 +49,8 @@ class TestReader(Record, frozen=True, kw_only=True):
         checks: Look for all that may be wrong; None where that was done.
         users: Read their simulated users.
         models: Makes the models that they ask.
-        bare: A test of a dataset that says nothing but its variables, once one was read and has no problem. All others
-            of the kind differ from it in these alone.
+        bare: A test of a dataset that says nothing but its variables and what it is called, once one was read and has
+            no problem. All others of the kind differ from it in these alone.
     """
 
     __test__ = False  # for pytest: a reader of tests, not a test
@@ -137,15 +138,19 @@ class TestReader(Record, frozen=True, kw_only=True):
         return test
 
     def _like(self, test: Test, written: WrittenTest) -> Test | None:
-        """The test, with the variables of another one; see `bare`."""
+        """The test, with the variables and the name of another one; see `bare`."""
         variables, files, tagged = self._variables(written)
+        raw, shown = written.value, self.defaults.shown
+        if "description" in raw:
+            shown = self.defaults.shown_as(raw["description"])
         test = replace(
             test,
-            description=written.name,
+            description=str(raw.get("description") or written.name),
             variables=variables,
             files=files,
             tagged=tagged,
-            raw=written.value,
+            raw=raw,
+            shown=shown,
         )
         if self.checks is not None and not self.checks.can_be_run(test, written.at):
             return None
@@ -430,9 +435,9 @@ def numbered(
 
 
 def _is_bare(written: WrittenTest) -> bool:
-    """Whether a test comes from a dataset and says nothing but its variables."""
+    """Whether a test comes from a dataset and says nothing but its variables and what it is called."""
     value = written.value
-    if not written.data or len(value) != 1:
+    if not written.data or not value.keys() <= _BARE:
         return False
     variables = value.get("vars")
     # `assert` among the variables is a slip that is looked for.

@@ -71,6 +71,8 @@ ROWS: tuple[dict[str, object], ...] = (
     {"vars": {"q": "second", "name": "its own"}},
     {"vars": {"q": ["a", "b"], "more": {"n": 1}}},
     {"vars": {"q": "with more"}, "description": "named", "metadata": {"k": "v"}, "threshold": 0.5},
+    {"description": "a name", "vars": {"q": "called"}},
+    {"vars": {"q": "called nothing"}, "description": None},
     {"vars": {}},
     {"vars": {"q": "last"}},
 )
@@ -107,7 +109,10 @@ def test_a_row_is_read_the_same_whatever_stands_before_it(tmp_path: Path, defaul
     together = of_rows(tmp_path / "together", *ROWS, defaults=defaults)
     alone = [of_rows(tmp_path / f"{i}", row, defaults=defaults) for i, row in enumerate(ROWS)]
     assert bodies(together) == [body for plan in alone for body in bodies(plan)]
-    assert described(together) == [one for plan in alone for one in described(plan)]
+    trials = [one for plan in alone for one in described(plan)]
+    assert described(together) == trials
+    # As they are written: the order of their keys is that of the files that they go to.
+    assert list(map(repr, described(together))) == list(map(repr, trials))
 
 
 def test_a_row_that_cannot_be_kept_is_told_of_after_rows_that_can(tmp_path: Path) -> None:
