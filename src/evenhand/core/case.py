@@ -59,7 +59,9 @@ def copy_key_of(case: Case, test: Mapping[str, Any]) -> str:
     """
     if case.input is None and not case.vars:
         return ""
-    options = {name: value for name, value in test.items() if name != "description"}
+    options = test
+    if "description" in test:
+        options = {name: value for name, value in test.items() if name != "description"}
     parts = [case.input, case.vars, case.expected, case.context, case.tags, case.metadata, options]
     try:
         return digest(encode(parts))[:20]

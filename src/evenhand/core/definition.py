@@ -35,6 +35,7 @@ _NO_TERMS = frozenset({"label", "judge", "embedder", "unsure_below", "traits"})
 _NO_MODELS = frozenset({str, int, float, bool, tuple, list, dict, type(None)})
 _REMEMBERED = 4096
 _RULE = ("threshold", "assertScoringFunction")
+_NO_RULE: list[object] = [None, None, None]
 _CASE_PARTS = ("input", "expected", "context", "tags")
 
 
@@ -76,7 +77,7 @@ def content_of(
     if test:
         options = cast("Mapping[str, Any]", test.get("options") or {})
         rule = [*(test.get(key) for key in _RULE), options.get("transform")]
-        if any(part is not None for part in rule):
+        if rule != _NO_RULE:
             content["rule"] = brief(rule)
     return content
 

@@ -48,7 +48,8 @@ def is_mapping(value: object) -> TypeIs[Mapping[str, Any]]:
     >>> is_mapping({"a": 1}), is_mapping("a")
     (True, False)
     """
-    return isinstance(value, Mapping)
+    # A dict, as most are, is known for a mapping without a look at the classes that are registered as such.
+    return isinstance(value, (dict, Mapping))
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from typing import Any, cast
 
 import msgspec
@@ -21,7 +20,8 @@ VALUE = 1_000_000
 _END = 10_000
 _WHOLE = 200_000_000
 """Bytes that a row is read to: one that says it holds more is damaged."""
-_EMPTY = {f.name: f.default for f in fields(Step)}
+_DEFAULTS = Step.__struct_defaults__
+_EMPTY = dict(zip(Step.__struct_fields__[-len(_DEFAULTS) :], _DEFAULTS, strict=True))
 
 
 def written_steps(steps: Sequence[Step], secrets: Secrets) -> Iterator[tuple[int, bytes]]:
@@ -71,7 +71,7 @@ def _text(step: Step) -> bytes:
 
 
 def _fields(step: Step) -> dict[str, Any]:
-    values = {name: getattr(step, name) for name in _EMPTY}
+    values = {name: getattr(step, name) for name in Step.__struct_fields__}
     for name, value in values.items():
         if name in ("arguments", "result"):
             values[name] = _bounded(value)

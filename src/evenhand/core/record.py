@@ -54,7 +54,9 @@ def _dataclass_fields(kind: type[Record | MutableRecord]) -> dict[str, Field[Any
         else:
             stated = field(default=default)
         written.append((name, hints[name], stated))
-    twin = make_dataclass(kind.__name__, written, init=False, repr=False, eq=False)
+    # Without a docstring it would be given its signature, which takes longer to work out than all else.
+    own = {"__doc__": kind.__name__}
+    twin = make_dataclass(kind.__name__, written, namespace=own, init=False, repr=False, eq=False)
     return twin.__dataclass_fields__
 
 

@@ -14,6 +14,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -78,6 +79,8 @@ def redacted(value: object) -> object:
     """
     if isinstance(value, str):
         return _KEY.sub(HIDDEN, value)
+    if value is None or isinstance(value, (int, float)):
+        return value
     if is_mapping(value):
         items = value
         return {
@@ -93,6 +96,7 @@ def redacted(value: object) -> object:
     return value
 
 
+@lru_cache(maxsize=4096)  # tests and requests have the same few names again and again
 def is_secret_name(name: str) -> bool:
     """Whether a setting or a variable of this name holds a secret: `apiKey`, `X-Api-Secret`, `SHOP_TOKEN_2`.
 

@@ -115,6 +115,10 @@ class Selector:
 
     def walked(self, items: Iterable[T], takes: Callable[[T], bool]) -> Iterator[tuple[T, bool]]:
         """Items up to the last that may be taken, and whether each is; for those that are read one by one."""
+        if not self.narrows:
+            for item in items:
+                yield item, True
+            return
         s = self._selection
         start, end = s.range or (None, None)
         start = start or 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 from evenhand.core.record import Record
 
@@ -44,17 +45,22 @@ def _family(opens: str, closes: str, *, sure: bool = True, nests: bool = True) -
     return _Family(begin, end, sure, nests)
 
 
-_FAMILIES = (
-    _family(rf"<(?:{_MODELS})(?:\s[^<>]*)?>", rf"</(?:{_MODELS})\s*>"),
-    _family(r"\[THINK\]", r"\[/THINK\]"),  # Magistral
-    _family("◁think▷", "◁/think▷"),  # Kimi
-    _family(_HARMONY, _FINAL, nests=False),  # gpt-oss
-    _family(r"<\|?START_THINKING\|?>", r"<\|?END_THINKING\|?>"),  # Command A
-    _family(r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),  # OpenThinker
-    _family(r"<\|channel>thought\b", r"<channel\|>"),  # Gemma
-    _family(r"<unused94>thought\b", r"<unused95>"),  # MedGemma
-    _family(rf"<(?:{_PROMPTS})(?:\s[^<>]*)?>", rf"</(?:{_PROMPTS})\s*>", sure=False),
-)
+@cache
+def _families() -> tuple[_Family, ...]:
+    """The families. Most runs have no text with a mark in it, and compile none of these patterns."""
+    return (
+        _family(rf"<(?:{_MODELS})(?:\s[^<>]*)?>", rf"</(?:{_MODELS})\s*>"),
+        _family(r"\[THINK\]", r"\[/THINK\]"),  # Magistral
+        _family("◁think▷", "◁/think▷"),  # Kimi
+        _family(_HARMONY, _FINAL, nests=False),  # gpt-oss
+        _family(r"<\|?START_THINKING\|?>", r"<\|?END_THINKING\|?>"),  # Command A
+        _family(r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),  # OpenThinker
+        _family(r"<\|channel>thought\b", r"<channel\|>"),  # Gemma
+        _family(r"<unused94>thought\b", r"<unused95>"),  # MedGemma
+        _family(rf"<(?:{_PROMPTS})(?:\s[^<>]*)?>", rf"</(?:{_PROMPTS})\s*>", sure=False),
+    )
+
+
 # Marks around the answer itself that are no part of it.
 _AROUND = re.compile(
     r"^\s*(?:<\|START_RESPONSE\|>|<\|begin_of_solution\|>)|"
@@ -110,7 +116,7 @@ def _after_begun(text: str) -> str:
     bare = _BARE_CHANNELS.match(text)
     if bare:
         return text[bare.end() :]
-    for family in _FAMILIES:
+    for family in _families():
         if not family.sure:
             continue
         end = next(filter(lambda mark: _is_mark(text, mark), family.closes.finditer(text)), None)
@@ -124,7 +130,7 @@ def _after_begun(text: str) -> str:
 def _after_first(text: str) -> str | None:
     """The text after the thought that it begins with; None where that has no end."""
     begin = len(text) - len(text.lstrip())
-    for family in _FAMILIES:
+    for family in _families():
         opened = family.opens.match(text, begin)
         if opened is None:
             continue
@@ -154,7 +160,7 @@ def _end_of(family: _Family, text: str, at: int) -> int | None:
 
 def _between_lines(text: str) -> str:
     """The text without thoughts that have lines of their own, outside of code."""
-    for family in _FAMILIES:
+    for family in _families():
         at = 0
         while family.sure and (opened := family.opens.search(text, at)):
             at = opened.end()
@@ -189,4 +195,4 @@ def _is_json(text: str) -> bool:
 
 def _is_sure(text: str) -> bool:
     """Whether a text has marks of models' own."""
-    return any(family.sure and family.closes.search(text) for family in _FAMILIES)
+    return any(family.sure and family.closes.search(text) for family in _families())

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from evenhand.analysis.summaries.clusters import Groups, OfCase, clusters_among, rate_in, sums_in
 from evenhand.core.record import Record
@@ -15,13 +16,14 @@ from evenhand.core.score import SHARES, Scale
 from evenhand.core.wording.words import counting, interval, money, percents, rounded, seconds
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.interval import mean_of_sums
-from evenhand.stats.paired_difference import FEWEST
-from evenhand.stats.repeats import OfTries, of_tries
 from evenhand.stats.sequential import share_sequence
 from evenhand.stats.tallies import Share, Tally, rate_of
 from evenhand.store.counted import CaseTally
 from evenhand.store.runfile import RunFile
 from evenhand.store.sums import CaseSum
+
+if TYPE_CHECKING:
+    from evenhand.stats.repeats import OfTries
 
 HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
 
@@ -164,6 +166,8 @@ def _tries(meta: RunMeta, tallies: Sequence[Tally]) -> tuple[OfTries, ...]:
     most = max((tally.n for tally in tallies), default=0)
     if most < 2:
         return ()
+    from evenhand.stats.repeats import of_tries  # noqa: PLC0415 (only for runs with repeats)
+
     tries = (result for k in range(1, most + 1) if (result := of_tries(tallies, k)))
     if meta.status != "decided":
         return tuple(tries)
@@ -319,6 +323,8 @@ def mean_of(cases: Iterable[OfCase], scale: Scale | None = None) -> Mean | None:
             error.
         scale: The lowest and the highest value there can be; None where nobody knows.
     """
+    from evenhand.stats.paired_difference import FEWEST  # noqa: PLC0415 (a run of checks alone has no mean)
+
     sums = _Sums(cases)
     means = sums.means()
     if not means:

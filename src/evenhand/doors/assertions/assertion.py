@@ -16,7 +16,6 @@ from evenhand.core.provider import Provider
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.step import Step
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
-from evenhand.scorers.python_code import plain_copy
 
 Make = Callable[["Cell"], Expectation]
 """Makes the expectation of one output."""
@@ -101,6 +100,8 @@ class Cell(MutableRecord, kw_only=True):
 
     def context(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """What user code is given as `context`: plain copies, so that it can change nothing of ours."""
+        from evenhand.scorers.python_code import plain_copy  # noqa: PLC0415 (only for configs with code)
+
         reply = self.reply
         variables = plain_copy(dict(self.variables))
         context: dict[str, Any] = {
@@ -142,6 +143,8 @@ class Cell(MutableRecord, kw_only=True):
 
     def reply_metadata(self) -> dict[str, Any]:
         """What the reply said beside its output, as a copy."""
+        from evenhand.scorers.python_code import plain_copy  # noqa: PLC0415 (only for configs with code)
+
         return {} if self.reply is None else plain_copy(dict(self.reply.metadata))
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Host
 from evenhand.doors.assertions.transform import is_python, split_reference
-from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import ENDINGS, is_reference
 
 
@@ -18,6 +17,8 @@ def transform_problems(code: str, base: Path) -> list[tuple[str, str]]:
         return file_problems(code, base, "get_transform")
     if is_python(code):
         return []
+    from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
+
     return javascript.problems(javascript.expression(code, "output", "context", name="transform"))
 
 
@@ -28,6 +29,8 @@ def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, s
     path, name = split_reference(reference, default)
     file = base / path
     if is_reference(reference):
+        from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
+
         return javascript.problems(javascript.function(file, name))
     if file.suffix == ".rb":
         return [
@@ -85,4 +88,6 @@ async def called_in_file(host: Host, file: Path, name: str, *args: object) -> ob
     if file.suffix == ".py":
         function = await host.load(file, name)
         return await host.call(function, *args, name=f"{file.name}:{name}")
+    from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
+
     return (await javascript.call(host, javascript.function(file, name), *args)).value

@@ -15,7 +15,6 @@ from evenhand.core.message import Message, Prompt, Task
 from evenhand.core.provider import Provider, says
 from evenhand.core.scripted import without_address
 from evenhand.doors.assertions.assertion import Assertion
-from evenhand.doors.assertions.closed_code import code_digest, python_digest
 from evenhand.doors.assertions.kinds import SUPPORTED, kind_of
 from evenhand.languages.templates.rendering import has_tags
 
@@ -105,6 +104,8 @@ def _value(assertion: Assertion) -> object:
             raise CannotBeKnownError
         return _code(value, assertion.base, "get_assert")
     if assertion.type == "python":
+        from evenhand.doors.assertions.closed_code import python_digest  # noqa: PLC0415 (only for configs with code)
+
         return _known(python_digest(value))
     if assertion.type == "javascript":
         return _code(value, assertion.base, "")
@@ -112,7 +113,11 @@ def _value(assertion: Assertion) -> object:
 
 
 def _code(text: str, base: Path, default: str) -> str:
-    return _known(code_digest(text, base, default)) if text else ""
+    if not text:
+        return ""
+    from evenhand.doors.assertions.closed_code import code_digest  # noqa: PLC0415 (only for configs with code)
+
+    return _known(code_digest(text, base, default))
 
 
 def _known(code: str) -> str:

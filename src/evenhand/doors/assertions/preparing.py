@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,13 @@ from evenhand.core.secrets import known
 from evenhand.core.traits import label_of
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Make
 from evenhand.doors.assertions.kinds import kind_of
-from evenhand.doors.assertions.ruby import source as ruby_source
 from evenhand.doors.assertions.transform import split_reference, transformed
-from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.scorers.known_outcomes import Raised
 from evenhand.scorers.opposite import Not
-from evenhand.scorers.python_code import called
-from evenhand.scorers.ruby import called as called_ruby
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
 """Types for which an empty text is a value."""
@@ -78,12 +74,19 @@ class Computed:
         path, name = split_reference(reference, "get_assert")
         context = self.cell.context(self.assertion.config)
         if is_reference(reference):
+            from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
+
             script = javascript.function(base / path, name)
             value = (await javascript.call(trial, script, output, context)).value
         elif path.endswith(".rb"):
+            from evenhand.doors.assertions.ruby import source as ruby_source  # noqa: PLC0415 (only for configs with code)
+            from evenhand.scorers.ruby import called as called_ruby  # noqa: PLC0415 (only for configs with code)
+
             source = ruby_source(self.assertion, reference)
             value = await called_ruby(trial, source, output, context)
         else:
+            from evenhand.scorers.python_code import called  # noqa: PLC0415 (only for configs with code)
+
             function = await trial.load(base / path, name)
             value = await called(trial, function, output, context, f"{Path(path).name}:{name}")
         if (
@@ -129,9 +132,11 @@ def prepared(assertion: Assertion) -> Make:
     computed = kind.files and is_file(value)
     turned = kind.negation if assertion.negated else "own"
     # Worked out once and only when needed: it reads all files that the assertion names.
-    definition = lru_cache(maxsize=1)(partial(definition_in, assertion))
+    definitions: list[Definition] = []
 
     def make(cell: Cell) -> Expectation:
+        if not definitions:
+            definitions.append(definition_in(assertion))
         scorer: Scorer
         if fixed is not None:
             scorer = fixed
@@ -153,7 +158,7 @@ def prepared(assertion: Assertion) -> Make:
             scorer,
             weight=weight,
             metric=assertion.templates.render(metric, cell.variables) if metric_tags else metric,
-            definition=definition(),
+            definition=definitions[0],
         )
 
     return make
@@ -264,7 +269,7 @@ def fixed_scorer(assertion: Assertion) -> Scorer | None:
     kind, value = kind_of(assertion.type), assertion.value
     if kind.of_each_cell or is_file(value):
         return None
-    if kind.tags and any(isinstance(v, str) and has_tags(v) for v in (value, *items_of(value))):
+    if kind.tags and _is_filled_in(value):
         return None
     return kind.make(assertion, None, value)
 
@@ -292,6 +297,13 @@ def _without_secrets(assertion: Assertion) -> Assertion:
 def items_of(value: object) -> Sequence[object]:
     """The items of a list; none of anything else."""
     return value if isinstance(value, (list, tuple)) else ()
+
+
+def _is_filled_in(value: object) -> bool:
+    """Whether a value, or an item of it, has tags."""
+    if isinstance(value, str):
+        return has_tags(value)
+    return any(isinstance(item, str) and has_tags(item) for item in items_of(value))
 
 
 def is_file(value: object) -> bool:

@@ -14,10 +14,8 @@ from typing import Any
 
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
-from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.javascript.source import split_reference as split_javascript
-from evenhand.scorers.python_code import called, python_function
 
 _PYTHON_ONLY = re.compile(
     r"\.(?:[lr]?strip|lower|upper|startswith|endswith|splitlines|title|capitalize|casefold|removeprefix|removesuffix"
@@ -38,6 +36,9 @@ def split_reference(reference: str, default: str) -> tuple[str, str]:
 @lru_cache(maxsize=1024)
 def is_python(code: str) -> bool:
     """Whether inline code is Python rather than JavaScript."""
+    from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
+    from evenhand.scorers.python_code import python_function  # noqa: PLC0415 (only for configs with code)
+
     reads = bool(_PYTHON_ONLY.search(code))
     # Much short code can be read as either: then it is JavaScript, which is all that promptfoo knows.
     if not reads and javascript.is_javascript(code, "output", "context"):
@@ -85,6 +86,9 @@ async def transformed_vars(
 async def _changed(
     code: str, value: object, context: Mapping[str, Any], base: Path, trial: Trial, word: str
 ) -> object:
+    from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
+    from evenhand.scorers.python_code import called, python_function  # noqa: PLC0415 (only for configs with code)
+
     label = "transformVars" if word == "vars" else "transform"
     if is_reference(code):
         path, name = split_javascript(code)

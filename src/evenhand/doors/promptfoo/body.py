@@ -18,10 +18,8 @@ from evenhand.core.score import Outcome, Verdict
 from evenhand.doors.assertions.assertion import Cell
 from evenhand.doors.assertions.transform import transformed, transformed_vars
 from evenhand.doors.promptfoo.case_variables import worked_out
-from evenhand.doors.promptfoo.hooks import TrialHooks
 from evenhand.doors.promptfoo.memory import CONVERSATION, Memory
 from evenhand.doors.promptfoo.prompts import TextPrompt, between, half_a_chat
-from evenhand.doors.promptfoo.scoring import scored
 from evenhand.doors.promptfoo.simulated_users import no_tools_in_talks
 from evenhand.doors.promptfoo.tests import Test
 from evenhand.doors.promptfoo.variants import Combination
@@ -29,6 +27,7 @@ from evenhand.providers.configured import takes_chats
 
 if TYPE_CHECKING:
     from evenhand.doors.conversations.tool_calls import CallingModel
+    from evenhand.doors.promptfoo.hooks import TrialHooks
 
 NOTHING = Usage(0, 0)
 REPEAT = "__repeatIndex"
@@ -157,6 +156,8 @@ class CellBody(MutableRecord, kw_only=True):
         """The verdict, once the test's own scoring and the hooks have seen it."""
         test = self.test
         if test.scoring and (outcomes or test.expected.contests):
+            from evenhand.doors.promptfoo.scoring import scored  # noqa: PLC0415 (few tests have one)
+
             verdict = await scored(
                 test.scoring, self.pair.base, trial, test.shown, outcomes, verdict
             )

@@ -23,7 +23,6 @@ from evenhand.doors.promptfoo.variable_files import file_value, is_bytes, sent_w
 from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.templates.printing import in_template
 from evenhand.languages.templates.rendering import Templates, has_tags
-from evenhand.scorers.python_code import plain_copy
 
 _TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
@@ -224,6 +223,8 @@ async def computed(
             continue
         path, function = split_reference(values[name], "get_var")
         label = f"{Path(path).name}:{function}".removesuffix(":")
+        from evenhand.scorers.python_code import plain_copy  # noqa: PLC0415 (only for configs with code)
+
         # Code may change what it is given, and the next one must not see that.
         copied = plain_copy(dict(visible))
         args: tuple[object, ...] = (name, prompt, copied)

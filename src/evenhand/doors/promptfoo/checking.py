@@ -19,7 +19,6 @@ from evenhand.core.table import TableKey, own
 from evenhand.doors.assertions.code_files import transform_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.scoring import scoring_problems
 from evenhand.doors.promptfoo.tests import Test, WrittenTest, named
 from evenhand.languages.documents.findings import At, Findings
 
@@ -67,6 +66,7 @@ OPTIONS: Mapping[str, TableKey] = {
     "repeat": TableKey("How often this test is repeated.", own(NUMBER)),
 }
 """The options that are the test's own. All others are settings of the model."""
+_TEXT = frozenset({str})
 _TRANSFORMS = ("transform", "postprocess", "transformVars")
 
 
@@ -114,6 +114,8 @@ class TestChecks(Record, frozen=True):
             self.findings.hint(at("vars", "assert"), what, "Indent it like 'vars', beside it.")
         scoring = raw.get("assertScoringFunction")
         if scoring:
+            from evenhand.doors.promptfoo.scoring import scoring_problems  # noqa: PLC0415 (few tests have one)
+
             for what, hint in scoring_problems(scoring, self.config.base):
                 self.findings.problem(at("assertScoringFunction"), what, hint)
             self.files.add(self._path(split_reference(str(scoring), "")[0]))
@@ -162,6 +164,9 @@ class TestChecks(Record, frozen=True):
 
     def can_be_run(self, test: Test, at: At) -> bool:
         """Whether its variables can be written down, and their lists come to no more tests than can be run."""
+        # Texts can always be kept, and no list of them is among those that are nothing else.
+        if _TEXT.issuperset(map(type, test.variables.values())):
+            return True
         try:
             encode(test.variables)  # no NaN, nothing endless, no object of Python's
         except (TypeError, ValueError) as error:

@@ -34,7 +34,6 @@ from evenhand.languages.documents.project import project_for
 from evenhand.languages.documents.tree import Document
 from evenhand.languages.templates.filters import add_filters
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
-from evenhand.render.promptfoo.derived import problem as derived_problem
 
 KEYS: Mapping[str, TableKey] = {
     "$schema": TableKey("This schema's address, for editors.", own(TEXT)),
@@ -248,8 +247,10 @@ def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings
             findings.hint(document.at(key), f"{key} is {_short(value[key])}, not {words}")
     derived = value.get("derivedMetrics")
     for i, item in enumerate(as_array(derived)):
+        from evenhand.render.promptfoo.derived import problem  # noqa: PLC0415 (few configs have any)
+
         fields = item if isinstance(item, Mapping) else {}
-        what = derived_problem(cast("Mapping[str, Any]", fields))
+        what = problem(cast("Mapping[str, Any]", fields))
         if what:
             place = document.at("derivedMetrics", i)
             findings.hint(place, f"{what}; it is left out of the results")

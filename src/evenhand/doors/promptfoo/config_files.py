@@ -12,13 +12,11 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.names import did_you_mean, nearest
 from evenhand.core.record import Record
-from evenhand.doors.promptfoo.config_merging import combined
 from evenhand.doors.promptfoo.generated_tests import called_now
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.languages.documents.file_kinds import is_database
 from evenhand.languages.documents.findings import Findings, Place, shown_path, unreadable
 from evenhand.languages.documents.tree import Document, Path_, read_document
-from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import CONFIG, TYPESCRIPT
 from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
 
@@ -90,7 +88,11 @@ def read_written(
         beside |= references.files
         lending |= references.lending | document.lending
         values.append(cast("dict[str, Any]", value))
-    document, value = (read[0], values[0]) if len(read) == 1 else combined(read, values)
+    document, value = read[0], values[0]
+    if len(read) > 1:
+        from evenhand.doors.promptfoo.config_merging import combined  # noqa: PLC0415 (most runs have one config)
+
+        document, value = combined(read, values)
     return Written(document, value, frozenset(beside), frozenset(lending))
 
 
@@ -310,6 +312,8 @@ def read_code(path: Path, findings: Findings) -> Document | None:
     It is an object, or a function or a promise of one. Functions in it stay where they are: each is read as a reference
     to its place (`file://promptfooconfig.js:config().tests.0.assert.0.value`), as if it were in a file of its own.
     """
+    from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs that are code)
+
     wrong = javascript.problems(javascript.function(path, CONFIG))
     for what, hint in wrong:
         findings.problem(Place(path), what, hint)

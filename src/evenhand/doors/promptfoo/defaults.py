@@ -59,6 +59,13 @@ class Defaults(Record, frozen=True, kw_only=True):
             expected = self._expected[key] = self._expected_by(options)
         return expected
 
+    def shown_as(self, description: object) -> Mapping[str, Any]:
+        """What the results tell of a test that says what it is called and nothing else."""
+        named = {"description": redacted(description)}
+        if "threshold" in self.shown:  # which comes first
+            named = {"threshold": self.shown["threshold"], **named}
+        return {**named, **self.shown}
+
     def _expected_by(self, options: Mapping[str, Any]) -> Expected:
         with self._findings.apart() as problems:
             expected = self._asserts.expected(

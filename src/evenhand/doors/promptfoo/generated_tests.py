@@ -19,7 +19,6 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.assertions.code_files import called_in_file, file_problems
 from evenhand.languages.documents.findings import Findings, Place
-from evenhand.languages.javascript.node import found_node
 from evenhand.languages.javascript.source import made_by
 
 _PROGRAM = re.compile(r"(?P<path>.+\.(?:py|js|mjs|cjs|ts|mts|cts))(?::(?P<name>[\w.]+))?")
@@ -44,6 +43,8 @@ def generated(
     path, python = base / match["path"], match["path"].endswith(".py")
     export = match["name"] or ""
     # With Node, the tests may have functions in them, which stay in the file and are called there.
+    from evenhand.languages.javascript.node import found_node  # noqa: PLC0415 (only for programs)
+
     keeps = not python and "." not in export and bool(found_node())
     maker = made_by(export, settings)
     function = match["name"] or ("generate_tests" if python else "")

@@ -59,6 +59,10 @@ class Hooks(Record, frozen=True):
         """The files of the extensions."""
         return {hook.path for hook in self.hooks}
 
+    def around_trials(self, config: Config, models: FolderModels) -> TrialHooks | None:
+        """What calls them for each trial; None where there are none."""
+        return TrialHooks(self, config, models) if self.hooks else None
+
     async def called(self, host: Host, moment: Moment, context: dict[str, Any]) -> dict[str, Any]:
         """The context as they leave it, one after the other.
 

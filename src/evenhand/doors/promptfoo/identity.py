@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from msgspec import field
 
 from evenhand.core.encoding import digest, encode
-from evenhand.core.record import MutableRecord
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.secrets import redacted
-from evenhand.doors.assertions.closed_code import code_digest
 from evenhand.doors.assertions.identity import asks_code, assertions_digest
 from evenhand.doors.assertions.reading import Expected
 from evenhand.doors.promptfoo.tests import Test
@@ -20,8 +18,8 @@ from evenhand.doors.promptfoo.variants import Combination
 
 _READ = frozenset({"assert", "options", "vars", "metadata"})
 """What is in the digest by what it comes to."""
-_IN_DATA = frozenset({"vars"})
-"""What a test has that is a row of data."""
+_IN_DATA = frozenset({"vars", "description"})
+"""What a test has that is a row of data. How it is called is told to code alone."""
 _TOOLS = ("tools", "functions", "mcp")
 """What a provider's config declares and assertions look at."""
 
@@ -63,8 +61,7 @@ class SharedExpectations(MutableRecord):
         return known
 
 
-@dataclass(frozen=True)
-class TestIdentity:
+class TestIdentity(Record, frozen=True, dict=True):
     """What one test expects. It is worked out when a model is about to be asked, and once for all variants.
 
     Attributes:
@@ -106,7 +103,7 @@ class TestIdentity:
         if test.provider_output is not None or expected.contests:
             return ""
         codes = [(test.transform, "get_transform"), (test.scoring, "get_score")]
-        known = [code_digest(text, self.base, name) if text else "none" for text, name in codes]
+        known = [_code_digest(text, self.base, name) for text, name in codes]
         assertions = self.shared.digest(expected)
         if not assertions or not all(known):
             return ""
@@ -124,7 +121,7 @@ class TestIdentity:
     def _of_pair(self, pair: Combination) -> str:
         subject = pair.subject
         transform, provider = subject.transform, subject.provider
-        known = code_digest(transform, pair.base, "get_transform") if transform else "none"
+        known = _code_digest(transform, pair.base, "get_transform")
         context = [provider.id, provider.label] if self._code else []
         context += [pair.prompt.label] if transform else []
         declared = {name: subject.config[name] for name in _TOOLS if name in subject.config}
@@ -132,3 +129,12 @@ class TestIdentity:
             return digest(known, encode([context, declared])) if known else ""
         except (TypeError, ValueError):
             return ""
+
+
+def _code_digest(code: str, base: Path, name: str) -> str:
+    """A digest of code of the user's; `none` where there is none, and empty where it can't be known."""
+    if not code:
+        return "none"
+    from evenhand.doors.assertions.closed_code import code_digest  # noqa: PLC0415 (only for configs with code)
+
+    return code_digest(code, base, name)

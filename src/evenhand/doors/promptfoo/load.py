@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import gc
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from evenhand.core.errors import NothingSelected
 from evenhand.core.plan import Plan, refuse_if_nothing_is_left
 from evenhand.core.selecting import Selector
 from evenhand.doors.promptfoo.config import read_config
-from evenhand.doors.promptfoo.differences import differences
 from evenhand.doors.promptfoo.editing import FolderEditor
-from evenhand.doors.promptfoo.hooks import TrialHooks, before_all, read_hooks
 from evenhand.doors.promptfoo.models import FolderModels
 from evenhand.doors.promptfoo.overrides import Chosen
 from evenhand.doors.promptfoo.plan import Folder
@@ -35,7 +36,7 @@ def load(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Plan:
     """
     folder = read_folder(path, chosen)
     plan = folder.plan()
-    plan.differences = lambda: differences(folder)
+    plan.differences = partial(_differences, folder)
     plan.editor = FolderEditor(folder)
     refuse_if_nothing_is_left(plan)
     return plan
@@ -65,9 +66,13 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     all_subjects = models.subjects(config.selection)
     prompts, subjects = selected_subjects(all_prompts, all_subjects, config.selection)
     sources = read_sources(config, findings, files)
-    hooks = read_hooks(config, findings) if config.value.get("extensions") else None
-    if hooks and hooks.at("beforeAll") and chosen.prepare and not findings.problems:
-        config, sources = before_all(hooks, config, prompts, sources, findings)
+    hooks = None
+    if config.value.get("extensions"):
+        from evenhand.doors.promptfoo.hooks import before_all, read_hooks  # noqa: PLC0415 (few configs have any)
+
+        hooks = read_hooks(config, findings)
+        if hooks.at("beforeAll") and chosen.prepare and not findings.problems:
+            config, sources = before_all(hooks, config, prompts, sources, findings)
     known = {
         "prompts": [name for prompt in all_prompts for name in (prompt.label, prompt.id)],
         "providers": [name for c in all_subjects for name in (c.provider.id, c.provider.label)],
@@ -76,7 +81,8 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     pairs = paired(prompts, subjects, config, findings)
     selector = Selector(config.selection)
     repeats = config.selection.repeats or config.repeats
-    survey, tests = surveyed(sources, reader, pairs, selector, repeats, findings)
+    with _few_collections():
+        survey, tests = surveyed(sources, reader, pairs, selector, repeats, findings)
     if not findings.problems and not survey.tests and not selector.narrows:
         findings.problem(
             config.at("tests"), "there are no tests", "The files that it names hold none."
@@ -100,5 +106,22 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
         survey=survey,
         hints=findings.hints,
         broken=sorted(findings.broken_parts),
-        trial_hooks=TrialHooks(hooks, config, models) if hooks and hooks.hooks else None,
+        trial_hooks=hooks.around_trials(config, models) if hooks else None,
     )
+
+
+@contextlib.contextmanager
+def _few_collections() -> Iterator[None]:
+    """Inside, the cycle collector looks seldom: tests are many objects that stay, without cycles."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _differences(folder: Folder) -> Sequence[str]:
+    from evenhand.doors.promptfoo.differences import differences  # noqa: PLC0415 (most commands don't tell them)
+
+    return differences(folder)

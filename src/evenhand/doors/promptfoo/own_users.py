@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from typing import Annotated, Any
+
+from msgspec.structs import replace
 
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, TEXTS, Part
 from evenhand.core.json_shapes import as_array, is_array, is_mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -21,7 +21,6 @@ from evenhand.core.selecting import Selector
 from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.promptfoo.body import CellBody, described
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.hooks import TrialHooks, finished, said_once
 from evenhand.doors.promptfoo.identity import SharedExpectations, TestIdentity
 from evenhand.doors.promptfoo.memory import Links
 from evenhand.doors.promptfoo.models import FolderModels, Subject
@@ -32,6 +31,9 @@ from evenhand.doors.promptfoo.survey import Survey, estimate
 from evenhand.doors.promptfoo.tests import Test, takes
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.documents.findings import problem_at
+
+if TYPE_CHECKING:
+    from evenhand.doors.promptfoo.hooks import TrialHooks
 
 _BESIDE = frozenset(
     """
@@ -136,6 +138,7 @@ class Folder(Record, frozen=True, kw_only=True):
 
         def close(path: Path) -> None:
             from evenhand.core.wording.words import short_id  # noqa: PLC0415 (only where there are such hooks)
+            from evenhand.doors.promptfoo.hooks import finished, said_once  # noqa: PLC0415 (the same)
 
             results, prompts, run = finished(path)
             context = {"suite": suite, "config": suite, "evalId": run, "results": results}
@@ -221,45 +224,44 @@ class Folder(Record, frozen=True, kw_only=True):
             needed: The places of those that others go on from; None for all.
         """
         times: dict[int, int] = {}
-        shared = SharedExpectations()
+        identify, repeats = self._identities(links), self.repeats
         for test, taken in self.selector.walked(iter(self.tests), partial(takes, self.selector)):
             taking = self.pairs
             if test.prompts is not None or test.providers is not None:
                 taking = [pair for pair in taking if pair.takes(test)]
+            # Also for tests that are left out, so that a case is called the same whatever is selected.
+            cases = [_case(test, variables, times) for variables in test.cases()]
+            if not taken:
+                continue
             expected = test.expected
             referees = expected.referees() if expected.contests else ()
             lonely = self.survey.refuses(test, taking) if referees else None
-            # Also for tests that are left out, so that a case is called the same whatever is selected.
-            cases = [_case(test, variables, times) for variables in test.cases()]
-            if taken:
-                yield Row(
-                    cases=cases,
-                    slots=partial(
-                        self._slots,
-                        test,
-                        taking,
-                        lonely=lonely,
-                        links=links,
-                        needed=needed,
-                        identity=self._identity(test, links, shared),
-                    ),
-                    repeats=test.repeats or self.repeats,
-                    rule=verdict_rule(test.threshold, expected.binding, expected.excusing),
-                    referees=referees,
-                    alone=test.alone,
-                    shows_thoughts=True,  # as promptfoo looks at them
-                )
+            yield Row(
+                cases=cases,
+                slots=partial(
+                    self._slots,
+                    test,
+                    taking,
+                    lonely=lonely,
+                    links=links,
+                    needed=needed,
+                    identity=identify(test),
+                ),
+                repeats=test.repeats or repeats,
+                rule=verdict_rule(test.threshold, expected.binding, expected.excusing),
+                referees=referees,
+                alone=test.alone,
+                shows_thoughts=True,  # as promptfoo looks at them
+            )
 
-    def _identity(
-        self, test: Test, links: Links | None, shared: SharedExpectations
-    ) -> TestIdentity | None:
-        """What a test expects; None where that can't be known before it is run."""
+    def _identities(self, links: Links | None) -> Callable[[Test], TestIdentity | None]:
+        """Says what a test expects; None where that can't be known before it is run."""
         alone = links is None and self.trial_hooks is None
-        filters = self.config.value.get("nunjucksFilters")
+        if not alone or self.config.value.get("nunjucksFilters"):
+            return lambda _: None
+        base, shared = self.config.base, SharedExpectations()
         # A conversation is more than its first request.
-        if not alone or filters or test.user is not None:
-            return None
-        return TestIdentity(test, self.config.base, shared)
+        return lambda test: TestIdentity(test, base, shared) if test.user is None else None
 
     def _slots(
         self,

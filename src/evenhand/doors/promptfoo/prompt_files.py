@@ -29,11 +29,9 @@ from evenhand.doors.promptfoo.prompts import (
     TextPrompt,
     is_chat,
 )
-from evenhand.languages.documents.delimited import NotDelimited, records
 from evenhand.languages.documents.findings import At, Findings, Place, matching
 from evenhand.languages.documents.merging import RESOLVE, UNRESOLVED, conflict_in
 from evenhand.languages.documents.tree import read_document, read_text
-from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import has_tags, left_open
@@ -304,6 +302,8 @@ class _PromptReader:
         ]
 
     def _from_table(self, path: Path, text: str, entry: _Entry) -> list[AnyPrompt]:
+        from evenhand.languages.documents.delimited import NotDelimited  # noqa: PLC0415 (imported on use)
+
         try:
             named = _of_csv(text, entry.label)
         except NotDelimited as error:
@@ -345,11 +345,12 @@ class _PromptReader:
             python = config.env.get("PROMPTFOO_PYTHON") or sys.executable
             return self._program(label, shlex.join([python, str(path)]), path, entry)
         reference = f"file://{path.name}:{function}" if function else f"file://{path.name}"
-        wrong = (
-            file_problems(reference, path.parent, function)
-            if path.suffix == ".py"
-            else javascript.problems(javascript.function(path, function))
-        )
+        if path.suffix == ".py":
+            wrong = file_problems(reference, path.parent, function)
+        else:
+            from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
+
+            wrong = javascript.problems(javascript.function(path, function))
         for what, hint in wrong:
             findings.problem(entry.place, what, hint)
         return FunctionPrompt(
@@ -390,6 +391,8 @@ def _of_csv(text: str, label: str) -> list[tuple[int, str, str]]:
     Raises:
         NotDelimited: It is not CSV.
     """
+    from evenhand.languages.documents.delimited import records  # noqa: PLC0415 (imported on use)
+
     table = records(io.StringIO(text, newline=""))
     _, names = next(table, (1, []))
     header = [name.strip() for name in names]

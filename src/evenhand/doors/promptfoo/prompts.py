@@ -26,7 +26,6 @@ from evenhand.core.message import Message, Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.languages.documents.findings import At, Place, problem_at
-from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import CONFIG
 from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.languages.templates.printing import as_json
@@ -109,7 +108,7 @@ class TextPrompt:
 
             return chat
         render: Render = _printing_chats(raw, templates) or templates.compiled(raw)
-        start = raw.lstrip()[:1]
+        start, written = raw.lstrip()[:1], is_written_chat(raw)
         # A `{%` tag at the start may write out a chat in YAML; a dash that `{{ name }}` puts there belongs to a value.
         begins = ("[", "-") if raw.lstrip().startswith("{%") else ("[",)
 
@@ -119,11 +118,7 @@ class TextPrompt:
             except TemplateError as error:
                 raise self.located(error) from None
             # Only what is written as a chat is read as one; a text that merely begins with a variable is no YAML.
-            chat = (
-                start == "-"
-                or is_written_chat(raw)
-                or (start == "{" and content.lstrip()[:1] in begins)
-            )
+            chat = start == "-" or written or (start == "{" and content.lstrip()[:1] in begins)
             messages = parse_prompt(content) if chat else (Message("user", content),)
             return Prompt(messages, content, config, variables, label, template=raw)
 
@@ -245,6 +240,8 @@ class FunctionPrompt:
             "config": dict(self.config),
         }
         if self.path.suffix in JAVASCRIPT:
+            from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
+
             script = javascript.function(self.path, self.function)
             return (await javascript.call(trial, script, context)).value
         function = await trial.load(self.path, self.function)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import field
 from msgspec.structs import replace
 
 from evenhand.core.errors import Problem
@@ -30,6 +31,7 @@ MOST_KEPT = 20_000
 """Tests that are kept in memory. Of more than these none is, and each walk reads them."""
 MOST_TEXT = 16_000_000
 """Characters of the tests that are kept in memory. Of longer ones none is."""
+_BARE = frozenset({"vars", "description"})
 _OTHER = 32
 """What a value that is no text counts for."""
 
@@ -47,6 +49,8 @@ class TestReader(Record, frozen=True, kw_only=True):
         checks: Look for all that may be wrong; None where that was done.
         users: Read their simulated users.
         models: Makes the models that they ask.
+        bare: A test of a dataset that says nothing but its variables and what it is called, once one was read and has
+            no problem. All others of the kind differ from it in these alone.
     """
 
     __test__ = False  # for pytest: a reader of tests, not a test
@@ -60,6 +64,7 @@ class TestReader(Record, frozen=True, kw_only=True):
     checks: TestChecks | None
     users: TestUsers
     models: FolderModels
+    bare: list[Test] = field(default_factory=list[Test])
 
     @classmethod
     def of(
@@ -101,12 +106,18 @@ class TestReader(Record, frozen=True, kw_only=True):
 
     def unchecked(self) -> TestReader:
         """A reader of the same config for tests that were checked, which checks nothing again."""
-        return replace(self, variables=replace(self.variables, checking=False), checks=None)
+        variables = replace(self.variables, checking=False)
+        return replace(self, variables=variables, checks=None, bare=[])
 
     def read(self, written: WrittenTest) -> Test | None:
         """A test, with what is wrong with it: that is an error of it alone. None where it cannot be told for one."""
-        with self.findings.apart() as unread:
-            written = self._with_asserts(written)
+        bare = _is_bare(written)
+        if bare and self.bare:
+            return self._like(self.bare[0], written)
+        unread: Sequence[Problem] = ()
+        if isinstance(written.value.get("assert"), str):
+            with self.findings.apart() as unread:
+                written = self._with_asserts(written)
         if self.checks is not None and not self.checks.is_test(written):
             return None
         with self.findings.apart() as problems:
@@ -119,7 +130,31 @@ class TestReader(Record, frozen=True, kw_only=True):
         if hopeless is None and test.user is not None and test.provider_output is None:
             hopeless = test.user.problem
         problem = next(iter((*unread, *problems)), hopeless)
-        return test if problem is None else replace(test, problem=problem)
+        if problem is not None:
+            return replace(test, problem=problem)
+        # What a model of its own, a user or settings come to may have to be said of each test.
+        if bare and test.subject is None and test.user is None and not test.settings:
+            self.bare.append(test)
+        return test
+
+    def _like(self, test: Test, written: WrittenTest) -> Test | None:
+        """The test, with the variables and the name of another one; see `bare`."""
+        variables, files, tagged = self._variables(written)
+        raw, shown = written.value, self.defaults.shown
+        if "description" in raw:
+            shown = self.defaults.shown_as(raw["description"])
+        test = replace(
+            test,
+            description=str(raw.get("description") or written.name),
+            variables=variables,
+            files=files,
+            tagged=tagged,
+            raw=raw,
+            shown=shown,
+        )
+        if self.checks is not None and not self.checks.can_be_run(test, written.at):
+            return None
+        return test
 
     def document_of(self, test: Test) -> dict[str, Any]:
         """A test with its defaults, as a config would write it; for hooks."""
@@ -175,10 +210,8 @@ class TestReader(Record, frozen=True, kw_only=True):
             threshold = self.findings.number(threshold, at("threshold"), "threshold")
         metadata = as_mapping(raw.get("metadata"))
         # An empty one, as a CSV column has them, leaves the default one there.
-        prefix, suffix = (
-            str(options.get(name) or defaults.options.get(name) or "")
-            for name in ("prefix", "suffix")
-        )
+        prefix = str(options.get("prefix") or defaults.options.get("prefix") or "")
+        suffix = str(options.get("suffix") or defaults.options.get("suffix") or "")
         return Test(
             description=str(raw.get("description") or written.name),
             variables=variables,
@@ -227,9 +260,9 @@ class TestReader(Record, frozen=True, kw_only=True):
 
     def _subject(self, written: WrittenTest) -> Subject | None:
         """The model that a test asks in place of the config's: its own `provider`, or that of `defaultTest`."""
-        named, place = written.value.get("provider"), written.at("provider")
+        named = written.value.get("provider")
         if named and not is_simulated_user(named):
-            has_id = not isinstance(named, Mapping) or "id" in named
+            place, has_id = written.at("provider"), not isinstance(named, Mapping) or "id" in named
             if written.home is not None and has_id:
                 subject = self.models.of_test(named, place, written.home)
                 self.findings.also(() if subject is None else subject.problems)
@@ -373,11 +406,14 @@ def _length(value: object) -> int:
     """Characters of text in it, and something for each of the other values."""
     if isinstance(value, str):
         return len(value)
-    if is_mapping(value):
-        return sum(map(_length, value.values()))
-    if is_array(value):
-        return sum(map(_length, value))
-    return _OTHER
+    items = value.values() if is_mapping(value) else value if is_array(value) else None
+    if items is None:
+        return _OTHER
+    length = 0
+    for item in items:
+        # Most are texts: a call for each of them would cost more than all else here.
+        length += len(item) if isinstance(item, str) else _length(item)
+    return length
 
 
 def numbered(
@@ -396,6 +432,16 @@ def numbered(
             test = reader.read(written)
             if test is not None:
                 yield place, test
+
+
+def _is_bare(written: WrittenTest) -> bool:
+    """Whether a test comes from a dataset and says nothing but its variables and what it is called."""
+    value = written.value
+    if not written.data or not value.keys() <= _BARE:
+        return False
+    variables = value.get("vars")
+    # `assert` among the variables is a slip that is looked for.
+    return is_object(variables) and "assert" not in variables
 
 
 def _name_of(provider: object) -> str:

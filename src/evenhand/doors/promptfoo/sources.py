@@ -63,7 +63,7 @@ class Jsonl(MutableRecord):
     numbered: bool = False
 
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
-        path, count = self.path, 0
+        path, home, count = self.path, self.path.parent, 0
         kind = other_kind(path) or not_lines(path)
         if kind is not None:
             findings.problem(Place(path), *kind)
@@ -86,7 +86,7 @@ class Jsonl(MutableRecord):
                     test = env_filled(value, self.env) if b"env" in line else value
                     count += 1
                     name = f"Row #{count}" if self.numbered else ""
-                    yield WrittenTest(test, Line(path, number), True, name, path.parent)
+                    yield WrittenTest(test, Line(path, number), True, name, home)
                 else:
                     findings.problem(Place(path, number), f"a test is {value!r}, not an object")
 

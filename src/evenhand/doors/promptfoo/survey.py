@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -89,24 +89,28 @@ def surveyed(
     """
     survey = Survey()
     stored: set[str] = set()
+    names: Collection[str] = ()
     problems: dict[int, Problem] = {}
-    matching = 0
+    matching, narrows = 0, selector.narrows
     test_store = KeptTests(sources)
     for place, test in numbered(sources, reader, findings):
         survey.tests += 1
         if test.problem is not None:
             problems[place] = test.problem
         test_store.add(test)
-        _look_at_names(test, pairs, stored, findings)
+        # The same names again would add no hint. Code may set any variable, so that none can be called missing.
+        if not test.transform_vars and test.variables.keys() != names:
+            names = test.variables.keys()
+            _look_at_names(test, pairs, stored, findings)
         # Only now: what a test stores is there for those after it, not for itself.
         if test.stores:
             stored.add(test.stores)
-        if selector.narrows:
+        if narrows:
             matching += takes(selector, test)
         else:
             _count(test, pairs, repeats, survey)
     tests = Tests(sources, reader.unchecked(), problems, test_store)
-    if selector.narrows:
+    if narrows:
         # A sample is drawn from all that match, and how many those are is known only after the first walk.
         selector.draw(matching)
         for test, taken in selector.walked(iter(tests), partial(takes, selector)):
@@ -184,9 +188,6 @@ def _look_at_names(
     there = test.variables.keys()
     if stored:
         there = there | stored
-    # Code may set any variable, so that none can be called missing.
-    if test.transform_vars:
-        return
     for pair in pairs:
         for name in sorted(test.variables) if isinstance(pair.prompt, TextPrompt) else ():
             if pair.names.isdisjoint({name}) and _in_single_braces(name, pair.prompt.raw):

@@ -129,11 +129,11 @@ class Test(MutableRecord, kw_only=True):
 
     def spreading(self) -> Mapping[str, list[Any]]:
         """The lists of text among its variables, every combination of which is a case."""
-        return {k: v for k, v in self.variables.items() if _spreads(v)} if self.spread else {}
-
-
-def _spreads(value: object) -> bool:
-    return is_array(value) and bool(value) and isinstance(value[0], str)
+        if not self.spread:
+            return {}
+        return {
+            k: v for k, v in self.variables.items() if is_array(v) and v and isinstance(v[0], str)
+        }
 
 
 def named(patterns: tuple[str, ...], names: tuple[str, ...]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 
 START_BYTES = 16
@@ -118,6 +117,8 @@ def is_database(path: Path) -> bool:
 
 def _archive(path: Path) -> tuple[str, str]:
     """What kind of zip archive it is."""
+    import zipfile  # noqa: PLC0415 (only for a file that is one)
+
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()

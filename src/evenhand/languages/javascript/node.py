@@ -87,6 +87,8 @@ def command_of(node: str, word: str, script: str, kit: str, types: str) -> list[
 
 @dataclass(slots=True, eq=False)
 class _NodeCall:
+    """What a process is asked, and who waits for the answer."""
+
     message: Mapping[str, Any]
     answer: asyncio.Future[dict[str, Any]]
     number: int = 0
