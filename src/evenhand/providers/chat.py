@@ -11,11 +11,12 @@ import re
 import time
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
