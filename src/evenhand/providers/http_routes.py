@@ -50,8 +50,13 @@ def host_of(url: str) -> str:
 
 
 def as_sent(url: str) -> str:
-    """An address with what may not be sent as it is in percent signs, and without its fragment."""
-    return quote(url.partition("#")[0], safe=_WRITTEN)
+    """An address as it is sent: with percent signs and, in the host, `xn--` for other letters; without its fragment."""
+    url = url.partition("#")[0]
+    if not url.isascii():
+        parts = urlsplit(url)
+        login, at, place = parts.netloc.rpartition("@")
+        url = parts._replace(netloc=login + at + place.encode("idna").decode()).geturl()
+    return quote(url, safe=_WRITTEN)
 
 
 def route_to(url: str) -> Route:
@@ -67,7 +72,8 @@ def route_to(url: str) -> Route:
     try:
         parts = urlsplit(url)
         scheme, name, port = parts.scheme, parts.hostname, parts.port
-    except ValueError as error:
+        as_sent(url)
+    except ValueError as error:  # of which one is that a letter cannot be encoded
         raise BadRequest(f"nothing can be sent to {host}: {error}") from None
     if scheme not in ("http", "https") or not name:
         raise BadRequest(
@@ -79,7 +85,7 @@ def route_to(url: str) -> Route:
         proxy = ""
     elif proxy and "//" not in proxy:
         proxy = f"http://{proxy}"
-    elif proxy and proxy.partition("://")[0] not in PROXIES:
+    elif proxy and proxy.partition("://")[0].lower() not in PROXIES:
         raise Unreachable(
             f"{host} cannot be reached through a proxy like {proxy.partition('://')[0]}://",
             hint="Name an HTTP or SOCKS proxy with HTTPS_PROXY, or the address with NO_PROXY.",

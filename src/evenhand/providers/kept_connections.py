@@ -6,6 +6,7 @@ be said whether anybody has read it. So whoever sends asks here first.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -16,8 +17,8 @@ _SOON_S = 0.005
 _MOST = 20_000  # connections that are remembered; they are forgotten all at once
 _CLOSED = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
-Name = tuple[str, int]
-"""A connection's address and port on this machine."""
+Name = tuple[str, int, str, int]
+"""A connection's address and port on this machine, and there: one port here may lead to several servers."""
 
 
 class KeptConnections:
@@ -47,11 +48,22 @@ class KeptConnections:
             return False
         one = self._named.get(name)
         if one is None or not one.is_open():
-            named = {_name_of(number): number for number in self._sockets}
-            self._sockets = {number for name, number in named.items() if name[1]}
-            self._named = {name: _Socket(number) for name, number in named.items() if name[1]}
+            self._name_sockets()
             one = self._named.get(name)
-        return one is not None and one.is_closed_there()
+        return one is None or one.is_closed_there()  # one that was reset has no name any more
+
+    def _name_sockets(self) -> None:
+        """Finds out which connection has which socket, and forgets the sockets that are closed."""
+        self._named.clear()
+        for number in list(self._sockets):
+            try:
+                one = socket.socket(fileno=number)
+            except OSError:  # closed, or no socket any more
+                self._sockets.remove(number)
+                continue
+            with contextlib.suppress(OSError, ValueError, TypeError):  # not connected, or not by IP
+                self._named[_name_of(one)] = _Socket(number)
+            one.detach()
 
 
 class _Socket:
@@ -75,16 +87,13 @@ class _Socket:
         return bool(self._poll.poll(0))
 
 
-def _name_of(number: int) -> Name:
-    """The name of the connection that has this socket now; without one, nothing and 0."""
-    try:
-        one = socket.socket(fileno=number)
-    except OSError:  # closed, or no socket any more
-        return "", 0
-    try:
-        host, port = one.getsockname()[:2]
-        return str(host), int(port)
-    except (OSError, ValueError, TypeError):  # of another kind
-        return "", 0
-    finally:
-        one.detach()
+def _name_of(one: socket.socket) -> Name:
+    """The name of the connection that has this socket."""
+    here, port = one.getsockname()[:2]
+    there, port_there = one.getpeername()[:2]
+    return _without_zone(here), int(port), _without_zone(there), int(port_there)
+
+
+def _without_zone(address: object) -> str:
+    """An address as libcurl has it, which leaves out through which network interface it is reached."""
+    return str(address).partition("%")[0]
