@@ -160,7 +160,6 @@ class Exchange:
 
     def answer(self, ended_at: float) -> HttpAnswer:
         """The answer, now that it is whole."""
-        self._kept.used(self._connection)
         if self._is_renewed:
             self._is_renewed = False
             self.curl.setopt(pycurl.FRESH_CONNECT, 0)
@@ -177,6 +176,12 @@ class Exchange:
             time.perf_counter() - ended_at,
         )
 
+    def leave(self) -> None:
+        """Uses its connection no more."""
+        if self._is_sent:
+            self._is_sent = False
+            self._kept.left(self._connection)
+
     def _may_send(self, there: str, here: str, port_there: int, port: int) -> int:
         """There is a connection, over which the request goes out now; 1 for no."""
         if self._is_sent:  # libcurl would send it a second time, as the first connection was lost
@@ -184,6 +189,8 @@ class Exchange:
         self._connection = here, port, there, port_there
         self._is_stale = self._kept.is_closed(self._connection)
         self._is_sent = not self._is_stale
+        if self._is_sent:
+            self._kept.joined(self._connection)
         return int(self._is_stale)
 
     def _read(self, size: int) -> bytes:
@@ -290,7 +297,8 @@ def _failure(
     curl: Any, ending: Ending, route: Route, timeout_s: float, *, is_sent: bool
 ) -> ProviderError:
     """What an error of libcurl's means, and whether anything can have been charged for."""
-    number, message = ending.number, ending.message[:200]
+    number = ending.number
+    message = ending.message[:200] or f"libcurl's error {number}"
     if number in (pycurl.E_SEND_FAIL_REWIND, pycurl.E_ABORTED_BY_CALLBACK):  # no second time
         message = "it was closed before an answer came"
     if number == pycurl.E_URL_MALFORMAT:

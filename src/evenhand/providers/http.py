@@ -82,6 +82,7 @@ class HttpTransport:
             raise
         finally:
             self.in_flight -= 1
+            exchange.leave()
             if lapse is not None:
                 lapse.cancel()
         if listener is None:

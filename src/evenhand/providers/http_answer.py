@@ -45,7 +45,7 @@ class Headers(Mapping[str, str]):
         values = self._values
         if values is None:
             values = self._values = {}
-            for line in self._answer().decode("utf-8", "surrogateescape").split("\r\n"):
+            for line in self._answer().decode("utf-8", "surrogateescape").split("\n"):
                 name, colon, value = line.partition(":")
                 if colon:
                     values.setdefault(name.strip().lower(), value.strip())

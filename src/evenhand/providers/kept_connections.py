@@ -10,11 +10,10 @@ import contextlib
 import os
 import select
 import socket
-import time
 
-_SOON_S = 0.005
-"""A connection that answered so shortly ago isn't looked at."""
-_MOST = 20_000  # connections that are remembered; they are forgotten all at once
+_MOST = (
+    20_000  # connections that are remembered; those that are not in use are forgotten all at once
+)
 _CLOSED = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
 Name = tuple[str, int, str, int]
@@ -27,30 +26,37 @@ class KeptConnections:
     def __init__(self) -> None:
         self._sockets: set[int] = set()
         self._named: dict[Name, _Socket] = {}
-        self._used_at: dict[Name, float] = {}
+        self._users: dict[Name, int] = {}
 
     def opened(self, number: int, _purpose: int) -> int:
         """A socket was made; libcurl goes on with it."""
         self._sockets.add(number)
         return 0
 
-    def used(self, name: Name) -> None:
-        """A request was answered over this connection."""
-        if len(self._used_at) >= _MOST:
-            self._used_at.clear()
+    def joined(self, name: Name) -> None:
+        """A request goes out over this connection, which several may share: by HTTP/2."""
+        if len(self._users) >= _MOST:
+            self._users = {name: count for name, count in self._users.items() if count}
             self._named.clear()
-        self._used_at[name] = time.monotonic()
+        self._users[name] = self._users.get(name, 0) + 1
+
+    def left(self, name: Name) -> None:
+        """The request has ended."""
+        self._users[name] -= 1
 
     def is_closed(self, name: Name) -> bool:
         """Whether the server has closed a connection that was used before. A new one isn't looked at."""
-        used_at = self._used_at.get(name)
-        if used_at is None or time.monotonic() - used_at < _SOON_S:
+        users = self._users.get(name)
+        if users is None:
             return False
         one = self._named.get(name)
         if one is None or not one.is_open():
             self._name_sockets()
             one = self._named.get(name)
-        return one is None or one.is_closed_there()  # one that was reset has no name any more
+        if one is None:  # one that was reset has no name any more
+            return True
+        # Where nobody waits for anything, what has come is the end: TLS and HTTP/2 say so before the socket does.
+        return one.has(_CLOSED if users else _CLOSED | select.POLLIN)
 
     def _name_sockets(self) -> None:
         """Finds out which connection has which socket, and forgets the sockets that are closed."""
@@ -73,7 +79,7 @@ class _Socket:
         self._number = number
         self._identity = os.fstat(number).st_ino
         self._poll = select.poll()
-        self._poll.register(number, _CLOSED)
+        self._poll.register(number, _CLOSED | select.POLLIN)
 
     def is_open(self) -> bool:
         """Whether the number still belongs to it."""
@@ -82,9 +88,9 @@ class _Socket:
         except OSError:
             return False
 
-    def is_closed_there(self) -> bool:
-        """Whether the other side has closed it."""
-        return bool(self._poll.poll(0))
+    def has(self, events: int) -> bool:
+        """Whether one of these has happened to it."""
+        return any(happened & events for _, happened in self._poll.poll(0))
 
 
 def _name_of(one: socket.socket) -> Name:

@@ -94,7 +94,7 @@ def _builder(
     )
 
 
-class _Listening:
+class Listening:
     """Something that waits for connections on this machine, and ends them when the test does."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
@@ -142,7 +142,7 @@ class _Listening:
                 await asyncio.sleep(0.002)
 
 
-class Peer(_Listening):
+class Peer(Listening):
     """An HTTP/1.1 server that keeps what it is sent, and answers as it is told."""
 
     def __init__(self, answer: Answer | bytes = OK, tls: ssl.SSLContext | None = None) -> None:
@@ -176,7 +176,7 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
     return Request(line, headers, body)
 
 
-class Relay(_Listening):
+class Relay(Listening):
     """A proxy: greets, and passes on to one port whatever it is asked for, as names here lead nowhere."""
 
     def __init__(self, port: int, greet: Greeting, tls: ssl.SSLContext | None = None) -> None:
