@@ -159,7 +159,17 @@ class Exchange:
             listener.began(*_status_and_headers(self._head))
 
     def answer(self, ended_at: float) -> HttpAnswer:
-        """The answer, now that it is whole."""
+        """The answer, now that it is whole.
+
+        Raises:
+            ConnectionFailed: Its head has no end, of which libcurl says nothing.
+        """
+        headers = Headers(bytes(self._head))
+        if not headers.is_whole:
+            raise ConnectionFailed(
+                f"the connection to {host_of(self._url)} was cut off: the answer's head has no end",
+                billed=None,
+            )
         if self._is_renewed:
             self._is_renewed = False
             self.curl.setopt(pycurl.FRESH_CONNECT, 0)
@@ -169,7 +179,7 @@ class Exchange:
         pieces, self._pieces = self._pieces, []
         return HttpAnswer(
             info(pycurl.RESPONSE_CODE),
-            Headers(bytes(self._head)),
+            headers,
             pieces[0] if len(pieces) == 1 else b"".join(pieces),
             (info(pycurl.TOTAL_TIME_T) - sent_us) / 1e6,
             (info(pycurl.STARTTRANSFER_TIME_T) - sent_us) / 1e6,

@@ -27,7 +27,8 @@ class Request(NamedTuple):
     body: bytes
 
 
-Answer = Callable[[Request, asyncio.StreamWriter], Awaitable[None]]
+Answer = Callable[[Request, asyncio.StreamWriter], Awaitable[bool | None]]
+"""Answers a request; True to say no more, and wait until the client hangs up."""
 Greeting = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[str]]
 
 
@@ -100,6 +101,7 @@ class Listening:
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self._tls = tls
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: list[asyncio.StreamWriter] = []
         self.connections = 0
         self.ended = 0
 
@@ -115,12 +117,16 @@ class Listening:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.sleep(0)
+        for writer in self._writers:
+            writer.transport.abort()
+        for _ in range(5):  # turns of the loop, until it has closed them
+            await asyncio.sleep(0)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self._writers.append(writer)
         self.connections += 1
         try:
             await self.serve(reader, writer)
@@ -142,6 +148,20 @@ class Listening:
                 await asyncio.sleep(0.002)
 
 
+class Scripted(Listening):
+    """A server that does with each connection as it is told."""
+
+    def __init__(
+        self, script: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+    ) -> None:
+        super().__init__()
+        self._script = script
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Follows the script."""
+        await self._script(reader, writer)
+
+
 class Peer(Listening):
     """An HTTP/1.1 server that keeps what it is sent, and answers as it is told."""
 
@@ -161,8 +181,9 @@ class Peer(Listening):
             self.requests.append(request)
             if isinstance(self._answer, bytes):
                 writer.write(self._answer)
-            else:
-                await self._answer(request, writer)
+            elif await self._answer(request, writer):
+                await reader.read()
+                return
             if not writer.is_closing():
                 await writer.drain()
 
