@@ -90,7 +90,8 @@ class _Socket:
 
     def has(self, events: int) -> bool:
         """Whether one of these has happened to it."""
-        return any(happened & events for _, happened in self._poll.poll(0))
+        happened = self._poll.poll(0)
+        return bool(happened) and bool(happened[0][1] & events)
 
 
 def _name_of(one: socket.socket) -> Name:
