@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evenhand.providers.kept_connections import KeptConnections, Name
 
 CONNECT_S = 15.0
+_WITH_BODIES = ("POST", "PUT", "PATCH")
 _LAPSED = -1  # beside libcurl's numbers: nothing came for too long
 _TIMEOUT_HINT = (
     "It may have been charged for. Set timeoutMs in the provider's config to wait longer."
@@ -42,13 +43,15 @@ class Exchange:
         self._kept = kept
         self._is_sent = False
         self._is_stale = False
-        self._connection: Name = ("", 0)
+        self._is_renewed = False
+        self._connection: Name = ("", 0, "", 0)
         self._url = ""
         self._route: Route | None = None
         self._method = ""
         self._headers: Mapping[str, str] | None = None
         self._timeout_s = 0.0
-        self._unsent = b""
+        self._body = b""
+        self._read_so_far = 0
         self._head = bytearray()
         self._pieces: list[bytes] = []
         self._length = 0
@@ -60,6 +63,7 @@ class Exchange:
             (pycurl.NOSIGNAL, 1),
             (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
             (pycurl.ACCEPT_ENCODING, ""),  # all that it can unpack
+            (pycurl.USERAGENT, ""),  # who asks is said by the headers, or not at all
             (pycurl.TCP_KEEPALIVE, 1),
             (pycurl.UPLOAD_BUFFERSIZE, 16 * 1024),
             (pycurl.SOCKOPTFUNCTION, kept.opened),
@@ -96,6 +100,11 @@ class Exchange:
             if route.authorities:
                 set_option(pycurl.CAINFO, route.authorities)
                 set_option(pycurl.PROXY_CAINFO, route.authorities)
+            if route.authorities_folder:
+                set_option(pycurl.CAPATH, route.authorities_folder)
+                set_option(pycurl.PROXY_CAPATH, route.authorities_folder)
+        if body is None and method in _WITH_BODIES:
+            body = b""  # some servers want to be told of its length, 0
         way = f"{method} {body is None}"
         if way != self._method:
             self._method = way
@@ -109,7 +118,8 @@ class Exchange:
             set_option(pycurl.CONNECTTIMEOUT_MS, _milliseconds(_connect_s(timeout_s)))
         if body is not None:
             set_option(pycurl.POSTFIELDSIZE_LARGE, len(body))
-            self._unsent = body
+            self._body = body
+            self._read_so_far = 0
         self._head.clear()
         self._pieces = []
         self._length = 0
@@ -124,9 +134,14 @@ class Exchange:
 
     @property
     def is_stale(self) -> bool:
-        """Whether nothing was sent, as the server had closed the connection: it is sent over another one."""
-        is_stale, self._is_stale = self._is_stale, False
-        return is_stale
+        """Whether nothing was sent, as the server had closed the connection that was kept."""
+        return self._is_stale
+
+    def renew(self) -> None:
+        """Has the request go out over a new connection."""
+        self._is_stale = False
+        self._is_renewed = True
+        self.curl.setopt(pycurl.FRESH_CONNECT, 1)
 
     @property
     def heard_at(self) -> float:
@@ -149,14 +164,27 @@ class Exchange:
             listener.began(*_status_and_headers(self._head))
 
     def answer(self, ended_at: float) -> HttpAnswer:
-        """The answer, now that it is whole."""
-        self._kept.used(self._connection)
+        """The answer, now that it is whole.
+
+        Raises:
+            ConnectionFailed: Its head has no end, of which libcurl says nothing.
+        """
+        headers = Headers(bytes(self._head))
+        if not headers.is_whole:
+            raise ConnectionFailed(
+                f"the connection to {host_of(self._url)} was cut off: the answer's head has no end",
+                billed=None,
+            )
+        if self._is_renewed:
+            self._is_renewed = False
+            self.curl.setopt(pycurl.FRESH_CONNECT, 0)
+        self._body = b""
         info = self.curl.getinfo
         sent_us = info(pycurl.PRETRANSFER_TIME_T)
         pieces, self._pieces = self._pieces, []
         return HttpAnswer(
             info(pycurl.RESPONSE_CODE),
-            Headers(bytes(self._head)),
+            headers,
             pieces[0] if len(pieces) == 1 else b"".join(pieces),
             (info(pycurl.TOTAL_TIME_T) - sent_us) / 1e6,
             (info(pycurl.STARTTRANSFER_TIME_T) - sent_us) / 1e6
@@ -165,19 +193,30 @@ class Exchange:
             time.perf_counter() - ended_at,
         )
 
-    def _may_send(self, _there: str, here: str, _port: int, port: int) -> int:
+    def leave(self) -> None:
+        """Uses its connection no more."""
+        if self._is_sent:
+            self._is_sent = False
+            self._kept.left(self._connection)
+
+    def _may_send(self, there: str, here: str, port_there: int, port: int) -> int:
         """There is a connection, over which the request goes out now; 1 for no."""
-        self._connection = here, port
+        if self._is_sent:  # libcurl would send it a second time, as the first connection was lost
+            return 1
+        self._connection = here, port, there, port_there
         self._is_stale = self._kept.is_closed(self._connection)
         self._is_sent = not self._is_stale
-        if self._listener is not None:
-            self._sent_at = time.perf_counter()
+        if self._is_sent:
+            self._kept.joined(self._connection)
+            if self._listener is not None:
+                self._sent_at = time.perf_counter()
         return int(self._is_stale)
 
     def _read(self, size: int) -> bytes:
         """Some more of the request, for libcurl."""
-        data, self._unsent = self._unsent[:size], self._unsent[size:]
-        return data
+        begin = self._read_so_far
+        self._read_so_far += size
+        return self._body[begin : begin + size]
 
     def _hear(self, line: bytes) -> None:
         """A line of the answer's head, where somebody listens."""
@@ -278,8 +317,9 @@ def _failure(
     curl: Any, ending: Ending, route: Route, timeout_s: float, *, is_sent: bool
 ) -> ProviderError:
     """What an error of libcurl's means, and whether anything can have been charged for."""
-    number, message = ending.number, ending.message[:200]
-    if number == pycurl.E_SEND_FAIL_REWIND:  # it would have sent a second time by itself
+    number = ending.number
+    message = ending.message[:200] or f"libcurl's error {number}"
+    if number in (pycurl.E_SEND_FAIL_REWIND, pycurl.E_ABORTED_BY_CALLBACK):  # no second time
         message = "it was closed before an answer came"
     if number == pycurl.E_URL_MALFORMAT:
         return BadRequest(f"nothing can be sent to {route.host}: {message}")
@@ -297,7 +337,7 @@ def _failure(
             )
         if number in (pycurl.E_PEER_FAILED_VERIFICATION, pycurl.E_SSL_CACERT_BADFILE):
             return ConnectionFailed(
-                f"{route.host}: its certificate is not trusted: {message}",
+                f"{route.way}: a certificate is not trusted: {message}",
                 hint="Behind a company proxy, name its authority with SSL_CERT_FILE.",
             )
         if status >= 400:

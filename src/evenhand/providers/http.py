@@ -71,7 +71,8 @@ class HttpTransport:
         self.in_flight += 1
         try:
             ending = await curls.perform(exchange.curl)
-            while exchange.is_stale:
+            if exchange.is_stale:
+                exchange.renew()
                 ending = await curls.perform(exchange.curl)
             if ending.number or lapse is not None:
                 exchange.end(listener, ending, route, timeout_s)
@@ -81,10 +82,13 @@ class HttpTransport:
             raise
         finally:
             self.in_flight -= 1
+            exchange.leave()
             if lapse is not None:
                 lapse.cancel()
         if listener is None:
             self._idle.append(exchange)
+        else:
+            exchange.curl.close()
         return answer
 
     def _open(self) -> CurlLoop:
@@ -134,7 +138,7 @@ async def close() -> None:
     Where another run on this loop waits for an answer they stay: it would be lost, and paid for again. That run
     closes them when it ends.
     """
-    for loop in [loop for loop in _transports if loop.is_closed()]:
+    for loop in [loop for loop in list(_transports) if loop.is_closed()]:
         await _transports.pop(loop).close()
     running = asyncio.get_running_loop()
     existing = _transports.get(running)

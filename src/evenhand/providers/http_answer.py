@@ -37,6 +37,14 @@ class Headers(Mapping[str, str]):
         number = self._answer().partition(b"\r\n")[0].split(maxsplit=2)[1:2]
         return int(number[0]) if number and number[0].isdigit() else 0
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the empty line at the end is there, after which only what follows a body in chunks may come."""
+        if self._raw.endswith(b"\r\n\r\n"):
+            return True
+        answer = self._answer()
+        return b"\n\r\n" in answer or b"\n\n" in answer
+
     def _answer(self) -> bytes:
         """What stands last: what a proxy said, and answers like 103, come before it."""
         begin = self._raw.rfind(b"\r\n\r\nHTTP/")
@@ -46,7 +54,7 @@ class Headers(Mapping[str, str]):
         values = self._values
         if values is None:
             values = self._values = {}
-            for line in self._answer().decode("utf-8", "surrogateescape").split("\r\n"):
+            for line in self._answer().decode("utf-8", "surrogateescape").split("\n"):
                 name, colon, value = line.partition(":")
                 if colon:
                     values.setdefault(name.strip().lower(), value.strip())

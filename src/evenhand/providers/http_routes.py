@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -32,11 +33,13 @@ class Route(Record, frozen=True):
         host: The host, with its port where the address names one, as messages quote it.
         proxy: The proxy's address; empty for none.
         authorities: The file of the certificates that are trusted; empty where nothing is encrypted.
+        authorities_folder: A folder of more of them, named by their hashes; empty for none.
     """
 
     host: str
     proxy: str
     authorities: str
+    authorities_folder: str
 
     @property
     def way(self) -> str:
@@ -50,8 +53,13 @@ def host_of(url: str) -> str:
 
 
 def as_sent(url: str) -> str:
-    """An address with what may not be sent as it is in percent signs, and without its fragment."""
-    return quote(url.partition("#")[0], safe=_WRITTEN)
+    """An address as it is sent: with percent signs and, in the host, `xn--` for other letters; without its fragment."""
+    url = url.partition("#")[0]
+    if not url.isascii():
+        parts = urlsplit(url)
+        login, at, place = parts.netloc.rpartition("@")
+        url = parts._replace(netloc=login + at + place.encode("idna").decode()).geturl()
+    return quote(url, safe=_WRITTEN)
 
 
 def route_to(url: str) -> Route:
@@ -61,31 +69,40 @@ def route_to(url: str) -> Route:
         BadRequest: It is no address.
         Unreachable: The proxy is of a kind that is not spoken here, or no authorities are known.
     """
-    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 (once for each host)
-
     host = host_of(url)
     try:
         parts = urlsplit(url)
         scheme, name, port = parts.scheme, parts.hostname, parts.port
-    except ValueError as error:
+        as_sent(url)
+    except ValueError as error:  # of which one is that a letter cannot be encoded
         raise BadRequest(f"nothing can be sent to {host}: {error}") from None
     if scheme not in ("http", "https") or not name:
         raise BadRequest(
             f"nothing can be sent to {host}: an address begins with http:// or https://"
         )
-    proxies = getproxies()
-    proxy = proxies.get(scheme) or proxies.get("all") or ""
-    if _is_here(name) or proxy_bypass(f"{name}:{port or (443 if scheme == 'https' else 80)}"):
-        proxy = ""
-    elif proxy and "//" not in proxy:
+    proxy = "" if _is_here(name) else _proxy_to(scheme, name, port)
+    if proxy and "//" not in proxy:
         proxy = f"http://{proxy}"
-    elif proxy and proxy.partition("://")[0] not in PROXIES:
+    elif proxy and proxy.partition("://")[0].lower() not in PROXIES:
         raise Unreachable(
             f"{host} cannot be reached through a proxy like {proxy.partition('://')[0]}://",
             hint="Name an HTTP or SOCKS proxy with HTTPS_PROXY, or the address with NO_PROXY.",
         )
-    is_encrypted = scheme == "https" or proxy.startswith("https:")
-    return Route(host, proxy, authorities() if is_encrypted else "")
+    if scheme != "https" and not proxy.lower().startswith("https:"):
+        return Route(host, proxy, "", "")
+    return Route(host, proxy, authorities(), os.environ.get("SSL_CERT_DIR") or "")
+
+
+def _proxy_to(scheme: str, name: str, port: int | None) -> str:
+    """The proxy that the environment names for a host; on macOS the system, too."""
+    if sys.platform != "darwin" and not any(key.lower().endswith("_proxy") for key in os.environ):
+        return ""
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 (5 ms, and seldom wanted)
+
+    proxies = getproxies()
+    if proxy_bypass(f"{name}:{port or (443 if scheme == 'https' else 80)}"):
+        return ""
+    return proxies.get(scheme) or proxies.get("all") or ""
 
 
 def authorities() -> str:

@@ -1,0 +1,362 @@
+"""What goes out and comes back, how long it takes, and what happens to the connections."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections.abc import Mapping
+from typing import cast
+
+import pytest
+from tests.unit.providers.http_peers import OK, Peer, Request
+
+from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, TimedOut
+from evenhand.core.provider import Host
+from evenhand.providers.app_call import AppCall
+from evenhand.providers.http import HttpTransport
+
+pytestmark = pytest.mark.usefixtures("plain_environment")
+Writer = asyncio.StreamWriter
+
+
+class Ear:
+    """Listens, and raises what it is told to."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+        self.status = 0
+        self.pieces: list[bytes] = []
+
+    def began(self, status: int, headers: Mapping[str, str]) -> None:
+        del headers
+        self.status = status
+
+    def piece(self, data: bytes) -> None:
+        self.pieces.append(data)
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "length"),
+    [
+        ("POST", b"{}", "2"),
+        ("POST", None, "0"),
+        ("POST", b"", "0"),
+        ("PUT", b"x", "1"),
+        ("PATCH", None, "0"),
+        ("GET", None, None),
+        ("HEAD", None, None),
+        ("DELETE", None, None),
+        ("DELETE", b"y", "1"),
+        ("GET", b"z", "1"),
+    ],
+)
+async def test_each_method_is_sent_with_its_body_and_the_same_handle_sends_the_next(
+    transport: HttpTransport, method: str, body: bytes | None, length: str | None
+):
+    """Who asks for something to be made says how long nothing is."""
+    async with Peer(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n") as peer:
+        for _ in range(2):
+            assert (await transport.post(peer.url(), {}, body, 10, method)).status == 200
+            await transport.post(peer.url(), {}, b"abc", 10)
+    for request in peer.requests[::2]:
+        assert request.line == f"{method} /v1 HTTP/1.1"
+        assert (request.body, request.headers.get("content-length")) == (body or b"", length)
+    assert [one.line[:4] for one in peer.requests[1::2]] == ["POST", "POST"]
+
+
+async def test_nothing_is_sent_that_nobody_asked_for(
+    transport: HttpTransport, monkeypatch: pytest.MonkeyPatch, tmp_path
+):
+    """No name of a client, no cookie, no password from a file of this machine's user; only what can be unpacked."""
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login name password secret\n")
+    (tmp_path / ".curlrc").write_text('header = "x-from-a-file: yes"\n')
+    for name in ("HOME", "CURL_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    answer = b"HTTP/1.1 200 OK\r\nset-cookie: a=b\r\ncontent-length: 0\r\n\r\n"
+    async with Peer(answer) as peer:
+        for _ in range(2):
+            await transport.post(peer.url(), {"X-Empty": "", "x-word": "grün"}, b"{}", 10)
+    for request in peer.requests:
+        accepted = request.headers.pop("accept-encoding").split(", ")
+        assert set(accepted) <= {"deflate", "gzip", "br"}
+        assert request.headers == {
+            "host": f"127.0.0.1:{peer.port}",
+            "accept": "*/*",
+            "x-empty": "",
+            "x-word": "grün",
+            "content-length": "2",
+        }
+
+
+async def test_an_address_is_sent_with_percent_signs_and_without_its_fragment(
+    transport: HttpTransport,
+):
+    """What cannot be sent at all is said to be no address."""
+    async with Peer() as peer:
+        await transport.post(peer.url("/a b/ü?q=ä%20#f"), {}, b"{}", 10)
+        assert peer.requests[0].line == "POST /a%20b/%C3%BC?q=%C3%A4%20 HTTP/1.1"
+    with pytest.raises(ConnectionFailed, match="xn--bcher-kva"):
+        await transport.post("http://bücher.invalid/", {}, b"{}", 10)
+    with pytest.raises(BadRequest, match="nothing can be sent"):
+        await transport.post("http://x\ud800y.invalid/", {}, b"{}", 10)
+
+
+async def test_headers_are_looked_up_without_regard_to_case_and_the_first_of_two_counts(
+    transport: HttpTransport,
+):
+    """What came before the answer is none of it, nor is what comes after its chunks a second answer."""
+    answer = (
+        b"HTTP/1.1 103 Early Hints\r\nX-A: early\r\n\r\n"
+        b"HTTP/1.1 201 Created\r\nX-A: one\r\nx-a: two\r\nX-B:\r\nX-C: gr\xc3\xbcn\r\n"
+        b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX-Trailer: t\r\n\r\n"
+    )
+    async with Peer(answer) as peer:
+        for _ in range(2):
+            one = await transport.post(peer.url(), {}, b"{}", 10)
+            headers = one.headers
+            assert (one.status, one.body) == (201, b"{}")
+            assert (headers["x-A"], headers["x-b"], headers["X-C"]) == ("one", "", "grün")
+        assert peer.connections == 1
+
+
+def brotli(data: bytes) -> bytes:
+    """Brotli's form of up to 64 kB, without making it smaller."""
+    return (1 << 20 | len(data) - 1 << 4).to_bytes(3, "little") + data + b"\x03"
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+async def test_answers_are_unpacked_up_to_the_limit_and_never_passed_on_packed(
+    transport: HttpTransport, coding: str
+):
+    """One that unpacks to too much is refused, and so is one in an encoding that was not asked for."""
+    plain = b"0" * 60_000
+    packed = {"gzip": gzip.compress(plain), "deflate": zlib.compress(plain), "br": brotli(plain)}
+    data = packed.get(coding, b"(\xb5/\xfd")
+    head = f"HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-length: {len(data)}\r\n\r\n"
+    async with Peer(head.encode() + data) as peer:
+        if coding == "zstd":
+            with pytest.raises(ConnectionFailed, match="encoding") as caught:
+                await transport.post(peer.url(), {"accept-encoding": "zstd"}, b"{}", 10)
+            assert caught.value.billed is None
+            return
+        assert (await transport.post(peer.url(), {}, b"{}", 10)).body == plain
+        with pytest.raises(BadReply, match="more than"):
+            await transport.post(peer.url(), {}, b"{}", 10, largest=30_000)
+
+
+@pytest.mark.parametrize(
+    ("authorization", "asked_for"),
+    [("Bearer k", {"deflate", "gzip", "br"}), ("AWS4-HMAC-SHA256 k", {"identity"})],
+)
+async def test_an_application_gets_no_answer_in_an_encoding_that_only_it_can_unpack(
+    authorization: str, asked_for: set[str]
+):
+    """What is accepted is decided here, unless the header is signed."""
+    sent = {"authorization": authorization, "accept-encoding": "identity"}
+    async with Peer() as peer:
+        call = AppCall.of(peer.url("/v1/chat/completions"), sent, b'{"model": "m"}', 10, {})
+        await call.send(call.asked, cast("Host", None))
+        await call.close()
+        accepted = peer.requests[0].headers["accept-encoding"].split(", ")
+    assert set(accepted) <= asked_for
+
+
+async def test_a_long_request_is_sent_whole_and_in_time(transport: HttpTransport):
+    """Pictures, say."""
+    body = bytes(range(256)) * 12_000
+    async with Peer() as peer:
+        for _ in range(2):
+            assert (await transport.post(peer.url(), {}, body, 20)).status == 200
+        assert [one.body == body for one in peer.requests] == [True, True]
+
+
+async def test_who_is_cancelled_has_the_connection_closed_and_the_others_go_on(
+    transport: HttpTransport,
+):
+    """At once."""
+
+    async def answer(request: Request, writer: Writer) -> bool:
+        if request.body == b"slow":
+            return True
+        writer.write(OK)
+        return False
+
+    async with Peer(answer) as peer:
+        task = asyncio.create_task(transport.post(peer.url(), {}, b"slow", 30))
+        await peer.until(lambda one: one.requests)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await peer.until(lambda one: one.ended == 1)
+        assert (await transport.post(peer.url(), {}, b"{}", 10)).status == 200
+
+
+async def test_a_stream_may_last_longer_than_the_limit_if_it_never_pauses_that_long(
+    transport: HttpTransport,
+):
+    """One that does pause is ended."""
+
+    async def answer(request: Request, writer: Writer) -> bool:
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        for _ in range(8):
+            writer.write(b"1\r\nx\r\n")
+            await writer.drain()
+            await asyncio.sleep(0.15)
+        if request.body == b"pauses":
+            return True
+        writer.write(b"0\r\n\r\n")
+        return False
+
+    async with Peer(answer) as peer:
+        ear = Ear()
+        whole = transport.post(peer.url(), {}, b"{}", 0.9, listener=ear)
+        paused = transport.post(peer.url(), {}, b"pauses", 0.9, listener=Ear())
+        one, error = await asyncio.gather(whole, paused, return_exceptions=True)
+        assert getattr(one, "body", one) == b"x" * 8
+        assert (ear.status, b"".join(ear.pieces)) == (200, b"x" * 8)
+        assert isinstance(error, TimedOut)
+        assert error.billed is None
+
+
+async def test_what_a_listener_raises_is_raised_to_whoever_asked(transport: HttpTransport):
+    """And the connection is closed."""
+    async with Peer() as peer:
+        with pytest.raises(ZeroDivisionError):
+            await transport.post(peer.url(), {}, b"{}", 10, listener=Ear(ZeroDivisionError()))
+        await peer.until(lambda one: one.ended)
+        assert (await transport.post(peer.url(), {}, b"{}", 10)).status == 200
+
+
+async def test_a_thousand_may_be_in_flight_at_once(transport: HttpTransport):
+    """Each on a connection of its own."""
+    count = 1_000
+    are_all_there = asyncio.Event()
+
+    async def answer(_request: Request, writer: Writer) -> None:
+        if len(peer.requests) == count:
+            are_all_there.set()
+        await are_all_there.wait()
+        writer.write(OK)
+
+    async with Peer(answer) as peer:
+        answers = await asyncio.gather(
+            *(transport.post(peer.url(), {}, b"{}", 60) for _ in range(count))
+        )
+    assert {one.status for one in answers} == {200}
+
+
+class Threaded:
+    """A server in a thread of its own, whose answers do not wait for the test's loop."""
+
+    def __init__(self, delay_s: float) -> None:
+        self.port = 0
+        self._delay_s = delay_s
+        self._is_up = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+
+    def __enter__(self) -> str:
+        self._thread.start()
+        assert self._is_up.wait(20)
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._is_over.set)
+        self._thread.join()
+
+    async def _run(self) -> None:
+        async def answer(_request: Request, writer: Writer) -> None:
+            await asyncio.sleep(self._delay_s)
+            writer.write(OK)
+
+        self._loop = asyncio.get_running_loop()
+        self._is_over = asyncio.Event()
+        async with Peer(answer) as peer:
+            self.port = peer.port
+            self._is_up.set()
+            await self._is_over.wait()
+
+
+async def test_latency_is_the_servers_though_we_are_busy_with_the_answers_before(
+    transport: HttpTransport,
+):
+    """A hundred come at once, and each then keeps us busy: what they wait for us is told apart."""
+    with Threaded(0.05) as url:
+
+        async def ask() -> tuple[float, float]:
+            answer = await transport.post(url, {}, b"{}", 60)
+            time.sleep(0.005)  # noqa: ASYNC251 (work of ours, which holds the loop)
+            return answer.latency_s, answer.queued_s
+
+        await asyncio.gather(*(transport.post(url, {}, b"{}", 60) for _ in range(100)))
+        times = await asyncio.gather(*(ask() for _ in range(100)))
+    latencies, waits = sorted(one for one, _ in times), sorted(wait for _, wait in times)
+    assert latencies[0] >= 0.05
+    assert waits[-1] > 0.25
+    assert latencies[90] < waits[-1] / 2
+
+
+def test_two_loops_in_two_threads_ask_at_once():
+    """Each has connections of its own."""
+    statuses: list[int] = []
+
+    async def ask(url: str) -> None:
+        transport = HttpTransport()
+        answers = await asyncio.gather(*(transport.post(url, {}, b"{}", 30) for _ in range(50)))
+        statuses.extend(one.status for one in answers)
+        await transport.close()
+
+    with Threaded(0.01) as url:
+        threads = [threading.Thread(target=lambda: asyncio.run(ask(url))) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert statuses == [200] * 100
+
+
+PROGRAM = """
+import asyncio, os, sys
+from evenhand.providers import http
+url = sys.argv[1]
+async def ask():
+    return (await http.transport().post(url, {}, b"{}", 20)).status
+async def ask_and_leave():
+    waiting = asyncio.create_task(http.transport().post(url, {}, b"{}", 20))
+    await asyncio.sleep(0.01)
+    return await ask()
+print(asyncio.run(ask()), flush=True)
+child = os.fork()
+if not child:
+    async def again():
+        status = await ask()
+        await http.close()
+        return status
+    print(asyncio.run(again()), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(asyncio.run(ask_and_leave()))
+async def last():
+    await http.close()
+    return await ask()
+print(asyncio.run(last()))
+"""
+
+
+def test_loops_that_are_left_and_processes_that_are_forked_do_no_harm():
+    """The transport is still open each time, with a request in flight once: nothing is said at the end."""
+    with Threaded(0.05) as url:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", PROGRAM, url],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["200"] * 4, "")
