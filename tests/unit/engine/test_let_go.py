@@ -12,6 +12,7 @@ from evenhand.engine.trial import LiveTrial
 
 
 async def body(trial: Trial) -> object:
+    """Says which case it is."""
     return trial.case.id
 
 
