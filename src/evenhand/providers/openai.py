@@ -316,8 +316,8 @@ def _place(index: object) -> int:
 
 def _thought(body: bytes) -> str:
     """The thoughts of the model, where a server shows them."""
-    if b"reasoning" not in body:
-        return ""
+    if b'"reasoning"' not in body and b'"reasoning_content"' not in body:
+        return ""  # `reasoning_tokens` are counted in most answers
     message = _raw_message(body)
     thought = message.get("reasoning") or message.get("reasoning_content")
     return f"Thinking: {thought}" if isinstance(thought, str) and thought else ""

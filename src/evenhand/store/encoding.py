@@ -44,30 +44,25 @@ def keep(result: TrialResult) -> tuple[TrialResult, WrittenResult]:
 
 
 def _written(result: TrialResult) -> WrittenResult:
-    # msgspec writes NaN as null, which would be read back as a missing value.
-    refuse_nan(result.output)
-    refuse_nan(result.metadata)
-    refuse_nan(result.named_scores)
     refuse_nan(result.score)
-    if result.kept is not None:
-        refuse_nan(result.kept)
-    refuse_nan(result.answer.cost_usd)
-    if result.answer.metadata:
-        refuse_nan(result.answer.metadata)
-    if result.input is not None:
-        refuse_nan(result.input)
-    if result.expected is not None:
-        refuse_nan(result.expected)
-    for outcome in result.outcomes:
-        if outcome.metadata:
-            refuse_nan(outcome.metadata)
-        if outcome.named:
-            refuse_nan(outcome.named)
     try:
-        return _encoded(result, _encoder.encode)
+        written = _encoded(result, _encoder.encode)
     # Half a character (a lone surrogate), which msgspec refuses and `encode` escapes, more slowly.
     except UnicodeEncodeError:
         return _encoded(result, encode)
+    if any(b"null" in part for part in written):
+        _refuse_nan_in(result)
+    return written
+
+
+def _refuse_nan_in(result: TrialResult) -> None:
+    """Raises a ValueError for NaN: msgspec writes it as null, which would be read back as a missing value."""
+    parts: list[object] = [result.output, result.metadata, result.named_scores, result.kept]
+    parts += [result.answer.cost_usd, result.answer.metadata, result.input, result.expected]
+    for outcome in result.outcomes:
+        parts += [outcome.metadata, outcome.named]
+    for part in parts:
+        refuse_nan(part)
 
 
 def _encoded(result: TrialResult, encoder: Callable[[object], bytes]) -> WrittenResult:
