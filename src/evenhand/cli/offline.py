@@ -6,14 +6,10 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evenhand.core.encoding import digest
-from evenhand.core.errors import Problem, UsageError
-from evenhand.core.scripted import answers_at, script_answers, scripted_at
-
-if TYPE_CHECKING:
-    from evenhand.core.plan import Plan
+from evenhand.core.errors import UsageError
+from evenhand.core.scripted import scripted_at
 
 
 @contextlib.contextmanager
@@ -36,22 +32,6 @@ def offline_answers(folder: Path) -> Iterator[None]:
     ):
         os.environ.update(fake.env())
         yield
-
-
-def models_elsewhere(plan: Plan) -> Iterator[Problem]:
-    """That a model is asked in spite of `--offline`, as its address is not the environment's."""
-    from evenhand.providers.addresses import origin
-    from evenhand.providers.chat import ChatProvider
-
-    for provider in plan.providers if script_answers() else ():
-        if isinstance(provider, ChatProvider) and not answers_at(provider.url):
-            yield Problem(
-                plan.source,
-                0,
-                0,
-                f"--offline: {provider.id} is asked all the same, at {origin(provider.url)}",
-                "Move its address to the environment, as OPENAI_BASE_URL: only such addresses are replaced.",
-            )
 
 
 def script_digest(folder: Path) -> str:

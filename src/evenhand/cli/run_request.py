@@ -246,10 +246,6 @@ class Asked(Record, frozen=True, kw_only=True):
             from evenhand.core.editing import edited_plan
 
             plan = edited_plan(plan, edit)
-        if self.offline:
-            from evenhand.cli.offline import models_elsewhere
-
-            plan.hints = [*plan.hints, *models_elsewhere(plan)]
         if self.strict:
             refuse_hints(plan)
         look_at_size(plan)

@@ -25,6 +25,7 @@ from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Price, Provider, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
+from evenhand.core.scripted import scripted_url
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
@@ -140,6 +141,8 @@ class ChatProvider:
                 f"provider '{self.id}': {self.url} is not an address",
                 hint="Write it out, from http:// or https:// on.",
             )
+        self.url = scripted_url(self.url)  # also where the config or the id names an address
+        parts = urlsplit(self.url)
         self._host = parts.netloc.rpartition("@")[2]
         self._local = parts.hostname in ("localhost", "127.0.0.1", "::1")
         self.account = f"{self._host} #{digest(self.key, self.dialect.vendor)[:8]}"
