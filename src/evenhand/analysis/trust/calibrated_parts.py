@@ -34,13 +34,13 @@ def calibrated_parts(
             return
     remaining, each = metric.evals, metric.by_eval(run.meta.variants)
     for file in files:
-        for evals, bound, seen in _bindings(file, metric, run.meta):
+        for evals, bound, evidence in _bindings(file, metric, run.meta):
             names = evals & remaining
             alone = each[next(iter(names))] if len(names) == 1 else None
             part = alone or metric.within(names, run.meta.variants)
             remaining -= evals
             if part.items:
-                yield part, file, _changed(part, judged, bound, seen, rule)
+                yield part, file, _changed(part, judged, bound, evidence, rule)
     others = metric.within(remaining, run.meta.variants)
     if others.items:
         yield others, None, ()

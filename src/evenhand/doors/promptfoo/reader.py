@@ -140,9 +140,8 @@ class TestReader(Record, frozen=True, kw_only=True):
     def _like(self, test: Test, written: WrittenTest) -> Test | None:
         """The test, with the variables and the name of another one; see `bare`."""
         variables, files, tagged = self._variables(written)
-        raw, shown = written.value, self.defaults.shown
-        if "description" in raw:
-            shown = self.defaults.shown_as(raw["description"])
+        raw = written.value
+        names_itself = "description" in raw
         test = replace(
             test,
             description=str(raw.get("description") or written.name),
@@ -150,7 +149,9 @@ class TestReader(Record, frozen=True, kw_only=True):
             files=files,
             tagged=tagged,
             raw=raw,
-            shown=shown,
+            shown=self.defaults.shown_as(raw["description"])
+            if names_itself
+            else self.defaults.shown,
         )
         if self.checks is not None and not self.checks.can_be_run(test, written.at):
             return None

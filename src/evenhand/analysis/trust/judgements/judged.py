@@ -94,11 +94,11 @@ class JudgedMetric(MutableRecord, kw_only=True):
 
     @property
     def cases(self) -> CaseSample:
-        """What it was asked about some of the cases of all of them."""
+        """Digests of some of the cases of all evals, with what the judge was asked about them."""
         return CaseSample.joined(questions.cases for questions in self.questions.values())
 
     def within(self, evals: Collection[str], variants: Sequence[Variant]) -> JudgedMetric:
-        """What it said, and was asked, in some evals of a run with these variants."""
+        """The metric in some evals of a run with these variants."""
         return replace(
             self,
             items=[item for item in self.items if variants[item.variant].eval in evals],
@@ -108,7 +108,7 @@ class JudgedMetric(MutableRecord, kw_only=True):
         )
 
     def by_eval(self, variants: Sequence[Variant]) -> dict[str, JudgedMetric]:
-        """The same for each eval alone, in one pass: a run may have many."""
+        """The metric in each eval alone, by name, found in one pass: a run may have many."""
         items: defaultdict[str, list[Item]] = defaultdict(list)
         for item in self.items:
             items[variants[item.variant].eval].append(item)
