@@ -2,7 +2,7 @@
 
 A page has one folder, which its commands share (`command_worlds.py`). A provider on this machine answers instead of the
 vendors, and programs that serve until they are stopped are stopped once they do. Lines that aren't run are listed in
-`command_worlds.NOT_RUN`, each with why.
+`command_worlds.NOT_RUN`, each with why; their options, recipes and files are checked to exist.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import click
 import pytest
 from tests.docs.command_worlds import NOT_RUN, ROOT, RUN_ELSEWHERE, WORLDS, World
 from tests.e2e.test_label_and_calibrate import Screen
 
+from evenhand.cli.verbs import evenhand
 from evenhand.testing import FakeProvider, Rule, Script
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -262,3 +264,55 @@ def test_what_is_not_run_is_there_and_has_a_reason():
     every = [(named(page), line) for page in PAGES for line in lines_of(page)]
     skipped = [one for one in every if why_not(*one) is not None]
     assert len(skipped) <= MOST_NOT_RUN, f"{len(skipped)} of {len(every)} lines are not run"
+
+
+def parse(words: Sequence[str]) -> None:
+    """Reads the words of one of our commands with its parser, which refuses an unknown command or option."""
+    command: click.Command = evenhand
+    context = click.Context(command)
+    rest = list(words)
+    while isinstance(command, click.Group):
+        name, found, rest = command.resolve_command(context, rest)
+        assert found is not None, name
+        command = found
+        context = click.Context(command, info_name=name, parent=context)
+    command.make_parser(context).parse_args(rest)
+
+
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [
+        (named(page), line)
+        for page in PAGES
+        for line in lines_of(page)
+        if why_not(named(page), line)
+    ],
+)
+def test_a_line_that_is_not_run_names_what_there_is(page: str, line: str):
+    """Our options are known to the parser; recipes, extras, files and build arguments exist."""
+    checks = 0
+    for part in line.split("&&"):
+        words = shlex.split(part, comments=True)
+        starts = [at for at, word in enumerate(words) if re.fullmatch(r"evenhand(:[\d.]+)?", word)]
+        for start in starts:
+            if words[start + 1 :] and "build" not in words[:start]:
+                parse(words[start + 1 :])
+                checks += 1
+        for before, word in zip(["", *words], words, strict=False):
+            if before.endswith("just"):
+                recipe = rf"^{word}\b[^\n]*:"
+                assert re.search(recipe, (ROOT / "justfile").read_text("utf-8"), re.MULTILINE), word
+                checks += 1
+            elif before == "--build-arg":
+                name = word.partition("=")[0]
+                assert f"ARG {name}" in (ROOT / "packaging/Containerfile").read_text("utf-8")
+                checks += 1
+            elif re.match(r"(packaging|requirements|tests)/", word):
+                assert (ROOT / word).exists(), word
+                checks += 1
+            elif extra := re.fullmatch(r"evenhand\[(\w+)\]", word):
+                assert re.search(
+                    rf"^{extra[1]} = \[", (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE
+                )
+                checks += 1
+    assert checks, f"{page}: nothing of this line is checked: {line}"
