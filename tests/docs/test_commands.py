@@ -298,6 +298,12 @@ def test_a_line_that_is_not_run_names_what_there_is(page: str, line: str):
             if words[start + 1 :] and "build" not in words[:start]:
                 parse(words[start + 1 :])
                 checks += 1
+        if Path(words[0]).name == "pip":
+            ask = [sys.executable, "-m", "pip", words[1], "--help"]
+            manual = subprocess.run(ask, capture_output=True, text=True, check=True).stdout
+            options = {word for word in words if word.startswith("-")}
+            assert options <= set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", manual))
+            checks += 1
         for before, word in zip(["", *words], words, strict=False):
             if before.endswith("just"):
                 recipe = rf"^{word}\b[^\n]*:"
