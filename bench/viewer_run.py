@@ -202,7 +202,7 @@ def _store(db: sqlite3.Connection, parts: Parts, batch: list[TrialResult]) -> No
         ],
     )
     db.executemany(
-        "insert into reply values (?, 'provider', ?, ?, ?, ?, ?, 1, 0, ?, ?)",
+        "insert into reply values (?, 'provider', ?, ?, ?, ?, ?, 1, 0, ?, ?, null, null)",
         [
             (
                 *(t.index + 1, t.latency_s, t.tokens_in, t.tokens_out, t.cost_usd),

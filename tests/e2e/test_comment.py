@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from tests.unit.wings.code_hosts.fake_hosts import BROKEN, READ_ONLY, FakeHost, serving
@@ -171,7 +172,7 @@ def test_a_second_workflow_comments_for_a_fork(job: Comment, github: FakeHost):
     assert job(event={"workflow_run": before}, **env)[0] == 0
     assert github.ours()[0].startswith("<!-- evenhand:gate ")
     assert " 41.2 -->" in github.ours()[0].splitlines()[0]
-    assert any("head=ann:my-fix" in path for _, path in github.asked)
+    assert any("head=ann:my-fix" in unquote(path) for _, path in github.asked)
     _, _, err = job(event={"workflow_run": {**before, "head_sha": "d" * 40}}, **env)
     assert err == "no comment: dddddddddd is no longer the head of an open pull request\n"
     _, _, err = job(event={"workflow_run": {**before, "event": "push"}}, **env)

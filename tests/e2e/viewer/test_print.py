@@ -25,6 +25,7 @@ def test_all_rows_and_columns_are_printed_with_their_outputs(
     seen = watch(either)
     page = seen.page
     seen.turn(runs[0])
+    page.get_by_role("gridcell").first.wait_for()  # only then does it listen to keys
     page.evaluate(PRINT)
     page.keyboard.press("Control+p")
     page.wait_for_function("() => window.printed === 1")
