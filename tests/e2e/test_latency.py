@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from evenhand.render.run_warnings import LONG_WAIT_S, _waited
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 
@@ -61,8 +64,33 @@ def test_an_answer_that_had_to_wait_here_is_not_called_slow(tmp_path: Path):
         assert end.first_byte_s is not None
         assert 0.09 <= end.first_byte_s <= end.latency_s
         assert end.queued_s >= 0
-    assert sum(end.queued_s for end in ends) / 40 > 0.05
-    assert "on this machine on average" in " ".join(printed.split())
+    waited = sum(end.queued_s for end in ends)
+    is_long = waited >= max(40 * LONG_WAIT_S, sum(end.latency_s for end in ends) / 10)
+    assert ("on this machine on average" in " ".join(printed.split())) == is_long
+
+
+class Waits:
+    """A run whose answers waited for so long."""
+
+    def __init__(self, answers: int, waited_s: float, took_s: float) -> None:
+        self.waits = lambda: (answers, waited_s, took_s)
+
+
+@pytest.mark.parametrize(
+    ("waits", "is_told"),
+    [
+        (Waits(0, 0.0, 0.0), False),
+        (Waits(10, 0.4, 1.0), False),  # 40 ms each
+        (Waits(10, 0.9, 10.0), False),  # less than a tenth
+        (Waits(10, 1.1, 10.0), True),
+        (Waits(10, 5.0, 0.1), True),
+    ],
+)
+def test_a_wait_is_told_where_it_is_long_and_more_than_a_tenth(waits: Any, is_told: bool):
+    """With both means, and what to do."""
+    lines = _waited(waits)
+    assert bool(lines) == is_told
+    assert all("latencies leave the wait out" in line and "-j" in line for line in lines)
 
 
 def test_nothing_is_said_of_waits_that_are_short(tmp_path: Path):
