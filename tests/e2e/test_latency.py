@@ -93,18 +93,6 @@ def test_a_wait_is_told_where_it_is_long_and_more_than_a_tenth(waits: Any, is_to
     assert all("latencies leave the wait out" in line and "-j" in line for line in lines)
 
 
-def test_nothing_is_said_of_waits_that_are_short(tmp_path: Path):
-    """Two answers that nothing holds up."""
-    config = {
-        "prompts": ["say {{n}}"],
-        "providers": ["openai:gpt-4o"],
-        "tests": [{"vars": {"n": "1"}}, {"vars": {"n": "2"}}],
-    }
-    with FakeProvider(Script([Rule((), "yes", latency_ms=50)], "")) as fake:
-        assert "on this machine on average" not in " ".join(run(tmp_path, config, fake).split())
-    assert all(end.queued_s < 0.05 for end in subject_calls(tmp_path))
-
-
 def test_a_trial_shows_when_its_answer_began_and_how_long_it_waited(tmp_path: Path):
     """In the document of the run, beside the latency."""
     config = {"prompts": ["say hi"], "providers": ["openai:gpt-4o"]}
