@@ -52,6 +52,8 @@ class CurlLoop:
         self._read: set[int] = set()
         self._written: set[int] = set()
         self._timer: asyncio.Handle | None = None
+        self.is_broken = False
+        """libcurl has given up as a whole, for instance as the loop could watch no more sockets."""
 
     async def perform(self, curl: pycurl.Curl) -> Ending:
         """Performs one transfer. Whoever is cancelled meanwhile closes its connection."""
@@ -111,7 +113,11 @@ class CurlLoop:
         """Something has happened at a socket, or it is time."""
         if socket == pycurl.SOCKET_TIMEOUT:
             self._timer = None
-        _, running = self._multi.socket_action(socket, mask)
+        try:
+            _, running = self._multi.socket_action(socket, mask)
+        except pycurl.error as error:
+            self._give_up(str(error))
+            return
         if running >= len(self._under_way):
             return
         now = time.perf_counter()
@@ -125,6 +131,20 @@ class CurlLoop:
                 self._ended.append((self._under_way.pop(curl), Ending(number, message, now)))
         if self._ended and not waits:
             self.loop.call_soon(self._hand_over)
+
+    def _give_up(self, message: str) -> None:
+        """Ends all that is under way: nothing more would ever be heard of it."""
+        self.is_broken = True
+        if self._timer is not None:
+            self._timer.cancel()
+        while self._read:  # or the loop would call for ever
+            self.loop.remove_reader(self._read.pop())
+        while self._written:
+            self.loop.remove_writer(self._written.pop())
+        ending = Ending(pycurl.E_RECV_ERROR, message, time.perf_counter())
+        for future in self._under_way.values():
+            if not future.done():
+                future.set_result(ending)
 
     def _hand_over(self) -> None:
         """Lets whoever waits for one transfer go on."""

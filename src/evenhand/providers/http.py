@@ -62,7 +62,9 @@ class HttpTransport:
             Unreachable: The proxy is of a kind that is not spoken here, or lets nobody through; or an authority's
                 certificate cannot be read.
         """
-        curls = self._curls or self._open()
+        curls = self._curls
+        if curls is None or curls.is_broken:
+            curls = self._open()
         route = self._routes.get(url) or self._route(url)
         exchange = self._idle.pop() if self._idle else _exchange(curls)
         exchange.prepare(url, route, headers, body, timeout_s, method)

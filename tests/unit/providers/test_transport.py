@@ -10,7 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from tests.unit.providers.http_peers import OK, Peer, Request
@@ -360,3 +360,38 @@ def test_loops_that_are_left_and_processes_that_are_forked_do_no_harm():
             check=False,
         )
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["200"] * 4, "")
+
+
+class Full(asyncio.SelectorEventLoop):
+    """A loop that can watch no more sockets, as one at the limit of its process."""
+
+    is_full = False
+
+    def add_reader(self, fd, callback, *args):
+        """Watches a socket, while there is room."""
+        if self.is_full:
+            raise OSError(28, "no room")
+        return super().add_reader(fd, callback, *args)
+
+
+def test_where_sockets_cannot_be_watched_the_call_fails_and_later_ones_go_through(capfd: Any):
+    """It is neither waited for until its time is up, nor is the client lost for good."""
+
+    async def asked(loop: Full, url: str) -> int:
+        transport = HttpTransport()
+        try:
+            loop.is_full = True
+            with pytest.raises(ConnectionFailed):
+                await asyncio.wait_for(transport.post(url, {}, b"{}", 60), 20)
+            loop.is_full = False
+            return (await transport.post(url, {}, b"{}", 60)).status
+        finally:
+            await transport.close()
+
+    with Threaded(0.0) as url:
+        loop = Full()
+        try:
+            assert loop.run_until_complete(asked(loop, url)) == 200
+        finally:
+            loop.close()
+    capfd.readouterr()  # pycurl prints what its callback raised
