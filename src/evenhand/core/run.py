@@ -371,6 +371,12 @@ class Decided(Record, frozen=True, kw_only=True):
 
     alpha: Annotated[float, Key("the level of the test")]
     cases: Annotated[int, Key("that were looked at, one after the other", "cases")]
+    chances: Annotated[
+        dict[str, float] | UnsetType,
+        Key(
+            "how likely each case was to be drawn, by its id; missing where all were as likely, `cases` of `of`"
+        ),
+    ] = UNSET
     columns: Annotated[
         list[DecidedColumn] | UnsetType, Key("for each bound; missing from a gate")
     ] = UNSET
@@ -380,7 +386,7 @@ class Decided(Record, frozen=True, kw_only=True):
         str | None,
         Key(
             "`passed` or `failed`; of a gate `worse` or `not worse`",
-            null="nothing was decided before the last case",
+            null="nothing was decided before the last case that was to be run",
         ),
     ]
 

@@ -11,6 +11,9 @@ that was not drawn, and copies of a case change nothing.
 - For scores, and for pass rates over clusters, test and interval are those of a mean on a known scale (`bounded`):
   they hold whatever the distributions of the two, where Student's t and the throwing of signs take differences for
   symmetric.
+- Pass rates of which one side has more repeats than the other are taken as scores from −1 to 1: a case that passes
+  nine times in ten, asked once, is a tenth up or nine tenths down, and throwing its sign would be wrong.
+- Of a part of a suite that was drawn, they are the adjusted differences of `control_variates`, with its weights.
 - A difference counts as shown where both agree: the test, corrected for the number of tests, and the interval.
 - On a scale that nobody knows, no mean is known either: one value in fifty may be fifty times as large as all that
   were seen. What can be said is how many cases went which way.
@@ -86,9 +89,10 @@ class Differences:
         rates: Whether they are differences of pass rates, from −1 to 1, and not of scores.
         repeats: How many trials a case has, on average; at least 1.
         scale: The lowest and the highest difference of scores there can be; None where all scores are one number, and
-            for pass rates.
+            for pass rates but those whose differences are adjusted, or of which one side has more repeats.
         scaled: Whether that is known. If not it is how far apart the scores were that were seen, the p-value is that of
             how many cases went which way, and nothing is said of the mean.
+        weights: How much each cluster counts; None where all count alike.
     """
 
     clusters: Sequence[Sequence[float]]
@@ -96,6 +100,7 @@ class Differences:
     repeats: float = 1.0
     scale: Scale | None = None
     scaled: bool = True
+    weights: Sequence[float] | None = None
 
     @cached_property
     def cases(self) -> Sequence[float]:
@@ -119,17 +124,21 @@ class Differences:
     @property
     def mean(self) -> float | None:
         """The difference of the means, each cluster counting once, in the scores' own unit; None for no cases."""
-        return math.fsum(self.units) / len(self.units) if self.units else None
+        if not self.units:
+            return None
+        if self.weights is None:
+            return math.fsum(self.units) / len(self.units)
+        return math.fsum(total for total, _ in self._weighed) / math.fsum(self.weights)
 
     @cached_property
     def plain(self) -> bool:
         """Whether each unit either passed or failed, as McNemar's and Tango's tables have it."""
-        return self.rates and all(d in (-1, 0, 1) for d in self.units)
+        return self.rates and self.scale is None and all(d in (-1, 0, 1) for d in self.units)
 
     @cached_property
     def _on_scale(self) -> Scale | None:
         """The scale of which the mean is taken; None for pass rates that have a table, and for scores all alike."""
-        if not self.rates:
+        if not self.rates or self.scale is not None:
             return self.scale
         grouped = len(self.clusters) < self.n
         return _SHARES if grouped and not self.plain else None
@@ -212,13 +221,18 @@ class Differences:
 
     @property
     def _weighed(self) -> Iterator[tuple[float, float]]:
-        return ((unit, 1) for unit in self.units)
+        if self.weights is None:
+            return ((unit, 1.0) for unit in self.units)
+        return ((d * weight, weight) for d, weight in zip(self.units, self.weights, strict=True))
 
     def turned(self) -> Differences:
         """The other way round, for what is better the less there is of it."""
+        scale = None if self.scale is None else (-self.scale[1], -self.scale[0])
         if isinstance(self.clusters, Alone):
-            return replace(self, clusters=Alone(array("d", (-d for d in self.clusters.values))))
-        return replace(self, clusters=[[-d for d in cluster] for cluster in self.clusters])
+            alone = Alone(array("d", (-d for d in self.clusters.values)))
+            return replace(self, clusters=alone, scale=scale)
+        clusters = [[-d for d in cluster] for cluster in self.clusters]
+        return replace(self, clusters=clusters, scale=scale)
 
     def _worth(self, confidence: float) -> float:
         """How many yes-or-no cases one case is worth: the ratio of the two variances of their sum.

@@ -18,7 +18,7 @@ small = st.lists(st.sampled_from([-1, -0.5, -1 / 3, 0, 1 / 3, 0.5, 1]), min_size
 
 def each(*differences: float, rates: bool = False, repeats: float = 1) -> Differences:
     """Differences of cases that stand alone; of scores from 0 to 1."""
-    return Differences([(d,) for d in differences], rates, repeats, scale=(-1, 1))
+    return Differences([(d,) for d in differences], rates, repeats, None if rates else (-1, 1))
 
 
 @given(small)

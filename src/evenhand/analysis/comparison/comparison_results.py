@@ -101,6 +101,8 @@ class Compared:
         withheld: Why nothing can be concluded from the difference, in words; empty where something can.
         constant: Whether every case of both has the same value: nothing can differ, and nothing is tested.
         tests: How many comparisons p and smallest are corrected for.
+        predicted: Of how many cases the second was not run, and is predicted from the first's and earlier runs.
+        helped: The share of the differences' spread that those runs explain, 0 to 1.
     """
 
     metric: str
@@ -130,6 +132,8 @@ class Compared:
     withheld: str = ""
     constant: bool = False
     tests: int = 1
+    predicted: int = 0
+    helped: float = 0.0
 
     @property
     def n(self) -> int:

@@ -13,6 +13,7 @@ from statistics import fmean
 from evenhand.analysis.comparison.case_changes import CaseNames, CasePairs, ListedCases, in_order
 from evenhand.analysis.comparison.case_values import LOWER, PASSED, Measured, Seen
 from evenhand.analysis.comparison.comparison_results import Compared
+from evenhand.analysis.comparison.drawn_part import DrawnPart, predicted
 from evenhand.analysis.comparison.same_test import Likeness
 from evenhand.analysis.summaries.rates import known_scale
 from evenhand.core.record import Record
@@ -33,6 +34,7 @@ def paired(
     *,
     several: bool,
     likeness: Likeness | None = None,
+    drawn: DrawnPart | None = None,
 ) -> Compared:
     """A metric of two columns, case by case; nothing is judged yet.
 
@@ -44,48 +46,33 @@ def paired(
         less: Whether less is better, as somebody says.
         several: Whether other columns are compared beside these.
         likeness: How their tests differ.
+        drawn: The part of the first's cases that the second was to run; None for all of them.
     """
     likeness = likeness or Likeness(mine, theirs)
     names = CaseNames(mine.cases, theirs.cases)
     a, b = mine.metrics[metric], theirs.metrics[metric]
     declared = _declared(metric, mine, theirs)
     rates, scale, scaled = _scale(metric, (a, b), declared)
-    pairs = CasePairs(names)
-    apart = _Apart()
-    sizes: Counter[int] = Counter()
-    for number in mine.cases:
-        if number not in theirs.cases:
-            apart.only_first.append(number)
-            continue
-        why_not = likeness.why_not(metric, number)
-        if why_not:
-            apart.unlike.setdefault(why_not, array("I")).append(number)
-            continue
-        one, two = mine.value(metric, number), theirs.value(metric, number)
-        before, after = one.mean(scale), two.mean(scale)
-        if before is not None and after is not None:
-            pairs.add(number, before, after)
-            apart.broken += one.errors + two.errors
-            sizes[one.n] += 1
-            sizes[two.n] += 1
-        elif (before is None and one.errors) or (after is None and two.errors):
-            apart.errors.append(number)
-        else:
-            apart.other.append(number)
+    pairs, apart = _pairs_of(metric, mine, theirs, scale, likeness, drawn, names)
     belongs = theirs.clusters | mine.clusters
     # A case that stands alone gets a number below all clusters', another one each.
     own = [belongs.get(number, -place) for place, number in enumerate(pairs.numbers, 1)]
-    repeats = worth_of(sizes.elements())
+    repeats = worth_of(apart.sizes.elements())
     least_of, most_of = pairs.differences()
 
     def differences(values: array[float]) -> Differences:
         together = _clusters(values, own) if belongs else Alone(values)
-        reach = scale.most - scale.least if scale and not rates else 0.0
+        # A share of ten repeats less one of one has no table of signs: it is a score.
+        reach = scale.most - scale.least if scale and (not rates or apart.uneven) else 0.0
         return Differences(together, rates, repeats, (-reach, reach) if reach else None, scaled)
 
     least = differences(least_of)
     # Without errors both ends are one: half of the work.
     data = Extremes(least, differences(most_of)) if apart.broken else certain(least)
+    prediction = None
+    if drawn is not None and scaled and scale is not None and scale.least < scale.most:
+        prediction = predicted(metric, mine, pairs, scale, drawn, rates=rates)
+        data = prediction.data if prediction else data
     bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
     # A metric that is only ever bounded from above is one of which less is better.
     lower = less or metric in LOWER | mine.lower | theirs.lower or bounds == {"most"}
@@ -138,18 +125,62 @@ def paired(
         unlike={why: ListedCases(numbers, names) for why, numbers in apart.unlike.items()},
         withheld=withheld,
         constant=_constant(chain(*first_means, *second_means)),
+        predicted=prediction.cases if prediction else 0,
+        helped=prediction.helped if prediction else 0.0,
     )
 
 
 @dataclass
 class _Apart:
-    """Cases that are not paired, by number and why; and how many trials of the others are in error."""
+    """Cases that are not paired, by number and why; how many trials of the others are in error, and how many there are.
+
+    Attributes:
+        sizes: Of each paired case on either side, how many trials it has.
+        uneven: Whether a case has more of them on one side than on the other.
+    """
 
     only_first: array[int] = field(default_factory=lambda: array("I"))
     unlike: dict[str, array[int]] = field(default_factory=dict[str, "array[int]"])
     errors: array[int] = field(default_factory=lambda: array("I"))
     other: array[int] = field(default_factory=lambda: array("I"))
     broken: int = 0
+    sizes: Counter[int] = field(default_factory=Counter[int])
+    uneven: bool = False
+
+
+def _pairs_of(
+    metric: str,
+    mine: Seen,
+    theirs: Seen,
+    scale: OpenNumber | None,
+    likeness: Likeness,
+    drawn: DrawnPart | None,
+    names: CaseNames,
+) -> tuple[CasePairs, _Apart]:
+    """The cases that both columns have with their means, and what became of the others."""
+    pairs, apart = CasePairs(names), _Apart()
+    for number in mine.cases:
+        if number not in theirs.cases:
+            if drawn is None or not drawn.leaves_out(mine.cases.ids[number]):
+                apart.only_first.append(number)
+            continue
+        why_not = likeness.why_not(metric, number)
+        if why_not:
+            apart.unlike.setdefault(why_not, array("I")).append(number)
+            continue
+        one, two = mine.value(metric, number), theirs.value(metric, number)
+        before, after = one.mean(scale), two.mean(scale)
+        if before is not None and after is not None:
+            pairs.add(number, before, after)
+            apart.broken += one.errors + two.errors
+            apart.sizes[one.n] += 1
+            apart.sizes[two.n] += 1
+            apart.uneven = apart.uneven or one.n != two.n
+        elif (before is None and one.errors) or (after is None and two.errors):
+            apart.errors.append(number)
+        else:
+            apart.other.append(number)
+    return pairs, apart
 
 
 def _changed(

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Struct, UnsetType
 
 from evenhand.analysis.comparison.case_values import Scales
+from evenhand.analysis.comparison.drawn_part import Earlier
 from evenhand.core.definition import Definition
 from evenhand.core.document import Key
 from evenhand.core.record import Record
@@ -42,6 +43,14 @@ class BaselineScale(Struct, frozen=True):
     high: Annotated[float, Key("", "the metric's")]
 
 
+class BaselineRun(Struct, omit_defaults=True, frozen=True):
+    """A run that a baseline was made of, or knows of."""
+
+    run: Annotated[str, Key("its id")]
+    run_at: Annotated[float, Key("when it was started", "seconds since 1970")]
+    name: Annotated[str, Key("of an earlier system: its variant", null="all of them")] = ""
+
+
 class BaselineHeader(Struct, omit_defaults=True, frozen=True):
     """What a baseline says of its run as a whole; the keys are those of the page on the format."""
 
@@ -68,6 +77,14 @@ class BaselineHeader(Struct, omit_defaults=True, frozen=True):
     scales: Annotated[
         list[BaselineScale],
         Key("the lowest and the highest numbers there can be", null="none is known"),
+    ] = []
+    pooled: Annotated[
+        list[BaselineRun],
+        Key("earlier runs of the same system, whose trials are further repeats here", null="none"),
+    ] = []
+    systems: Annotated[
+        list[BaselineRun],
+        Key("runs of other systems, whose scores say how hard each case is", null="none"),
     ] = []
 
 
@@ -146,6 +163,14 @@ class BaselineTrial(Struct, omit_defaults=True, frozen=True):
         float | None, Key("of all its calls", "US dollars", null="a price is not known")
     ] = None
     output: Annotated[Any | UnsetType, Key("what was answered", null="without `--outputs`")] = UNSET
+    earlier: Annotated[
+        dict[str, list[float | None]],
+        Key(
+            "by metric what each earlier system scored on the case, on average, in the order of the header's "
+            "`systems`; null where it has no value. In the case's first trial",
+            null="none is known",
+        ),
+    ] = {}
 
     @property
     def place(self) -> tuple[str, str, int]:
@@ -187,6 +212,20 @@ class Baseline(Record, frozen=True):
             result_of(trial, index, places[trial.variant])
             for index, trial in enumerate(self.trials)
         ]
+
+    def earlier(self, variant: int) -> Earlier:
+        """What each earlier system scored on a variant's cases, in the order of the header's `systems`.
+
+        Args:
+            variant: Its place in the baseline.
+        """
+        names = [one.name for one in self.header.variants]
+        rows = {
+            trial.case: trial.earlier
+            for trial in self.trials
+            if trial.earlier and trial.variant == names[variant]
+        }
+        return lambda metric, case: rows.get(case, {}).get(metric, ())
 
     @property
     def _places(self) -> Mapping[str, int]:

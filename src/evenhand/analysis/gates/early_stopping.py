@@ -1,44 +1,40 @@
-"""Decides a gate early: as soon as its cases show that nothing, or something, became worse by more than is accepted.
+"""Runs a gate's cases in an order drawn beforehand, and ends it with a part of them, or as soon as it is decided.
 
-It implements `evenhand.engine.session.Decider`. Each metric of each variant is watched case by case, in an order drawn
-beforehand, at a level of 1.25 %; where nothing is decided before the last case, what all of them say is tested at
-3.75 %. So looking after every case costs next to no power, and no more than 5 % of gates are wrong either way.
+It implements `evenhand.engine.session.Decider`. What was run is compared as a whole run is; the cases that were not run
+are predicted from the baseline and from earlier runs (`control_variates`). Where it is to end as soon as it is decided,
+that is looked at after each tenth of the cases, at levels that come to 5 % together (`look_levels`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
-from evenhand.analysis.comparison.case_tests import same_test
-from evenhand.analysis.comparison.case_values import (
-    LOWER,
-    PASSED,
-    CaseIds,
-    Seen,
-    Values,
-    read_trials,
-)
-from evenhand.analysis.comparison.comparison_sides import matched_variants
+from msgspec import UNSET
+
+from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen
+from evenhand.analysis.comparison.drawn_part import DrawnPart
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.case_order import CaseOrder
+from evenhand.analysis.gates.gate_comparison import GateSides, judged
 from evenhand.analysis.gates.gate_results import GateResult, GateVerdict, Stopping
 from evenhand.analysis.summaries.rates import known_scale
 from evenhand.core.document import as_object
 from evenhand.core.plan import Plan, PlannedTrial
-from evenhand.core.record import MutableRecord
 from evenhand.core.run import Decided, TrialResult
+from evenhand.core.score import Scale
 from evenhand.core.wording.words import clip, count, safe
-from evenhand.stats.sequential import MarginWatch
-from evenhand.stats.tallies import OpenNumber
+from evenhand.stats.looks import look_levels
+from evenhand.stats.paired_difference import FEWEST, LEVEL
 
-BETS = 0.0125
-"""The level of what is said before all cases are there."""
-LAST = 0.0375
-"""The level of what is said of all of them, where nothing was said before."""
-FEW = 200
-"""With fewer cases, little is saved."""
+LOOKS = 10
+"""So often it is looked at, at most."""
+FEW = 100
+"""With fewer cases, little is saved by looking early."""
+LEAST_CHANCE = 0.25
+"""How likely a case is to be drawn at the least, as a multiple of what it would be were all alike."""
 
 
 class GateDecider:
@@ -51,6 +47,9 @@ class GateDecider:
         metrics: What is compared; with none, all that the baseline has.
         lower: The metrics of which less is better, where their bounds do not say so.
         seed: Of the order of the cases.
+        sample: Run so many cases, and predict the others; None for all.
+        stops: Whether it ends as soon as it is decided.
+        by_flips: Whether cases that came out both ways in earlier runs are likelier to be drawn.
 
     Raises:
         UsageError: The cases depend on one another.
@@ -65,83 +64,134 @@ class GateDecider:
         metrics: Sequence[str] = (),
         lower: Collection[str] = (),
         seed: int = 0,
+        sample: int | None = None,
+        stops: bool = True,
+        by_flips: bool = False,
     ) -> None:
-        self._order = CaseOrder(plan, seed)
+        self._sides = GateSides(baseline, plan.variants, metrics=metrics, lower=lower)
+        shares = _shares(self._sides)
+        option = "--sample" if sample is not None else "--stop-when-decided"
+        self._order = CaseOrder(
+            plan,
+            seed,
+            option=option,
+            together=True,
+            strata=None
+            if by_flips
+            else {case: round(share[0], 1) for case, share in shares.items()},
+            sizes=_sizes(shares) if by_flips else None,
+        )
         self.seed = seed
-        pairs, _, _ = matched_variants(baseline.variants, plan.variants)
-        self._planned = frozenset(self._order.cases)
-        results = map(expecting, baseline.results())
-        trials = [trial for trial in results if trial.case in self._planned]
-        columns = {i for i, _ in pairs}
-        self._mine = read_trials(trials, columns, metrics, ids=CaseIds(), scales=baseline.scales)
-        self._metrics = metrics
-        self._counted: set[str] = set()
-        self._watched = [
-            _watched(metric, i, j, self._mine[i], margin, less=metric in lower)
-            for i, j in pairs
-            for metric in _with_values(self._mine[i])
-        ]
-        self._places = {j for _, j in pairs}
+        self.by_flips = by_flips
+        self._margin = margin
+        self._stops = stops
+        self._names = [str(variant) for variant in plan.variants]
+        self._count = _units(self._order, sample)
+        self.sampled = self._count < len(self._order.units)
+        self._looks = _looks(self._count) if stops else [self._count]
+        levels = look_levels([n / self._count for n in self._looks], LEVEL)
+        self._levels = dict(zip(self._looks, levels, strict=True))
+        self._held = _held(self._sides, margin, metrics)
+        self._results: list[TrialResult] = []
         self._word: GateVerdict | None = None
+        self._decided_at: int | None = None
+        self._cases_then = 0
 
     @property
     def hint(self) -> str:
         """Why stopping early can save little or nothing, in words; empty where there is nothing to say."""
-        of = len(self._order.cases)
-        held = list(dict.fromkeys(one.metric for one in self._watched if one.watch is None))
-        if held:
-            names = ", ".join(clip(safe(name), 40) for name in held[:3])
-            more = f" and {len(held) - 3:,} more" if len(held) > 3 else ""
+        if not self._stops:
+            return ""
+        if self._held:
+            names = ", ".join(clip(safe(name), 40) for name in self._held[:3])
+            more = f" and {len(self._held) - 3:,} more" if len(self._held) > 3 else ""
             return (
                 f"stopping early: {names}{more} can only be decided by all cases, as the scale is not known;"
                 f" `--metric {PASSED}` leaves it out"
             )
+        of = len(self._order.cases)
         if of < FEW:
             return f"stopping early: {count(of, 'case')} leave little to save: only a large drop shows before the end"
         return ""
 
     def arranged(self, planned_trials: Iterable[PlannedTrial]) -> Iterator[PlannedTrial]:
-        """The trials in the order in which they are run."""
-        return self._order.arranged(planned_trials)
+        """The trials in the order in which they are run; of a sample no others."""
+        return self._order.arranged(planned_trials, self._count)
 
     def add(self, result: TrialResult) -> None:
         """Takes in the result of a trial."""
         for trials in self._order.add(result):
-            theirs = read_trials(
-                map(expecting, trials), self._places, self._metrics, ids=CaseIds(), scales={}
-            )
-            case = trials[0].case
-            # Copies say nothing new: counted again, they would make it look surer than it is.
-            if case in self._order.copies:
-                continue
-            self._counted.add(case)
-            for one in self._watched:
-                mine, now = self._mine[one.first], theirs[one.second]
-                before, after = mine.find(one.metric, case), now.find(one.metric, case)
-                if before is not None and after is not None and _alike(mine, now, case):
-                    one.add(before, after)
             # What was decided once stays decided, whatever the trials in flight still come to.
-            self._word = self._word or self._verdict()
+            if self._decided_at is not None:
+                continue
+            self._results += map(_slim, trials)
+            units = self._order.units_in
+            if units in self._levels and (self._stops or units == self._count):
+                self._look(units)
+
+    def _look(self, units: int) -> None:
+        """Compares what is there, and ends the run where that decides it, or nothing more is to be run."""
+        word = self._verdict(units) if self._stops else None
+        if word is None and not (self.sampled and units == self._count):
+            return
+        self._word, self._decided_at = word, units
+        self._cases_then = self._order.taken_in
+        self._results = []
+
+    def _verdict(self, units: int) -> GateVerdict | None:
+        drawn = self._part(units)
+        scales = {
+            (j, metric): scale
+            for i, j in self._sides.pairs
+            for metric, scale in self._sides.mine[i].scales.items()
+        }
+        theirs = self._sides.read(self._results, scales)
+        compared = self._sides.compared(theirs, self._names, drawn=drawn)
+        results = list(judged([one for _, one in compared], self._margin, self._levels[units]))
+        early = [one for one in results if not self._holds(one)]
+        if any(one.verdict == "worse" for one in early):
+            return "worse"
+        if results and len(early) == len(results):
+            words = {one.verdict for one in early}
+            return "not worse" if words <= {"not worse", "better"} else None
+        return None
+
+    def _holds(self, result: GateResult) -> bool:
+        """Whether nothing is said of this metric before the last case."""
+        compared = result.compared
+        if compared is not None and compared.data.unscaled and result.metric not in self._held:
+            self._held.append(result.metric)  # a value off the scale that was declared
+        return result.metric in self._held
 
     @property
     def decided(self) -> str:
         """What is decided, in words; empty as long as nothing is."""
-        if self._word is None:
+        if self._decided_at is None:
             return ""
-        done, of = self._order.taken_in, len(self._order.cases)
-        return f"stopped after {done:,} of {count(of, 'case')}: {self._word}"
+        far = f"stopped after {self._cases_then:,} of {count(len(self._order.cases), 'case')}"
+        return f"{far}: {self._word}" if self._word else f"{far}, as many as were to be run"
 
     def record(self) -> Mapping[str, Any]:
         """What is decided, for the run's file."""
         return as_object(
             Decided(
                 verdict=self._word,
-                cases=self._order.taken_in,
+                cases=self._order.taken_in if self._decided_at is None else self._cases_then,
                 of=len(self._order.cases),
                 seed=self.seed,
-                alpha=BETS,
+                alpha=LEVEL,
+                chances=self._chances() if self.by_flips else UNSET,
             )
         )
+
+    def _chances(self) -> dict[str, float]:
+        """How likely each case that was run was to be drawn, by its id."""
+        units = self._order.units_in if self._decided_at is None else self._decided_at
+        return {
+            case: round(chance, 6)
+            for unit, chance in zip(self._order.units, self._order.chances(units), strict=False)
+            for case in unit
+        }
 
     def stopping(self, *, stopped: bool) -> Stopping:
         """What became of it, for the report.
@@ -151,123 +201,112 @@ class GateDecider:
         """
         return Stopping(
             stopped=stopped,
-            cases=self._order.taken_in,
+            cases=self._cases_then if stopped else self._order.taken_in,
             of=len(self._order.cases),
             seed=self.seed,
-            open=tuple(dict.fromkeys(one.metric for one in self._watched if one.watch is None)),
+            open=tuple(self._held),
+            sampled=self.sampled,
+            looks=len(self._looks) if self._stops else 0,
         )
 
     def counts(self, case: str) -> bool:
         """Whether a case was looked at, or is none of the plan's."""
-        return case in self._counted or case not in self._planned
-
-    def judged(self, result: GateResult, first: int, second: int) -> GateResult:
-        """A result of the cases so far with its verdict, and with limits that hold however often one looked.
-
-        Args:
-            result: What was compared of these cases.
-            first: The baseline's variant.
-            second: The plan's.
-        """
-        places = (result.metric, first, second)
-        one = next(
-            (w for w in self._watched if (w.metric, w.first, w.second) == places and w.watch), None
-        )
-        if one is None or one.watch is None or result.compared is None:
-            return result
-        low, high = (end * one.reach for end in one.watch.interval())
-        verdict: GateVerdict = "undecided"
-        if one.decides("worse", len(self._watched)):
-            verdict = "worse"
-        elif one.decides("not worse"):
-            verdict = "better" if low > 0 else "not worse"
-        # The watch has everything turned so that more is better: turned back for the report.
-        if one.lower:
-            low, high = -high, -low
-        compared = replace(result.compared, low=low, high=high)
-        at_worst = -one.watch.at_worst() * one.reach
-        return replace(result, verdict=verdict, compared=compared, at_worst=at_worst)
-
-    def _verdict(self) -> GateVerdict | None:
-        if any(one.decides("worse", len(self._watched)) for one in self._watched):
-            return "worse"
-        if self._watched and all(one.decides("not worse") for one in self._watched):
-            return "not worse"
-        return None
-
-
-class _Watched(MutableRecord, kw_only=True):
-    """A metric of a pair of variants.
-
-    Attributes:
-        first: The baseline's variant.
-        second: The plan's.
-        metric: Its name.
-        lower: Whether less of it is better.
-        scale: The lowest and the highest value there can be.
-        watch: Its cases; None where nothing can be said before all of them are there.
-    """
-
-    first: int
-    second: int
-    metric: str
-    lower: bool
-    scale: OpenNumber | None
-    watch: MarginWatch | None
+        unit = self._order.unit_of(case)
+        return unit is None or self._decided_at is None or unit < self._decided_at
 
     @property
-    def reach(self) -> float:
-        """How far apart two values can be."""
-        return self.scale.most - self.scale.least if self.scale else 0.0
+    def drawn(self) -> DrawnPart:
+        """The part of the cases that the verdict rests on."""
+        return self._part(self._decided_at or self._order.units_in)
 
-    def add(self, before: Values, after: Values) -> None:
-        """Takes in a case that both have."""
-        one, two = before.mean(self.scale), after.mean(self.scale)
-        if self.watch is None or one is None or two is None:
-            return
-        least, most = (two.least - one.most) / self.reach, (two.most - one.least) / self.reach
-        if self.lower:
-            least, most = -most, -least
-        if least < -1 or most > 1:  # off the scale that was declared: it is not known after all
-            self.watch = None
-            return
-        self.watch.add(least, most)
+    def _part(self, units: int) -> DrawnPart:
+        order = self._order
+        return DrawnPart(
+            unit_of=order.unit_of, units=len(order.units), chances=order.chances(units)
+        )
 
-    def decides(self, word: Literal["not worse", "worse"], of: int = 1) -> bool:
-        """Whether this is shown; see `MarginWatch.decides`."""
-        return self.watch is not None and self.watch.decides(word, of)
+    def level(self, *, run_whole: bool) -> float:
+        """The level at which the run is judged that was looked at so far.
 
-
-def _alike(mine: Seen, theirs: Seen, case: str) -> bool:
-    """Whether a case says and is asked the same in both, as far as one case shows it: others decide nothing early."""
-    places = (side.cases.place_of(side.cases.ids.number(case)) for side in (mine, theirs))
-    one, two = places
-    return same_test(mine.tests, one, theirs.tests, two)
+        Args:
+            run_whole: Whether it came to its end without being decided.
+        """
+        if self._decided_at is None or run_whole:
+            return self._levels[self._count]
+        return self._levels[self._decided_at]
 
 
-def expecting(trial: TrialResult) -> TrialResult:
-    """A trial of which nothing was expected has not passed: nothing applied to it."""
-    if trial.outcome == "pass" and not trial.outcomes:
-        return replace(trial, outcome="not_applicable", score=None)
-    return trial
+def _slim(trial: TrialResult) -> TrialResult:
+    """A trial without its texts: what a comparison reads of it."""
+    outcomes = tuple(replace(one, reason="") for one in trial.outcomes)
+    return replace(trial, output=None, reason="", outcomes=outcomes)
 
 
-def _with_values(column: Seen) -> list[str]:
-    return [
-        name for name in column.metrics if any(column.value(name, case).n for case in column.cases)
-    ]
+def _looks(units: int) -> list[int]:
+    """After how many units it is looked at: after each tenth, where that is no less than FEWEST."""
+    looks = {math.ceil(units * k / LOOKS) for k in range(1, LOOKS)}
+    return [*sorted(n for n in looks if FEWEST <= n < units), units]
 
 
-def _watched(
-    metric: str, first: int, second: int, mine: Seen, margin: float, *, less: bool
-) -> _Watched:
-    values = list(mine.metrics[metric].values())
-    declared = (0.0, 1.0) if metric == PASSED else mine.scales.get(metric)
-    known = known_scale(declared, min(values), max(values)) if values else declared
-    scale = OpenNumber(*known) if known and metric not in LOWER else None
-    lower = less or metric in LOWER | mine.lower or mine.bounded.get(metric) == {"most"}
-    one = _Watched(first=first, second=second, metric=metric, lower=lower, scale=scale, watch=None)
-    # Without a margin nothing can be shown to stay within it, and beyond the scale everything does.
-    if 0 < margin < one.reach:
-        one.watch = MarginWatch(margin / one.reach, BETS)
-    return one
+def _units(order: CaseOrder, sample: int | None) -> int:
+    """How many units make up so many cases."""
+    if sample is None:
+        return len(order.units)
+    cases = 0
+    for number, unit in enumerate(order.units, 1):
+        cases += len(unit)
+        if cases >= sample:
+            return number
+    return len(order.units)
+
+
+def _shares(sides: GateSides) -> dict[str, tuple[float, int]]:
+    """For each case of the baseline the share of its trials that passed, in all variants, and how many there are."""
+    totals: dict[str, list[float]] = {}
+    for column in sides.mine.values():
+        if PASSED in column.metrics:
+            for number in column.cases:
+                totals.setdefault(column.cases.ids[number], []).extend(
+                    column.value(PASSED, number).values
+                )
+    return {case: (sum(v) / len(v), len(v)) for case, v in totals.items() if v}
+
+
+def _sizes(shares: Mapping[str, tuple[float, int]]) -> dict[str, float]:
+    """How likely each case is to be drawn, as a multiple of what it would be were all alike; at least LEAST_CHANCE.
+
+    Cases that came out both ways are likelier, as the deviation of their outcome is larger.
+
+    Source: the allocation of Neyman, J. R. Stat. Soc. 97 (1934), 558–625, with a floor.
+    """
+    if not shares:
+        return {}
+    deviations: dict[str, float] = {}
+    for case, (share, n) in shares.items():
+        smoothed = (share * n + 0.5) / (n + 1)
+        deviations[case] = math.sqrt(smoothed * (1 - smoothed))
+    mean = math.fsum(deviations.values()) / len(deviations)
+    return {
+        case: LEAST_CHANCE + (1 - LEAST_CHANCE) * deviation / mean
+        for case, deviation in deviations.items()
+    }
+
+
+def _held(sides: GateSides, margin: float, metrics: Sequence[str]) -> list[str]:
+    """The metrics of which nothing is said before the last case: nobody knows their scale, or the margin is none."""
+    held: dict[str, None] = {}
+    for column in sides.mine.values():
+        for metric in metrics or column.metrics:
+            if metric in column.metrics and not 0 < margin < _reach(column, metric):
+                held[metric] = None
+    return list(held)
+
+
+def _reach(column: Seen, metric: str) -> float:
+    """How far apart two values of a metric can be; 0 where nobody knows."""
+    if metric == PASSED:
+        return 1.0
+    values = list(column.metrics[metric].values())
+    declared = column.scales.get(metric)
+    scale: Scale | None = known_scale(declared, min(values), max(values)) if values else declared
+    return scale[1] - scale[0] if scale and metric not in LOWER else 0.0

@@ -45,14 +45,16 @@ class GateResult(Record, frozen=True, kw_only=True):
 
 
 class Stopping(Record, frozen=True):
-    """What became of a gate that was to stop as soon as it is decided.
+    """What became of a gate that was to run a part of its cases, or to stop as soon as it is decided.
 
     Attributes:
-        stopped: Whether it did, before its last case.
-        cases: How many cases were looked at, one after the other.
+        stopped: Whether it ended before its last case.
+        cases: How many cases were looked at.
         of: How many there are.
         seed: Of their order.
         open: Metrics on no known scale, of which nothing is said before the last case.
+        sampled: Whether no more than a part was to be run.
+        looks: How often it was to be looked at; 0 where it was not to stop as soon as it is decided.
     """
 
     stopped: bool
@@ -60,6 +62,8 @@ class Stopping(Record, frozen=True):
     of: int
     seed: int
     open: tuple[str, ...] = ()
+    sampled: bool = False
+    looks: int = 0
 
 
 class Gate(Record, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,46 +11,16 @@ import pytest
 from tests.unit.analysis.gates.test_gate_verdict import ONE, a_run, against, trials, verdicts
 from tests.unit.conftest import Make, make_run
 
-from evenhand.analysis.comparison.case_values import Values
-from evenhand.analysis.gates.early_stopping import BETS, GateDecider, _Watched
+from evenhand.analysis.gates.early_stopping import GateDecider
 from evenhand.analysis.gates.gate_results import Gate
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.core.case import Case
 from evenhand.core.expect import Trial
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
-from evenhand.stats.sequential import MarginWatch
-from evenhand.stats.tallies import OpenNumber
 from evenhand.testing.plan import example_of
 
 __all__ = ["make_run"]
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "decided"),
-    [
-        (Values([1.0]), Values([1.0]), True),
-        (Values(errors=1), Values([1.0]), True),
-        (Values([1.0]), Values(errors=1), False),
-        (Values(errors=1), Values([0.0]), False),
-        (Values(errors=1), Values(errors=1), False),
-    ],
-)
-def test_an_error_on_either_side_may_have_been_either_outcome(
-    before: Values, after: Values, decided: bool
-) -> None:
-    """Where both are in error, one may have passed and the other failed: that is no difference of 0."""
-    watched = _Watched(
-        first=0,
-        second=0,
-        metric="passed",
-        lower=False,
-        scale=OpenNumber(0.0, 1.0),
-        watch=MarginWatch(0.05),
-    )
-    for _ in range(400):
-        watched.add(before, after)
-    assert watched.decides("not worse") is decided
 
 
 async def nothing(trial: Trial) -> object:
@@ -64,6 +35,16 @@ def graded(n: int, grade: float, ok: bool = True) -> list[TrialResult]:
         replace(one, outcomes=(*one.outcomes, outcome), named_scores={"grade": grade})
         for one in trials(n, 0 if ok else n)
     ]
+
+
+def with_copies(trial: TrialResult, count: int) -> TrialResult:
+    """The trial with as many metrics of the same value."""
+    (value,) = trial.named_scores.values()
+    outcomes = tuple(
+        Outcome("x", "pass" if value else "fail", value, metric=f"m{i}") for i in range(count)
+    )
+    scores = {f"m{i}": value for i in range(count)}
+    return replace(trial, outcomes=outcomes, named_scores=scores)
 
 
 async def decided(
@@ -113,28 +94,44 @@ async def test_all_metrics_have_to_hold(make_run: Make, tmp_path: Path):
     assert decider.decided
 
 
+@pytest.mark.parametrize(
+    ("errors_before", "errors_after", "expected"),
+    [(0, 0, True), (400, 0, True), (0, 400, False), (400, 400, False)],
+)
+async def test_an_error_on_either_side_may_have_been_either_outcome(
+    make_run: Make, tmp_path: Path, errors_before: int, errors_after: int, expected: bool
+) -> None:
+    """Where both are in error, one may have passed and the other failed: that is no difference of 0."""
+    before = trials(401, errors=errors_before)
+    decider, _ = await decided(make_run, tmp_path, before, trials(401, errors=errors_after))
+    assert bool(decider.decided) is expected
+
+
 async def test_one_worse_metric_of_several_takes_more_evidence(make_run: Make, tmp_path: Path):
-    """Each of two is tested at half of the level."""
-    fails, watch, needed = trials(60, 60, metric="good"), MarginWatch(0.05, BETS), dict[int, int]()
-    for n in range(1, 61):
-        watch.add(-1.0)
-        for of in (1, 2):
-            if watch.decides("worse", of):
-                needed.setdefault(of, n)
-    assert needed[1] < needed[2]
-    before = trials(60, metric="good")
-    for metrics in (["good"], ["good", "passed"]):
-        decider, outcome = await decided(make_run, tmp_path, before, fails, metrics=metrics)
-        assert decider.record()["cases"] == needed[len(metrics)]
+    """Each of ten metrics is tested at a tenth of the level."""
+    fails, before = trials(60, 14, metric="good"), trials(60, metric="good")
+    random.Random(5).shuffle(fails)
+    fails = [replace(one, case=f"c{i:03}") for i, one in enumerate(fails)]
+    cases: list[int] = []
+    for metrics in (1, 12):
+        decider, outcome = await decided(
+            make_run,
+            tmp_path,
+            [with_copies(one, metrics) for one in before],
+            [with_copies(one, metrics) for one in fails],
+            metrics=[f"m{i}" for i in range(metrics)],
+        )
         assert outcome.verdict == "worse"
+        cases.append(decider.record()["cases"])
+    assert cases[0] < cases[1]
 
 
 @pytest.mark.parametrize(
     ("before", "after", "lower", "verdict", "difference"),
     [
-        (10.0, 0.0, ["grade"], "not worse", -10.0),
+        (10.0, 0.0, ["grade"], "better", -10.0),
         (0.0, 10.0, ["grade"], "worse", 10.0),
-        (0.0, 10.0, [], "not worse", 10.0),
+        (0.0, 10.0, [], "better", 10.0),
         (10.0, 0.0, [], "worse", -10.0),
     ],
 )
@@ -163,7 +160,7 @@ async def test_limits_are_in_the_metrics_unit_and_direction(
     assert one.compared is not None
     low, high = one.compared.low, one.compared.high
     assert (low if difference < 0 else high) == pytest.approx(difference)
-    assert 9 < high - low < 12
+    assert 2 < high - low < 12
 
 
 @pytest.mark.parametrize(("before", "after"), [(0.0, 12.0), (10.0, -2.0)])

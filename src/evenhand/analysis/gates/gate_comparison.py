@@ -1,0 +1,273 @@
+"""The metrics of a run beside those of its baseline, pair by pair of variants, and a verdict for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from evenhand.analysis.comparison.case_values import CaseIds, Scales, Seen, read_trials
+from evenhand.analysis.comparison.comparison_results import unlike_words
+from evenhand.analysis.comparison.comparison_sides import matched_variants
+from evenhand.analysis.comparison.drawn_part import DrawnPart
+from evenhand.analysis.comparison.pairing import paired
+from evenhand.analysis.comparison.same_test import Likeness, other_evals
+from evenhand.analysis.gates.baseline import Baseline
+from evenhand.analysis.gates.gate_results import GateResult, GateVerdict
+from evenhand.analysis.gates.gate_rule import gate_rule, more_cases
+from evenhand.core.errors import UsageError
+from evenhand.core.run import TrialResult
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import count
+from evenhand.stats.multiple import holm
+from evenhand.stats.paired_difference import LEVEL, Word
+
+UNCHANGED = "nothing that is asked or checked has changed"
+NO_VALUE = "the run has no value"
+_VERDICTS: dict[Word, GateVerdict] = {
+    "better": "better",
+    "worse": "worse",
+    "non-inferior": "not worse",
+    "undecided": "undecided",
+}
+
+
+class GateSides:
+    """A baseline's columns, ready to be compared with those of a run of these variants.
+
+    Args:
+        baseline: It.
+        variants: The run's.
+        metrics: What is compared; with none, all that the baseline has.
+        lower: The metrics of which less is better.
+
+    Attributes:
+        pairs: The columns that belong together: the baseline's variant, and the run's.
+        gone: Variants of the baseline without a counterpart.
+        added: Variants of the run without one.
+        mine: The baseline's columns, by variant.
+    """
+
+    def __init__(
+        self,
+        baseline: Baseline,
+        variants: Sequence[Variant],
+        *,
+        metrics: Sequence[str] = (),
+        lower: Collection[str] = (),
+    ) -> None:
+        self._baseline, self._variants = baseline, variants
+        self._metrics, self._lower = metrics, lower
+        self.pairs, self.gone, self.added = matched_variants(baseline.variants, variants)
+        self._ids = CaseIds()
+        # What belongs together, the run says of the cases of both.
+        self._clusters = {variant.index: variant.cluster for variant in variants}
+        self.mine = self._columns(baseline.results(), {i for i, _ in self.pairs}, baseline.scales)
+
+    def read(self, trials: Iterable[TrialResult], scales: Scales) -> dict[int, Seen]:
+        """The run's columns, by variant.
+
+        Args:
+            trials: The run's, or some of them.
+            scales: As far as its scorers say so.
+        """
+        return self._columns(trials, {j for _, j in self.pairs}, scales)
+
+    def _columns(
+        self, trials: Iterable[TrialResult], columns: set[int], scales: Scales
+    ) -> dict[int, Seen]:
+        return read_trials(
+            map(expecting, trials),
+            columns,
+            self._metrics,
+            self._clusters,
+            ids=self._ids,
+            scales=scales,
+        )
+
+    def compared(
+        self,
+        theirs: Mapping[int, Seen],
+        names: Sequence[str],
+        *,
+        withheld: str = "",
+        taken: Collection[tuple[int, str]] = (),
+        drawn: DrawnPart | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> Iterator[tuple[int, GateResult]]:
+        """Each metric of each pair with the run's variant; nothing is judged yet.
+
+        Args:
+            theirs: The run's columns.
+            names: What its table calls them.
+            withheld: Why nothing can be concluded from any difference; empty where something can.
+            taken: Variants and cases of which all trials were taken from the baseline.
+            drawn: The part of the cases that was to be run; None for all of them.
+            tell: Told how the tests differ where that decides nothing.
+        """
+        for i, j in self.pairs:
+            mine, now = self.mine[i], theirs[j]
+            other = withheld or other_evals(self._baseline.variants[i], self._variants[j])
+            likeness = Likeness(mine, now, withheld=other)
+            for note in likeness.notes():
+                tell(note)
+            common = [self._ids[n] for n in mine.cases if n in now.cases]
+            unchanged = bool(common) and all((j, case) in taken for case in common)
+            part = drawn and replace(drawn, earlier=self._baseline.earlier(i))
+            for metric in _metrics(mine, now, self._metrics):
+                yield (
+                    j,
+                    _compared(
+                        metric,
+                        names[j],
+                        (mine, now),
+                        likeness,
+                        less=metric in self._lower,
+                        unchanged=unchanged,
+                        drawn=part,
+                    ),
+                )
+
+
+def expecting(trial: TrialResult) -> TrialResult:
+    """A trial of which nothing was expected has not passed: nothing applied to it."""
+    if trial.outcome == "pass" and not trial.outcomes:
+        return replace(trial, outcome="not_applicable", score=None)
+    return trial
+
+
+def _metrics(mine: Seen, theirs: Seen, names: Sequence[str]) -> list[str]:
+    """What is compared: what is named, or else all that the baseline has of the cases of both."""
+    if names:
+        return [name for name in names if name in mine.metrics or name in theirs.metrics]
+    return [
+        name
+        for name in mine.metrics
+        if any(mine.value(name, case).n for case in mine.cases if case in theirs.cases)
+    ]
+
+
+def _compared(
+    metric: str,
+    variant: str,
+    sides: tuple[Seen, Seen],
+    likeness: Likeness,
+    *,
+    less: bool,
+    unchanged: bool,
+    drawn: DrawnPart | None,
+) -> GateResult:
+    """A metric of two columns; nothing is judged yet, but where there is nothing to judge.
+
+    Args:
+        metric: Which.
+        variant: What the run's table calls it.
+        sides: The baseline's and the run's.
+        likeness: How their tests differ.
+        less: Whether less is better.
+        unchanged: All of its trials were taken from the baseline: there is no difference to look for.
+        drawn: The part of the cases that was to be run; None for all of them.
+    """
+    mine, theirs = sides
+    for side, who in ((mine, "baseline"), (theirs, "run")):
+        if metric not in side.metrics:
+            return GateResult(
+                metric=metric,
+                variant=variant,
+                verdict="nothing",
+                why=f"the {who} does not measure it",
+            )
+    compared = paired(
+        metric,
+        (variant, variant),
+        mine,
+        theirs,
+        less,
+        several=False,
+        likeness=likeness,
+        drawn=drawn,
+    )
+    known = [
+        case for case in mine.cases if case in theirs.cases and theirs.value(metric, case).values
+    ]
+    why = compared.withheld
+    if why:
+        pass
+    elif not compared.n and compared.unlike:
+        why = f"the test has changed: {unlike_words(compared)}"
+    elif not compared.n:
+        why = "no case has a value in both"
+    elif not known:
+        why = f"{NO_VALUE}: {count(compared.n, 'case')} in error"
+    elif not any(mine.value(metric, case).values for case in known):
+        why = "the baseline has no value: its trials are in error"
+    if not why and unchanged:
+        same = replace(compared, low=0.0, high=0.0)  # by what is known, and not by what was drawn
+        return GateResult(
+            metric=metric, variant=variant, verdict="not worse", compared=same, why=UNCHANGED
+        )
+    return GateResult(
+        metric=metric,
+        variant=variant,
+        verdict="nothing" if why else "undecided",
+        compared=compared,
+        why=why,
+    )
+
+
+def judged(
+    results: Sequence[GateResult], margin: float, level: float = LEVEL
+) -> Iterator[GateResult]:
+    """The results with their verdicts, each in the light of how many they are.
+
+    Args:
+        results: All of them.
+        margin: How much worse is accepted.
+        level: Of each test.
+    """
+    rule = partial(gate_rule, level=level)
+    tests = [r.compared for r in results if r.compared is not None and r.verdict == "undecided"]
+    alone = [compared.p_alone for compared in tests]
+    place = 0
+    for result in results:
+        compared = result.compared
+        if compared is not None and compared.data.rates and margin > 1:
+            raise of_a_rate(margin, result.metric)
+        if compared is None or result.verdict != "undecided":
+            yield result
+            continue
+
+        def corrected(own: float, i: int = place) -> float:
+            return holm([*alone[:i], own, *alone[i + 1 :]])[i]
+
+        word, open_ = compared.data.verdict(
+            corrected, lower=compared.lower, of=len(tests), margin=margin, rule=rule
+        )
+        place += 1
+        more = None
+        if word == "undecided":
+            more = more_cases(compared.data, margin, lower=compared.lower)
+        low, high = compared.data.interval(1 - level)
+        least, most = compared.data.interval(1 - 2 * level)
+        yield replace(
+            result,
+            verdict=_VERDICTS[word],
+            compared=replace(
+                compared,
+                verdict=word,
+                open=open_,
+                low=low,
+                high=high,
+                p=corrected(compared.p_alone),
+            ),
+            more=more,
+            at_worst=most if compared.lower else -least,
+        )
+
+
+def of_a_rate(margin: float, metric: str) -> UsageError:
+    """That a margin is more than a rate can fall by."""
+    return UsageError(
+        f"the margin is {margin:g}, and {metric} is a rate between 0 and 1",
+        hint=f"{margin:g} points are {margin / 100:g}.",
+    )
