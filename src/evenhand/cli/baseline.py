@@ -1,18 +1,29 @@
-"""`evenhand baseline`: a run that you accept, as a small file that later runs are compared with."""
+"""`evenhand baseline`: one or several runs that you accept, as a file that later runs are compared with."""
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.numbers import Number
+from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
+from evenhand.core.errors import UsageError
+from evenhand.core.ranges import REPEATS
+
+if TYPE_CHECKING:
+    from evenhand.store.runfile import RunFile
 
 
-@click.command(short_help="Write a run as a baseline that `gate` compares with.")
-@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@click.command(short_help="Write one or several runs as a baseline that `gate` compares with.")
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_runs)
 @click.option(
     "--to",
     required=True,
@@ -20,35 +31,155 @@ from evenhand.cli.streams import tell
     metavar="FILE",
     help="Where to write it; an earlier baseline there is replaced.",
 )
-@click.option("--outputs", is_flag=True, help="Also write the outputs.")
-def baseline(run: str | None, to: Path, outputs: bool) -> int:
+@click.option(
+    "--of",
+    "number",
+    type=Number(REPEATS),
+    metavar="N",
+    help="Make it of the run and of the N - 1 runs of the same config or set before it.",
+)
+@click.option(
+    "--run-tag",
+    "tag",
+    default="",
+    metavar="NAME",
+    help="With --of or --since: only runs with this tag.",
+)
+@click.option(
+    "--since",
+    type=AGE,
+    metavar="AGE",
+    help="Make it of the run and of those of the same config or set before it that are no older: 30d, 12h, 2w.",
+)
+@click.option("--outputs", is_flag=True, help="Also write the outputs of the newest run.")
+def baseline(
+    runs: tuple[str, ...],
+    to: Path,
+    number: float | None,
+    tag: str,
+    since: float | None,
+    outputs: bool,
+) -> int:
     """Write RUN to a small text file: each trial's outcomes, and hashes of its requests. Default: the latest run.
+
+    Of several runs the newest is what later runs are compared with. Earlier runs of the same system are repeats of it,
+    and make a verdict take fewer calls. Runs of other systems say how hard each case is: that predicts the cases that
+    `gate --sample` does not run.
 
     Commit the file. `evenhand gate` compares the evals with it, and says whether they became worse.
     """
     from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-    from evenhand.analysis.gates.baseline_making import baseline_of
+    from evenhand.analysis.gates.pooled_baseline import pooled_baseline
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count, safe
     from evenhand.render.command_words import typed_for
     from evenhand.render.own_files import look_for_folder
-    from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
     look_for_folder(to.parent, "--to")
-    with RunFile.open(find(Path.cwd(), run)) as run_file:
+    newest, earlier = _files(runs, number, tag, since)
+    with RunFile.open(newest) as run_file:
         refuse_judge_check(run_file.meta)
-        data = baseline_of(run_file, outputs=outputs)
+        pool = pooled_baseline(run_file, _opened(earlier), outputs=outputs)
         errors = run_file.totals().errors
         same = typed_for(run_file.meta)
-    write_baseline(data, to)
+    write_baseline(pool.data, to)
     header = read_baseline(to).header
-    tell(
-        f"written to {safe(str(to))}: {count(header.cases, 'case')}, {count(header.trials, 'trial')}; commit it"
-    )
+    parts = [count(header.cases, "case"), count(header.trials, "trial")]
+    if pool.pooled:
+        parts.append(f"{count(pool.pooled + 1, 'run')} of one system")
+    if pool.systems:
+        parts.append(f"{count(pool.systems, 'earlier system')}")
+    tell(f"written to {safe(str(to))}: {', '.join(parts)}; commit it")
+    for note in pool.notes:
+        tell(note)
     if errors:
         tell(f"{count(errors, 'trial')} in error: these may have come out either way in each gate")
     if header.offline:
         tell("its replies are scripted (--offline): it is no baseline for what models answer")
     tell(f"next: evenhand gate{same} --baseline {shlex.quote(safe(str(to)))} --margin 0.05")
     return 0
+
+
+def _files(
+    runs: Sequence[str], number: float | None, tag: str, since: float | None
+) -> tuple[Path, list[Path]]:
+    """The newest of the runs that are meant, and the others, the newest first.
+
+    Raises:
+        UsageError: A run is named twice, or cannot be found; or there are fewer runs than were to be.
+    """
+    from evenhand.core.wording.words import count, safe, short_id
+    from evenhand.store.catalogue import find, newest_first
+
+    several = number is not None or since is not None
+    if tag and not several:
+        raise UsageError(
+            "--run-tag goes with --of or --since", hint="Say how many runs, or how old they may be."
+        )
+    if len(runs) > 1:
+        if several:
+            raise UsageError(
+                "several runs are named, and --of or --since would look for others",
+                hint="Name the runs, or one of them with --of or --since.",
+            )
+        paths = [find(Path.cwd(), run) for run in runs]
+        if len(set(paths)) < len(paths):
+            twice = next(path for path in paths if paths.count(path) > 1)
+            raise UsageError(
+                f"run {short_id(twice.stem)} is named twice: it is one run, and no second draw",
+                hint="Name each run once.",
+            )
+        newest, *earlier = newest_first(paths)
+        return newest, earlier
+    newest = find(Path.cwd(), runs[0] if runs else None)
+    if not several:
+        return newest, []
+    oldest = 0.0 if since is None else time.time() - since
+    most = None if number is None else int(number)
+    earlier = list(_before(newest, tag, oldest, None if most is None else most - 1))
+    if most is not None and len(earlier) < most - 1:
+        tagged = f" with the tag {safe(tag)!r}" if tag else ""
+        tell(
+            f"--of {most}: there are only {count(len(earlier) + 1, 'run')} of this config or set{tagged}"
+        )
+    return newest, earlier
+
+
+def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator[Path]:
+    """The runs of the same config or set before a run, the newest first."""
+    from evenhand.core.errors import StoreError
+    from evenhand.store.catalogue import files, newest_first
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(newest) as run:
+        source, title, at = run.meta.source, run.meta.title, run.meta.created_at
+    left = most
+    ids = {newest.stem}
+    for path in newest_first(files(Path.cwd())):
+        if left is not None and left <= 0:
+            return
+        with contextlib.suppress(StoreError), RunFile.open(path) as run:
+            meta = run.meta
+            same = (meta.source, meta.source or meta.title) == (source, source or title)
+            if (
+                not same
+                or meta.id in ids
+                or meta.is_judge_check
+                or not oldest <= meta.created_at <= at
+                or (tag and tag not in run.remarks.tags)
+            ):
+                continue
+            # A run can be in two homes: pulled from elsewhere, say.
+            ids.add(meta.id)
+            left = None if left is None else left - 1
+            yield path
+
+
+def _opened(paths: Sequence[Path]) -> Iterator[RunFile]:
+    """The runs, opened one at a time."""
+    from evenhand.store.runfile import RunFile
+
+    for path in paths:
+        with RunFile.open(path) as run:
+            yield run

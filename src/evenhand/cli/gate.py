@@ -24,7 +24,7 @@ from evenhand.cli.session import Session, settings_for, spending_options
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import ConfigError, EvenhandError, NothingSelected, UsageError
 from evenhand.core.gate_terms import GateTerms
-from evenhand.core.ranges import MARGIN
+from evenhand.core.ranges import BUDGET_USD, MARGIN
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.wording.words import clip, in_one_line, near, safe, short_id
 
@@ -84,6 +84,20 @@ if TYPE_CHECKING:
     help="Run all trials, also those that have not changed since the baseline.",
 )
 @stop_when_decided
+@click.option(
+    "--budget",
+    type=Number(BUDGET_USD),
+    metavar="USD",
+    help="Run as many cases as cost USD by the baseline's costs, and predict the others, like --sample.",
+)
+@click.option(
+    "--draw",
+    type=click.Choice(["proportional", "flips"]),
+    default="proportional",
+    metavar="proportional|flips",
+    help="With --sample or --budget: draw from passing and failing cases alike, or more often those that came out"
+    " both ways in the baseline's runs.  [default: proportional]",
+)
 @selecting
 @answering
 @click.option(
@@ -139,11 +153,14 @@ def gate(
         lower=options["lower"],
         everything=options["everything"],
         stops=options["stop_when_decided"],
+        sample=options["sample"] and int(options["sample"]),
+        by_flips=options["draw"] == "flips",
         offline_in_ci=options["offline_in_ci"],
         to="" if to is None else str(to.absolute()),
     )
     with _written_whatever_comes(request), contextlib.ExitStack() as opened:
-        run_request = asked_for(paths, options)
+        _look_at_sample(request, options["budget"])
+        run_request = asked_for(paths, {**options, "sample": None})
         project = project_for(run_request.folder).gate
         replay = opened.enter_context(replaying.opened()) if replaying else None
         if replay is not None and replaying is not None:
@@ -158,9 +175,11 @@ def gate(
             settings = replace(settings, replay=replay, replay_asks=replaying.asks)
 
         def decided_by(plan: Plan) -> _Gating:
-            return _Gating.of(
-                request, request.terms.over(_terms_of(plan, request.terms)).over(project)
-            )
+            terms = request.terms.over(_terms_of(plan, request.terms)).over(project)
+            gating = _Gating.of(request, terms)
+            if options["budget"] is not None:
+                gating.spend(plan, options["budget"])
+            return gating
 
         try:
             ended = _gated(run_request, settings, session, decided_by)
@@ -267,6 +286,22 @@ class _Ended(Record, frozen=True, kw_only=True):
     why: str = ""
 
 
+def _look_at_sample(request: GateRequest, budget: float | None) -> None:
+    """That what is said of a part of the cases goes together.
+
+    Raises:
+        UsageError: It doesn't.
+    """
+    if budget is not None and request.sample is not None:
+        raise UsageError(
+            "--sample and --budget both say how many cases to run", hint="Give one of them."
+        )
+    if request.by_flips and budget is None and request.sample is None:
+        raise UsageError(
+            "--draw flips: all cases are run", hint="Say how many to draw: --sample 200."
+        )
+
+
 def _nothing(why: str, terms: GateTerms) -> _Ended:
     from evenhand.analysis.gates.gate_results import nothing
 
@@ -311,10 +346,10 @@ def _gated(
         if not request.everything and plan.options.cache:
             script = str(settings.record.get("script", ""))
             gating.taking = FromBaseline(gating.before, script, earlier=_run_before(file))
-        if request.stops:
+        if request.stops or request.sample is not None:
             gating.decider = gating.stopping(plan, run_request.selection.seed)
-            if gating.decider.hint:
-                tell(gating.decider.hint)
+            for line in gating.decider.hints:
+                tell(line)
         gatings.append(gating)
         record = {**settings.record, **request.record()}
         return replace(settings, taking=gating.taking, decider=gating.decider, record=record)
@@ -451,13 +486,42 @@ class _Gating(MutableRecord):
         """How much worse is accepted."""
         return self.terms.margin or 0.0
 
+    def spend(self, plan: Plan, budget_usd: float) -> None:
+        """Makes it a gate of as many cases as a budget pays for.
+
+        Raises:
+            UsageError: The baseline doesn't say what a case costs, or the budget pays for none.
+        """
+        from evenhand.analysis.gates.baseline import cost_of_case
+
+        cost = cost_of_case(self.before, plan.repeats)
+        if cost is None:
+            raise UsageError(
+                f"--budget: the baseline {near(self.terms.baseline)} doesn't say what its cases cost",
+                hint="Say how many cases to run instead: --sample 200. --max-cost is a limit on what is spent.",
+            )
+        if cost and budget_usd < cost:
+            raise UsageError(
+                f"--budget {budget_usd:g} pays for no case: by the baseline one costs ${cost:.2g}",
+                hint="Raise it, or leave it out to run all cases.",
+            )
+        sample = int(budget_usd / cost) if cost else plan.case_count
+        self.request = replace(self.request, sample=max(1, sample))
+
     def stopping(self, plan: Plan, seed: int) -> GateDecider:
-        """What stops the run as soon as it is decided."""
+        """What ends the run as soon as it is decided, or after a part of its cases."""
         from evenhand.analysis.gates.early_stopping import GateDecider
 
-        metrics = self.terms.metrics
         return GateDecider(
-            self.before, plan, self.margin, metrics=metrics, lower=self.request.lower, seed=seed
+            self.before,
+            plan,
+            self.margin,
+            metrics=self.terms.metrics,
+            lower=self.request.lower,
+            seed=seed,
+            sample=self.request.sample,
+            stops=self.request.stops,
+            by_flips=self.request.by_flips,
         )
 
     def outcome(self, run: RunFile) -> Gate:

@@ -27,6 +27,8 @@ class GateRequest(Record, frozen=True, kw_only=True):
         lower: The metrics of which less is better.
         everything: Run all trials, also those of which nothing has changed.
         stops: End the run as soon as it is decided.
+        sample: Run so many cases, and predict the others; None for all.
+        by_flips: Draw cases that came out both ways in earlier runs more often.
         offline_in_ci: Scripted replies are allowed where CI is set.
         to: The file that the result is written to as well; empty for none.
         digest: The baseline's, once it has been read.
@@ -36,6 +38,8 @@ class GateRequest(Record, frozen=True, kw_only=True):
     lower: tuple[str, ...] = ()
     everything: bool = False
     stops: bool = False
+    sample: int | None = None
+    by_flips: bool = False
     offline_in_ci: bool = False
     to: str = ""
     digest: str = ""

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from evenhand.analysis.comparison.comparison_results import Compared
 from evenhand.analysis.comparison.variants import could_turn
 from evenhand.analysis.gates.gate_document import (
     SCHEMA,
@@ -119,7 +120,15 @@ def _because(result: GateResult) -> str:
         return f" ({result.why})" if result.why else ""
     if result.why:
         return f" · {count(compared.n, 'case')} ({result.why})"
-    return f" · {_moved(result)} over {count(compared.n, 'case')}{_reason(result)}"
+    return f" · {_moved(result)} over {_cases(compared)}{_reason(result)}"
+
+
+def _cases(compared: Compared) -> str:
+    """How many cases a result is about, and of how many of them it is predicted."""
+    if not compared.predicted:
+        return count(compared.n, "case")
+    every = count(compared.n + compared.predicted, "case")
+    return f"{every}, {compared.n:,} run and {compared.predicted:,} predicted"
 
 
 def _moved(result: GateResult) -> str:
@@ -166,11 +175,16 @@ def _reason(result: GateResult) -> str:
 
 def _stopping(stopping: Stopping) -> str:
     """How far it went, and what its numbers are."""
+    if not stopping.stopped and not stopping.looks:
+        return f"all of {count(stopping.of, 'case')} run"
     if not stopping.stopped:
         held = f": {', '.join(map(safe, stopping.open))} takes all of them" if stopping.open else ""
         return f"not decided before the last of {count(stopping.of, 'case')}{held}"
     far = f"stopped after {stopping.cases:,} of {count(stopping.of, 'case')}"
-    return f"{far} (order: seed {stopping.seed}); the intervals allow for looking after each"
+    if not stopping.looks:
+        return f"{far}, drawn at random (seed {stopping.seed})"
+    looks = f"looking {stopping.looks} times" if stopping.looks > 1 else "one look"
+    return f"{far} (order: seed {stopping.seed}); the intervals allow for {looks}"
 
 
 def rounded(number: int) -> str:
@@ -254,6 +268,8 @@ def _row(result: GateResult) -> GateRow:
             "high": _finite(compared.high),
         },
         cases=compared.n,
+        predicted=compared.predicted,
+        explained=round(compared.helped, 4) if compared.predicted else None,
         because=_reason(result).strip(" ()") or None,
         text=_moved(result),
     )

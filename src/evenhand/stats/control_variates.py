@@ -121,14 +121,15 @@ def adjusted_differences(suite: Sequence[Unit], run: Sequence[Ran], scale: Scale
         least = [one.least - suite[one.place].most for one in run]
         most = [one.most - suite[one.place].least for one in run]
         return Adjusted(least, most, weights, (-reach, reach))
-    features = _features(suite, reach)
-    fit = _Fit(features, suite, run, weights)
-    shares = [math.sqrt(one.chance) for one in run]
-    least = fit.adjusted([one.least for one in run], [unit.most for unit in suite], shares)
-    most = fit.adjusted([one.most for one in run], [unit.least for unit in suite], shares)
+    fit = _Fit(_features(suite, reach), suite, run, weights)
+    least = fit.adjusted([one.least for one in run], [unit.most for unit in suite])
+    most = fit.adjusted([one.most for one in run], [unit.least for unit in suite])
     # What was expected of a unit can lie a little off the scale, and so can its difference.
     ends = min(-reach, *least, *most), max(reach, *least, *most)
-    return Adjusted(least, most, weights, ends, fitted=True, helped=fit.helped)
+    plain = [one.least - suite[one.place].most for one in run]
+    return Adjusted(
+        least, most, weights, ends, fitted=True, helped=_explained(plain, least, weights)
+    )
 
 
 def _weights(run: Sequence[Ran]) -> list[float]:
@@ -194,6 +195,7 @@ class _Fit:
         weights: Sequence[float],
     ) -> None:
         self._features, self._run, self._weights = features, run, weights
+        self._middle = [(unit.least + unit.most) / 2 for unit in suite]
         size = len(features[0])
         gram: Matrix = [[0.0] * size for _ in range(size)]
         right: Vector = [0.0] * size
@@ -215,47 +217,33 @@ class _Fit:
         self._slopes = solved(self._lower, right) if self._lower is not None else [0.0] * size
         # Centred: over the suite every feature but the first is 0 on average.
         self._suite = [1.0, *([0.0] * (size - 1))]
-        self._own = self._leverages()
-        self.helped = 0.0
+        self._pulls = self._leverages()
 
-    def adjusted(
-        self,
-        now: Sequence[float],
-        before: Sequence[float],
-        shares: Sequence[float],
-    ) -> list[float]:
+    def adjusted(self, now: Sequence[float], before: Sequence[float]) -> list[float]:
         """The adjusted differences.
 
         Args:
             now: What each unit that was run came to.
-            before: Each unit's baseline.
-            shares: The root of each one's chance.
+            before: Each unit's baseline. The fit is to the middle of what it may be.
         """
-        run, weights = self._run, self._weights
-        total = math.fsum(weights)
-        # The predicted difference of each unit, by a fit that never saw it.
-        predicted: list[float] = []
+        off = [value - middle for value, middle in zip(before, self._middle, strict=True)]
+        expected = self._slopes[0] - math.fsum(off) / len(off)
         misses: list[float] = []
-        plain = [value - before[one.place] for value, one in zip(now, run, strict=True)]
-        for one, difference, (own, suite), clear in zip(
-            run, plain, self._own, self._clear, strict=True
-        ):
+        predicted: list[float] = []
+        for value, one, (own, suite) in zip(now, self._run, self._pulls, strict=True):
+            difference = value - self._middle[one.place]
             fitted = sum(
                 a * b for a, b in zip(self._slopes, self._features[one.place], strict=True)
             )
-            miss = difference - fitted
-            if clear and own:
-                miss /= 1 - own
-            predicted.append(difference - miss)
-            misses.append(miss - suite * miss if clear else miss)
-        expected = self._slopes[0]
-        parts = [share * each for share, each in zip(shares, predicted, strict=True)]
-        middle_part = math.fsum(w * p for w, p in zip(weights, parts, strict=True)) / total
-        values = [
-            miss + part - middle_part + expected for miss, part in zip(misses, parts, strict=True)
+            # By a fit that never saw the unit.
+            miss = (difference - fitted) / (1 - own)
+            misses.append(miss * (1 - suite))
+            predicted.append(math.sqrt(one.chance) * (difference - miss - off[one.place]))
+        weighed = zip(self._weights, predicted, strict=True)
+        middle = math.fsum(weight * each for weight, each in weighed) / math.fsum(self._weights)
+        return [
+            miss + each - middle + expected for miss, each in zip(misses, predicted, strict=True)
         ]
-        self.helped = max(self.helped, _explained(plain, values, weights))
-        return values
 
     def _leverages(self) -> list[tuple[float, float]]:
         """For each unit that was run how much it draws its own prediction to itself, and the suite's mean."""

@@ -232,6 +232,24 @@ class Baseline(Record, frozen=True):
         return {one.name: i for i, one in enumerate(self.header.variants)}
 
 
+def cost_of_case(baseline: Baseline, repeats: int) -> float | None:
+    """What a case costs on average in all variants, in US dollars.
+
+    Args:
+        baseline: It.
+        repeats: How often each case is run.
+
+    Returns:
+        None where the cost of a trial is not known.
+    """
+    costs: dict[str, list[float]] = {}
+    for trial in baseline.trials:
+        if trial.cost_usd is None:
+            return None
+        costs.setdefault(trial.variant, []).append(trial.cost_usd)
+    return repeats * sum(sum(each) / len(each) for each in costs.values())
+
+
 def result_of(trial: BaselineTrial, index: int, variant: int) -> TrialResult:
     """A trial of a baseline as a result.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain, repeat
 from typing import Any, cast
 
@@ -34,7 +34,14 @@ _OF_JUDGE = ("judge", "prompt", "instrument")
 
 
 def baseline_of(run: RunFile, *, outputs: bool = False) -> bytes:
-    """The baseline of a run, as its file has it.
+    """The baseline of a run, as its file has it; see `baseline_parts`."""
+    return written(*baseline_parts(run, outputs=outputs))
+
+
+def baseline_parts(
+    run: RunFile, *, outputs: bool = False
+) -> tuple[BaselineHeader, list[BaselineTrial]]:
+    """The baseline of a run: its header, without counts and digest, and its trials.
 
     Args:
         run: A finished run.
@@ -47,11 +54,7 @@ def baseline_of(run: RunFile, *, outputs: bool = False) -> bytes:
     meta = run.meta
     names = column_names(meta.variants)
     by_index = {variant.index: name for variant, name in zip(meta.variants, names, strict=True)}
-    requests = _requests(run)
-    trials = [
-        _trial(trial, by_index[trial.variant], requests.get(trial.index, {}), outputs=outputs)
-        for trial in run.trials()
-    ]
+    trials = list(baseline_trials(run, by_index, outputs=outputs))
     taken = sum(bool(trial.taken) for trial in run.trials())
     if taken:
         raise UsageError(
@@ -84,7 +87,25 @@ def baseline_of(run: RunFile, *, outputs: bool = False) -> bytes:
             if variant in by_index
         ],
     )
-    return written(header, trials)
+    return header, trials
+
+
+def baseline_trials(
+    run: RunFile, names: Mapping[int, str], *, outputs: bool = False
+) -> Iterator[BaselineTrial]:
+    """The trials of a run as a baseline has them.
+
+    Args:
+        run: It.
+        names: What each of its variants is called there; trials of others are left out.
+        outputs: With the outputs.
+    """
+    requests = _requests(run)
+    for trial in run.trials():
+        if trial.variant in names:
+            yield _trial(
+                trial, names[trial.variant], requests.get(trial.index, {}), outputs=outputs
+            )
 
 
 def bound_to(run: RunFile) -> dict[str, str]:

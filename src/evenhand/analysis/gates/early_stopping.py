@@ -86,6 +86,7 @@ class GateDecider:
         self._margin = margin
         self._stops = stops
         self._names = [str(variant) for variant in plan.variants]
+        self._sample = sample
         self._count = _units(self._order, sample)
         self.sampled = self._count < len(self._order.units)
         self._looks = _looks(self._count) if stops else [self._count]
@@ -98,21 +99,25 @@ class GateDecider:
         self._cases_then = 0
 
     @property
-    def hint(self) -> str:
-        """Why stopping early can save little or nothing, in words; empty where there is nothing to say."""
+    def hints(self) -> list[str]:
+        """What to know before it runs: why running less can save little or nothing, a line each."""
+        of = len(self._order.cases)
+        if self._sample is not None and not self.sampled:
+            return [
+                f"--sample {self._sample:,}: there are {count(of, 'case')} in all, and all are run"
+            ]
         if not self._stops:
-            return ""
+            return []
         if self._held:
             names = ", ".join(clip(safe(name), 40) for name in self._held[:3])
             more = f" and {len(self._held) - 3:,} more" if len(self._held) > 3 else ""
-            return (
-                f"stopping early: {names}{more} can only be decided by all cases, as the scale is not known;"
-                f" `--metric {PASSED}` leaves it out"
-            )
-        of = len(self._order.cases)
+            what = "can only be decided by all cases, as the scale is not known"
+            return [f"stopping early: {names}{more} {what}; `--metric {PASSED}` leaves it out"]
         if of < FEW:
-            return f"stopping early: {count(of, 'case')} leave little to save: only a large drop shows before the end"
-        return ""
+            return [
+                f"stopping early: {count(of, 'case')} leave little to save: only a large drop shows before the end"
+            ]
+        return []
 
     def arranged(self, planned_trials: Iterable[PlannedTrial]) -> Iterator[PlannedTrial]:
         """The trials in the order in which they are run; of a sample no others."""

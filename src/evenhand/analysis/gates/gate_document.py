@@ -54,7 +54,21 @@ class GateRow(Record, frozen=True, kw_only=True):
             "the metric's",
         ),
     ] = field(default_factory=dict[str, float | None])
-    cases: Annotated[int, Key("that were compared", "cases")] = 0
+    cases: Annotated[int, Key("that were run and compared", "cases")] = 0
+    predicted: Annotated[
+        int,
+        Key(
+            "that were not run, and are predicted from the baseline's runs: the difference is over these and `cases`",
+            "cases",
+        ),
+    ] = 0
+    explained: Annotated[
+        float | None,
+        Key(
+            "the share of the differences' spread that the earlier runs explain, 0 to 1",
+            null="nothing was predicted",
+        ),
+    ] = None
     because: Annotated[
         str | None, Key("what the verdict rests on", null="a difference was shown")
     ] = None
@@ -87,17 +101,24 @@ class GateRow(Record, frozen=True, kw_only=True):
 
 
 class GateStopping(Record, frozen=True, kw_only=True):
-    """What became of a gate that was to stop as soon as it is decided."""
+    """What became of a gate that was to run a part of its cases, or to stop as soon as it is decided."""
 
-    stopped: Annotated[
-        bool, Key("as above. If so, the intervals allow for looking after each case")
-    ]
+    stopped: Annotated[bool, Key("as above")]
     cases: Annotated[int, Key("that were looked at, one after the other", "cases")]
     of: Annotated[int, Key("that there are", "cases")]
     seed: Annotated[int, Key("of their order")] = 0
     open: Annotated[
         Sequence[str], Key("metrics that only all cases can decide: their scale isn't known")
     ] = ()
+    sampled: Annotated[
+        bool, Key("whether only a part of the cases was to be run (`--sample`, `--budget`)")
+    ] = False
+    looks: Annotated[
+        int,
+        Key(
+            "how often it was to be looked at, which the intervals allow for; 0 without `--stop-when-decided`"
+        ),
+    ] = 0
 
 
 class GateDocument(Record, frozen=True, kw_only=True):
@@ -115,9 +136,10 @@ class GateDocument(Record, frozen=True, kw_only=True):
     cost_usd: Annotated[
         float | None, Key("what was spent", "US dollars", null="a price is not known")
     ] = None
-    stopped: Annotated[bool, Key("whether it was stopped because it was decided")] = False
+    stopped: Annotated[bool, Key("whether it ended before its last case")] = False
     stopping: Annotated[
-        GateStopping | None, Key("how far it went", null="without `--stop-when-decided`")
+        GateStopping | None,
+        Key("how far it went", null="without `--stop-when-decided`, `--sample` and `--budget`"),
     ] = None
     margin: Annotated[float, Key("how much worse is accepted", "the metric's")]
     because: Annotated[

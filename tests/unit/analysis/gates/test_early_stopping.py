@@ -192,6 +192,6 @@ async def test_what_cannot_be_decided_early_is_said(
         make_run, tmp_path, timed, timed, margin=margin, metrics=[metric]
     )
     assert not decider.decided
-    assert f"stopping early: {metric} can only be decided by all cases" in decider.hint
+    assert f"stopping early: {metric} can only be decided by all cases" in decider.hints[0]
     assert outcome.stopping is not None
     assert outcome.stopping.open == (metric,)

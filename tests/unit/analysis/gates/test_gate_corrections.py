@@ -132,8 +132,8 @@ async def test_a_watched_gate_blocks_by_one_of_several_metrics_only_if_that_is_c
             make_run,
             tmp_path,
             measured(range(0), 300, metrics),
-            measured(range(120), 300, metrics),
-            margin=0.25,
+            measured(range(60), 300, metrics),
+            margin=0.15,
             metrics=[f"m{i}" for i in range(metrics)],
         )
         assert found.stopping is not None
