@@ -140,9 +140,9 @@ def _files(
     earlier = list(_before(newest, tag, oldest, None if most is None else most - 1))
     if most is not None and len(earlier) < most - 1:
         tagged = f" with the tag {safe(tag)!r}" if tag else ""
-        tell(
-            f"--of {most}: there are only {count(len(earlier) + 1, 'run')} of this config or set{tagged}"
-        )
+        number_of = count(len(earlier) + 1, "run")
+        are = "are" if earlier else "is"
+        tell(f"--of {most}: there {are} only {number_of} of this config or set{tagged}")
     return newest, earlier
 
 

@@ -505,7 +505,8 @@ class _Gating(MutableRecord):
                 f"--budget {budget_usd:g} pays for no case: by the baseline one costs ${cost:.2g}",
                 hint="Raise it, or leave it out to run all cases.",
             )
-        sample = int(budget_usd / cost) if cost else plan.case_count
+        # A sum of cents can be a last digit too high.
+        sample = int(budget_usd / cost + 1e-9) if cost else plan.case_count
         self.request = replace(self.request, sample=max(1, sample))
 
     def stopping(self, plan: Plan, seed: int) -> GateDecider:

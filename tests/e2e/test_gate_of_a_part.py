@@ -1,0 +1,235 @@
+"""Gates that run a part of their cases, and baselines of several runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.e2e import test_gate as whole
+from tests.e2e.test_gate import RULES, Folder
+
+from evenhand.analysis.gates.baseline_file import read_baseline, written
+from evenhand.core.run import TrialResult
+from evenhand.store.catalogue import find
+from evenhand.store.runfile import RunFile
+
+HALF = "Answer half. {{q}}"
+
+
+@pytest.fixture(name="folder")
+def in_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Folder:
+    """An empty one; see `tests.e2e.test_gate`."""
+    return whole.in_folder(tmp_path, monkeypatch, capsys)
+
+
+def latest(folder: Folder) -> list[TrialResult]:
+    """The trials of the newest run."""
+    with RunFile.open(find(folder.path, None)) as run:
+        return list(run.trials())
+
+
+def test_a_gate_of_a_sample_speaks_of_all_cases(folder: Folder):
+    """80 of 200 cases are run, and the verdict says what was run and what is predicted."""
+    folder.write([HALF], cases=200)
+    folder.baseline()
+    ended = folder.gate("--all", "--sample", "80", "--margin", "0.1")
+    assert ended.code == 0
+    assert "over 200 cases, 80 run and 120 predicted" in ended.out
+    assert "stopped after 80 of 200 cases, drawn at random (seed 0)" in ended.out
+    assert "80 of 200 trials run" in ended.out
+    assert "only in the baseline" not in ended.out
+    document = folder.gate("--all", "--sample", "80", "--margin", "0.1", "--json").document
+    (row,) = [one for one in document["results"] if one["metric"] == "passed"]
+    assert (row["cases"], row["predicted"]) == (80, 120)
+    assert 0 <= row["explained"] <= 1
+    assert document["stopping"]["sampled"]
+    assert (document["stopping"]["cases"], document["stopping"]["of"]) == (80, 200)
+
+
+def test_what_a_sample_predicts_is_as_large_as_what_all_cases_show(folder: Folder):
+    """Half of the cases fail now: the difference of a sample is near −50 points, and the gate blocks."""
+    folder.write(cases=200)
+    folder.baseline()
+    folder.write([HALF], cases=200)
+    ended = folder.gate("--sample", "60", "--margin", "0.05", "--json")
+    assert ended.code == 1
+    (row,) = [one for one in ended.document["results"] if one["metric"] == "passed"]
+    assert row["difference"]["value"] == pytest.approx(-0.5, abs=0.15)
+    assert row["difference"]["low"] < -0.5 < row["difference"]["high"]
+
+
+def test_a_sample_is_drawn_in_proportion_to_what_passed(folder: Folder):
+    """Of 100 cases that passed and 100 that failed, 20 and 20."""
+    folder.write([HALF], cases=200)
+    folder.baseline()
+    folder.gate("--all", "--sample", "40", "--margin", "0.1")
+    outcomes = Counter(trial.outcome for trial in latest(folder))
+    assert outcomes == {"pass": 20, "fail": 20}
+
+
+def test_the_same_seed_runs_the_same_cases_and_another_one_others(folder: Folder):
+    """A second gate pays for nothing that the first has in the cache."""
+    folder.write(cases=100)
+    folder.baseline()
+    ids: list[set[str]] = []
+    for seed in ("1", "1", "2"):
+        folder.gate("--all", "--sample", "30", "--seed", seed)
+        ids.append({trial.case for trial in latest(folder)})
+        assert len(ids[-1]) == 30
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_a_sample_of_more_than_there_is_runs_all(folder: Folder):
+    """And says so."""
+    folder.write()
+    folder.baseline()
+    ended = folder.gate("--all", "--sample", "900")
+    assert ended.code == 0
+    assert "--sample 900: there are 60 cases in all, and all are run" in ended.err
+    assert "60 of 60 trials run" in ended.out
+    assert "predicted" not in ended.out
+
+
+def test_a_gate_of_a_sample_goes_on_after_it_was_killed_with_the_same_cases(folder: Folder):
+    """What `resume` says is what the gate would have said."""
+    folder.write([HALF], cases=200)
+    folder.baseline()
+    words = ("--all", "--sample", "80", "--margin", "0.1", "-j", "1", "--to", "gate.json", "--json")
+    ended = folder.gate(*words)
+    (folder.path / "gate.json").unlink()
+    again = folder.run("resume", "--no-progress", "--json")
+    assert (again.code, again.document) == (ended.code, ended.document)
+
+
+def test_flips_are_drawn_more_often_and_the_chances_are_kept(folder: Folder):
+    """The run's file has the chance of each case that was run."""
+    folder.write([HALF], cases=100)
+    folder.baseline()
+    ended = folder.gate("--all", "--sample", "40", "--draw", "flips", "--margin", "0.15")
+    assert ended.code in (0, 3)
+    with RunFile.open(find(folder.path, None)) as run:
+        chances = run.meta.decided["chances"]
+        cases = {trial.case for trial in run.trials()}
+    assert set(chances) == cases
+    assert all(0.25 * 0.4 <= chance <= 1 for chance in chances.values())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--sample", "5", "--budget", "1"), "both say how many cases"),
+        (("--draw", "flips"), "all cases are run"),
+        (("--sample", "0"), "from 1"),
+        (("--budget", "-1"), "from 0"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_anything_is_run(
+    folder: Folder, words: tuple[str, ...], message: str
+):
+    """Exit 2, one message, no run."""
+    folder.write()
+    folder.baseline()
+    runs = len(list((folder.path / ".evenhand" / "runs").glob("*.db")))
+    ended = folder.gate("--all", *words)
+    assert ended.code == 2
+    assert message in ended.err
+    assert len(list((folder.path / ".evenhand" / "runs").glob("*.db"))) == runs
+
+
+def with_costs(folder: Folder, cost: float | None) -> None:
+    """Has the baseline's trials cost so much."""
+    baseline = read_baseline(folder.path / "b.evn")
+    trials = [replace(one, cost_usd=cost) for one in baseline.trials]
+    (folder.path / "b.evn").write_bytes(written(baseline.header, trials))
+
+
+def test_a_budget_runs_as_many_cases_as_it_pays_for(folder: Folder):
+    """At 2 cents a case, 80 cents are 40 of 100 cases; what is not known, or pays for none, is said."""
+    folder.write(cases=100)
+    folder.baseline()
+    with_costs(folder, 0.02)
+    ended = folder.gate("--all", "--budget", "0.8")
+    assert "over 100 cases, 40 run and 60 predicted" in ended.out
+    ended = folder.gate("--all", "--budget", "0.01")
+    assert ended.code == 2
+    assert "pays for no case: by the baseline one costs $0.02" in ended.err
+    with_costs(folder, None)
+    ended = folder.gate("--all", "--budget", "0.8")
+    assert ended.code == 2
+    assert "doesn't say what its cases cost" in ended.err
+
+
+def test_a_baseline_of_several_runs_has_their_trials_as_repeats(folder: Folder):
+    """Three runs of 60 cases; the newest is what the header names."""
+    folder.write()
+    for _ in range(3):
+        folder.run("run", "--offline", "--no-progress", "--no-cache")
+    ended = folder.run("baseline", "--of", "3", "--to", "b.evn")
+    assert ended.code == 0
+    assert "60 cases, 180 trials, 3 runs of one system" in ended.err
+    head, *rows = map(json.loads, (folder.path / "b.evn").read_text().splitlines())
+    assert len(head["pooled"]) == 2
+    assert {row["repeat"] for row in rows} == {0, 1, 2}
+    assert all("subject" not in row for row in rows if row["repeat"])
+    assert folder.gate("--all").code == 0
+
+
+def test_runs_of_another_system_say_how_hard_cases_are_and_are_compared_with_nothing(
+    folder: Folder,
+):
+    """An earlier prompt that failed everything: no drop is hidden by it, and no gain shown."""
+    folder.write(["Answer no. {{q}}"])
+    folder.run("run", "--offline", "--no-progress")
+    folder.write()
+    folder.run("run", "--offline", "--no-progress")
+    ended = folder.run("baseline", "--of", "2", "--to", "b.evn")
+    assert "60 cases, 60 trials, 1 earlier system" in ended.err
+    rows = [json.loads(line) for line in (folder.path / "b.evn").read_text().splitlines()[1:]]
+    assert all(row["earlier"]["passed"] == [0.0] for row in rows)
+    gate = folder.gate("--all", "--json").document
+    (row,) = [one for one in gate["results"] if one["metric"] == "passed"]
+    assert row["difference"]["value"] == 0
+
+
+def test_the_pool_ends_where_the_test_was_another_one(folder: Folder):
+    """The run that was asked otherwise is left out, and so are those before it."""
+    folder.write(asserts=[{"type": "contains", "value": "ye"}])
+    folder.run("run", "--offline", "--no-progress")
+    folder.write()
+    for _ in range(2):
+        folder.run("run", "--offline", "--no-progress")
+    ended = folder.run("baseline", "--of", "3", "--to", "b.evn")
+    assert ended.code == 0
+    assert "2 runs of one system" in ended.err
+    assert re.search(
+        r"the pool ends at run \w+, as the test was another one then: 60 cases", ended.err
+    )
+
+
+def test_fewer_runs_than_were_asked_for_are_said(folder: Folder):
+    """And a run that is named twice is refused: it is no second draw."""
+    folder.write()
+    folder.run("run", "--offline", "--no-progress")
+    ended = folder.run("baseline", "--of", "5", "--to", "b.evn")
+    assert ended.code == 0
+    assert "there is only 1 run of this config or set" in ended.err
+    ended = folder.run("baseline", "latest", "latest", "--to", "b.evn")
+    assert ended.code == 2
+    assert "named twice" in ended.err
+
+
+def test_a_baseline_of_one_run_has_no_key_that_earlier_versions_did_not_have(folder: Folder):
+    """They read it."""
+    folder.rules = RULES
+    folder.write()
+    folder.run("run", "--offline", "--no-progress")
+    folder.run("baseline", "--to", "b.evn")
+    head, *rows = map(json.loads, (folder.path / "b.evn").read_text().splitlines())
+    assert not {"pooled", "systems"} & set(head)
+    assert not any("earlier" in row for row in rows)
