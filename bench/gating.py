@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
-from evenhand.analysis.gates.early_stopping import BETS, LAST
+from evenhand.analysis.gates.early_stopping import LOOKS
 from evenhand.analysis.gates.gate_rule import gate_rule
+from evenhand.stats.control_variates import Ran, Unit, adjusted_differences
+from evenhand.stats.looks import look_levels
 from evenhand.stats.paired_difference import LEVEL, Differences
-from evenhand.stats.sequential import MarginWatch
 
 SEED = 20_240_229
 CELLS = (
@@ -36,58 +38,75 @@ CELLS = (
 )
 
 
-def pull_request(random: Random, n: int, differing: float, difference: float) -> list[float]:
-    """The differences of its cases, now minus before, in random order."""
+Pair = tuple[float, float]
+"""What a case came to before, and now."""
+PASSING = 0.8
+"""The share of the cases that come out alike which pass."""
+
+
+def pull_request(random: Random, n: int, differing: float, difference: float) -> list[Pair]:
+    """What its cases came to, in random order."""
     ahead, behind = (differing + difference) / 2, (differing - difference) / 2
-    signs: list[float] = []
+    pairs: list[Pair] = []
     for _ in range(n):
         draw = random.random()
-        signs.append(1.0 if draw < ahead else -1.0 if draw < ahead + behind else 0.0)
-    return signs
-
-
-def gate(signs: Sequence[float], margin: float, level: float = LEVEL) -> str:
-    """What the gate says of all cases."""
-    data = Differences([(sign,) for sign in signs], rates=True)
-    return gate_rule(data, data.p(), margin=margin, level=level)
-
-
-def stopping(signs: Sequence[float], margin: float) -> tuple[str, int]:
-    """What a gate says that stops as soon as it is decided, and after how many cases."""
-    watch = MarginWatch(margin, BETS)
-    for n, sign in enumerate(signs, 1):
-        watch.add(sign)
-        if watch.decides("worse"):
-            return "worse", n
-        if watch.decides("not worse"):
-            return "non-inferior", n
-    return gate(signs, margin, LAST), len(signs)
-
-
-def recorded(path: Path) -> dict[str, list[float]]:
-    """The differences of the recorded cases of each pair of systems."""
-    pairs = defaultdict[str, list[float]](list)
-    with path.open(newline="", encoding="utf-8") as lines:
-        for row in csv.DictReader(lines):
-            pairs[row["pair"]].append(float(row["after"]) - float(row["before"]))
+        alike = float(random.random() < PASSING)
+        pairs.append(
+            (0.0, 1.0) if draw < ahead else (1.0, 0.0) if draw < ahead + behind else (alike, alike)
+        )
     return pairs
 
 
-def drawn(random: Random, signs: Sequence[float], n: int, *, same: bool) -> list[float]:
-    """The differences of `n` recorded cases, drawn with replacement."""
-    return [sign * random.choice((1, -1)) if same else sign for sign in random.choices(signs, k=n)]
+def gate(pairs: Sequence[Pair], margin: float, level: float = LEVEL) -> str:
+    """What the gate says of all cases."""
+    data = Differences([(now - before,) for before, now in pairs], rates=True)
+    return gate_rule(data, data.p(), margin=margin, level=level)
 
 
-def shares(draw: Callable[[], list[float]], margin: float, draws: int) -> list[list[float]]:
+def stopping(pairs: Sequence[Pair], margin: float) -> tuple[str, int]:
+    """What a gate says that stops as soon as it is decided, and after how many cases."""
+    of = len(pairs)
+    suite = [Unit(before, before) for before, _ in pairs]
+    looks = sorted({math.ceil(of * k / LOOKS) for k in range(1, LOOKS + 1)})
+    levels = look_levels([n / of for n in looks], LEVEL)
+    for n, level in zip(looks[:-1], levels[:-1], strict=True):
+        run = [Ran(i, now, now, n / of) for i, (_, now) in enumerate(pairs[:n])]
+        adjusted = adjusted_differences(suite, run, (0, 1))
+        scale = adjusted.scale if adjusted.fitted else None
+        data = Differences([(d,) for d in adjusted.least], rates=True, scale=scale)
+        word = gate_rule(data, data.p(), margin=margin, level=level)
+        if word != "undecided":
+            return word, n
+    return gate(pairs, margin, levels[-1]), of
+
+
+def recorded(path: Path) -> dict[str, list[Pair]]:
+    """What the recorded cases of each pair of systems came to."""
+    pairs = defaultdict[str, list[Pair]](list)
+    with path.open(newline="", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            pairs[row["pair"]].append((float(row["before"]), float(row["after"])))
+    return pairs
+
+
+def drawn(random: Random, pairs: Sequence[Pair], n: int, *, same: bool) -> list[Pair]:
+    """So many recorded cases, drawn with replacement."""
+    return [
+        pair[::-1] if same and random.random() < 0.5 else pair
+        for pair in random.choices(pairs, k=n)
+    ]
+
+
+def shares(draw: Callable[[], list[Pair]], margin: float, draws: int) -> list[list[float]]:
     """Shares that were blocked, passed and undecided, and of cases run: of a whole gate, and of one that stops."""
     whole, early, used, cases = Counter[str](), Counter[str](), 0, 0
     for _ in range(draws):
-        signs = draw()
-        whole[gate(signs, margin)] += 1
-        word, n = stopping(signs, margin)
+        pairs = draw()
+        whole[gate(pairs, margin)] += 1
+        word, n = stopping(pairs, margin)
         early[word] += 1
         used += n
-        cases += len(signs)
+        cases += len(pairs)
     return [
         [
             words["worse"] / draws,
@@ -111,7 +130,7 @@ def main() -> None:
     print("cases  differing  true difference  margin  blocked  passed  undecided  run")
 
     def show(
-        draw: Callable[[], list[float]], n: int, of: tuple[float, float, float], name: str = ""
+        draw: Callable[[], list[Pair]], n: int, of: tuple[float, float, float], name: str = ""
     ) -> None:
         differing, difference, margin = of
         for row in shares(draw, margin, flags.draws):
@@ -122,12 +141,13 @@ def main() -> None:
             )
 
     if flags.recorded:
-        for name, signs in recorded(flags.recorded).items():
+        for name, pairs in recorded(flags.recorded).items():
             same, n = name.startswith("same"), flags.cases
+            signs = [now - before for before, now in pairs]
             differing = sum(map(abs, signs)) / len(signs)
             difference = 0.0 if same else sum(signs) / len(signs)
             show(
-                lambda signs=signs, n=n, same=same: drawn(random, signs, n, same=same),
+                lambda pairs=pairs, n=n, same=same: drawn(random, pairs, n, same=same),
                 n,
                 (differing, difference, flags.margin),
                 name,

@@ -9,7 +9,6 @@ import pytest
 
 from evenhand.stats.sequential import (
     Bet,
-    MarginWatch,
     ShareWatch,
     confidence_sequence,
     share_sequence,
@@ -48,60 +47,6 @@ def test_nothing_says_nothing_and_what_is_none_is_refused():
     for bad in ((0, 0.05), (1, 0.05), (0.5, 0), (0.5, 1)):
         with pytest.raises(ValueError, match="level"):
             Bet(bad[0], "higher", bad[1])
-    with pytest.raises(ValueError, match="margin"):
-        MarginWatch(0)
-
-
-def test_at_the_margin_nothing_is_decided_wrongly_more_often_than_the_level_however_often_one_looks():
-    """300 pairs of runs of 300 cases, exactly 5 points worse at a margin of 5; the seed is 9."""
-    rng = random.Random(9)
-    decided = sum(_verdict(_watched(rng, 300, 0.1, -0.05)) != "undecided" for _ in range(300))
-    assert decided <= 0.04 * 300 + 6  # both directions at 2 %, and three standard deviations
-
-
-def test_clear_cases_are_decided_early_and_stay_decided():
-    """A drop of fifteen points, and none at all: a good part of 500 cases is saved; the seed is 10."""
-    rng = random.Random(10)
-    for difference, verdict, share in ((-0.15, "worse", 0.5), (0.0, "not worse", 0.85)):
-        used = right = 0
-        for _ in range(60):
-            watch = _watched(rng, 500, 0.2 if difference else 0.1, difference, stop=True)
-            used, right = used + watch.n, right + (_verdict(watch) == verdict)
-            before = _verdict(watch)
-            for _ in range(20):
-                watch.add(0.0)
-            assert before in ("undecided", _verdict(watch))
-        assert used <= share * 500 * 60
-        assert right >= 30
-
-
-def test_errors_count_against_either_verdict():
-    """A case that may have come out either way is the lowest for the one and the highest for the other."""
-    watch = MarginWatch(0.05)
-    for _ in range(300):
-        watch.add(-1.0, 1.0)
-    assert not watch.decides("worse")
-    assert not watch.decides("not worse")
-    assert watch.interval() == (-1.0, 1.0)
-    assert watch.n == 300
-
-
-def test_the_limit_at_worst_lies_beyond_the_margin_where_it_is_decided_and_inside_where_not():
-    """The one-sided limit and the verdict are the same bets; the seed is 12."""
-    rng = random.Random(12)
-    for difference in (0.0, -0.02, -0.05, 0.05):
-        watch = _watched(rng, 300, 0.1, difference)
-        assert watch.decides("not worse") == (watch.at_worst() > -0.05)
-        low, high = watch.interval()
-        assert low <= watch.at_worst() <= high
-
-
-def test_several_tests_need_more_evidence_for_worse_and_no_more_for_not_worse():
-    """After Bonferroni; that all hold at once takes no correction."""
-    watch = MarginWatch(0.05)
-    while not watch.decides("worse"):
-        watch.add(-1.0)
-    assert not watch.decides("worse", of=10_000)
 
 
 def test_a_bound_on_a_number_of_items_is_decided_at_the_latest_when_nothing_can_turn_it():
@@ -165,24 +110,6 @@ def test_more_items_than_there_are_and_bounds_beyond_are_refused():
     for bad in ((1.1, 5), (-0.1, 5), (0.5, 0)):
         with pytest.raises(ValueError, match=r"bound|items"):
             ShareWatch(*bad)
-
-
-def _verdict(watch: MarginWatch) -> str:
-    words = [word for word in ("worse", "not worse") if watch.decides(word)]
-    return words[0] if words else "undecided"
-
-
-def _watched(
-    rng: random.Random, cases: int, differing: float, difference: float, *, stop: bool = False
-) -> MarginWatch:
-    watch = MarginWatch(0.05)
-    better = (differing + difference) / 2
-    for _ in range(cases):
-        u = rng.random()
-        watch.add(1.0 if u < better else -1.0 if u < differing else 0.0)
-        if stop and _verdict(watch) != "undecided":
-            break
-    return watch
 
 
 @pytest.mark.parametrize("word", ["kept", "missed"])

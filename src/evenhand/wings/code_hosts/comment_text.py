@@ -101,9 +101,16 @@ def _table(gate: GateDocument, most: int) -> Iterator[str]:
         because = prose(one.because, 300).replace("|", "\\|") if one.because else ""
         text = prose(one.text, 80).replace("|", "\\|") if one.text else "–"
         yield row([f"**{word}**" if one.verdict == "worse" else word, name, text,
-                   f"{one.cases:,}", because])  # fmt: skip
+                   _cases(one), because])  # fmt: skip
     if len(gate.results) > most:
         yield from ("", f"and {len(gate.results) - most:,} more")
+
+
+def _cases(one: GateRow) -> str:
+    """How many cases a result is about, and how many of them were run, where that isn't all."""
+    if not one.predicted:
+        return f"{one.cases:,}"
+    return f"{one.cases + one.predicted:,} ({one.cases:,} run)"
 
 
 def _same_cases(first: GateRow, second: GateRow) -> bool:
@@ -165,7 +172,8 @@ def _facts(gate: GateDocument, links: CommentLinks) -> Iterator[str]:
     if gate.of:
         yield f"{gate.asked:,} of {count(gate.of, 'trial')} run"
     if gate.stopping and gate.stopping.stopped:
-        yield f"stopped after {gate.stopping.cases:,} of {count(gate.stopping.of, 'case')}: decided"
+        far = f"stopped after {gate.stopping.cases:,} of {count(gate.stopping.of, 'case')}"
+        yield f"{far}: decided" if gate.stopping.looks else f"{far}, drawn at random"
     if gate.taken:
         yield f"{gate.taken:,} taken from the baseline"
     if gate.of:
