@@ -411,6 +411,7 @@ WORLDS: Mapping[str, World] = {
     "docs/editors.md": World(()),
     "docs/errors.md": World((recorded_shop,), RUN),
     "docs/eval-sets.md": World((eval_sets,)),
+    "docs/fewer-calls.md": World((recorded_shop,), RUN),
     "docs/formats/run-file.md": World((recorded_shop,), RUN[:1]),
     "docs/judge-trust.md": World(
         (examples, recorded_shop),

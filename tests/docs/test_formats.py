@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from tests.e2e.commands import in_process
 from tests.unit.analysis.trust.labels.test_ranking_labels import better
 from tests.unit.analysis.trust.labels.test_ranking_labels import label as label_pairs
@@ -30,8 +31,9 @@ from tests.unit.render.test_uneven_draws import labelled as label_unevenly
 from tests.unit.render.test_uneven_draws import unsure
 
 from evenhand.analysis.estimates.earlier_run import Precedent
-from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
-from evenhand.analysis.gates.baseline_making import baseline_of
+from evenhand.analysis.gates.baseline import BaselineRun
+from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline, written
+from evenhand.analysis.gates.baseline_making import baseline_of, baseline_parts
 from evenhand.analysis.gates.gate_results import Stopping, nothing
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.history import history
@@ -118,6 +120,7 @@ DECIDED = {
     "seed": 0,
     "alpha": 0.05,
     "columns": [{"variant": 0, "state": "kept"}],
+    "chances": {"a": 0.4},
 }
 
 Shapes = Mapping[str, Mapping[str, tuple[str, str]]]
@@ -484,7 +487,13 @@ async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make): 
         settings={"asked": {"offline": True}, "script": "abc"},
     )
     tables, seen = shapes("baseline-1.md"), set[str]()
-    head, *trials = (json.loads(line) for line in baseline_of(run, outputs=True).splitlines())
+    header, rows = baseline_parts(run, outputs=True)
+    earlier = [BaselineRun("01KAEXAMPLE0000000000000RN", 1.5)]
+    data = written(
+        structs.replace(header, pooled=earlier, systems=earlier),
+        [structs.replace(row, earlier={"passed": [0.5]}) for row in rows],
+    )
+    head, *trials = (json.loads(line) for line in data.splitlines())
     wrong = list(differences(head, "The header", tables, seen, "header"))
     for trial in ({**trials[0], "checks": "c"}, *trials[1:]):
         wrong += differences(trial, "trial", tables, seen, "trial")

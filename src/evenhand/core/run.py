@@ -374,7 +374,8 @@ class Decided(Record, frozen=True, kw_only=True):
     chances: Annotated[
         dict[str, float] | UnsetType,
         Key(
-            "how likely each case was to be drawn, by its id; missing where all were as likely, `cases` of `of`"
+            "how likely each case was to be drawn, by its id",
+            null="all were as likely: `cases` of `of`",
         ),
     ] = UNSET
     columns: Annotated[

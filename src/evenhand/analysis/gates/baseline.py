@@ -43,12 +43,11 @@ class BaselineScale(Struct, frozen=True):
     high: Annotated[float, Key("", "the metric's")]
 
 
-class BaselineRun(Struct, omit_defaults=True, frozen=True):
+class BaselineRun(Struct, frozen=True):
     """A run that a baseline was made of, or knows of."""
 
     run: Annotated[str, Key("its id")]
     run_at: Annotated[float, Key("when it was started", "seconds since 1970")]
-    name: Annotated[str, Key("of an earlier system: its variant", null="all of them")] = ""
 
 
 class BaselineHeader(Struct, omit_defaults=True, frozen=True):

@@ -173,7 +173,8 @@ def _facts(gate: GateDocument, links: CommentLinks) -> Iterator[str]:
         yield f"{gate.asked:,} of {count(gate.of, 'trial')} run"
     if gate.stopping and gate.stopping.stopped:
         far = f"stopped after {gate.stopping.cases:,} of {count(gate.stopping.of, 'case')}"
-        yield f"{far}: decided" if gate.stopping.looks else f"{far}, drawn at random"
+        of_sample = gate.stopping.sampled and not gate.stopping.looks
+        yield f"{far}, drawn at random" if of_sample else f"{far}: decided"
     if gate.taken:
         yield f"{gate.taken:,} taken from the baseline"
     if gate.of:

@@ -180,3 +180,24 @@ def test_a_gate_that_stopped_early_says_after_how_many_cases():
     stopped = replace(document, stopping=GateStopping(stopped=True, cases=94, of=500))
     assert "stopped after 94 of 500 cases: decided" in markdown(stopped)
     assert "stopped after" not in markdown(document)
+
+
+def test_a_gate_of_a_sample_says_how_many_cases_were_run_and_how_many_it_is_about():
+    """The verdict is on all of them."""
+    of_part = GateRow(metric="m", variant="v", verdict="not worse", cases=80, predicted=120)
+    stopping = GateStopping(stopped=True, cases=80, of=200, sampled=True)
+    text = markdown(
+        GateDocument(
+            schema="evenhand.gate/1",
+            verdict="not worse",
+            results=(of_part,),
+            margin=0.05,
+            asked=80,
+            of=200,
+            status="decided",
+            because=None,
+            stopping=stopping,
+        )
+    )
+    assert "200 (80 run)" in text
+    assert "stopped after 80 of 200 cases, drawn at random" in text
