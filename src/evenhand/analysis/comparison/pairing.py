@@ -53,7 +53,9 @@ def paired(
     a, b = mine.metrics[metric], theirs.metrics[metric]
     declared = _declared(metric, mine, theirs)
     rates, scale, scaled = _scale(metric, (a, b), declared)
-    pairs, apart = _pairs_of(metric, mine, theirs, scale, likeness, drawn, names)
+    pairs, apart = _pairs_of(
+        metric, (mine, theirs), scale, likeness=likeness, drawn=drawn, names=names
+    )
     belongs = theirs.clusters | mine.clusters
     # A case that stands alone gets a number below all clusters', another one each.
     own = [belongs.get(number, -place) for place, number in enumerate(pairs.numbers, 1)]
@@ -150,14 +152,15 @@ class _Apart:
 
 def _pairs_of(
     metric: str,
-    mine: Seen,
-    theirs: Seen,
+    sides: tuple[Seen, Seen],
     scale: OpenNumber | None,
+    *,
     likeness: Likeness,
     drawn: DrawnPart | None,
     names: CaseNames,
 ) -> tuple[CasePairs, _Apart]:
     """The cases that both columns have with their means, and what became of the others."""
+    mine, theirs = sides
     pairs, apart = CasePairs(names), _Apart()
     for number in mine.cases:
         if number not in theirs.cases:
