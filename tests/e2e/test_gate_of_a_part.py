@@ -233,3 +233,44 @@ def test_a_baseline_of_one_run_has_no_key_that_earlier_versions_did_not_have(fol
     head, *rows = map(json.loads, (folder.path / "b.evn").read_text().splitlines())
     assert not {"pooled", "systems"} & set(head)
     assert not any("earlier" in row for row in rows)
+
+
+def test_a_run_of_a_sample_is_compared_over_all_cases(folder: Folder):
+    """As a gate of a sample is; and a run that was not drawn at random over its own."""
+    folder.write([HALF], cases=200)
+    folder.run("run", "--offline", "--no-progress")
+    first = newest(folder)
+    folder.run("run", "--offline", "--no-progress", "--sample", "80")
+    second = newest(folder)
+    document = json.loads(folder.run("compare", first, second, "--json").out)
+    (row,) = [one for one in document["results"] if one["metric"] == "passed"]
+    assert (row["n"], row["predicted"]) == (80, 120)
+    assert row["difference"] == 0
+    folder.run("run", "--offline", "--no-progress", "--first", "80")
+    document = json.loads(folder.run("compare", first, newest(folder), "--json").out)
+    (row,) = [one for one in document["results"] if one["metric"] == "passed"]
+    assert (row["n"], row["predicted"], row["explained"]) == (80, 0, None)
+
+
+def test_earlier_runs_are_repeats_of_the_first_and_none_is_named_twice(folder: Folder):
+    """With one more run of the same system each case of the first has two trials; another system has none there."""
+    folder.write(["Answer no. {{q}}"])
+    folder.run("run", "--offline", "--no-progress")
+    other = newest(folder)
+    folder.write()
+    names: list[str] = []
+    for _ in range(3):
+        folder.run("run", "--offline", "--no-progress")
+        names.append(newest(folder))
+    words = ("compare", names[1], names[2], "--json", "--earlier", names[0], "--earlier", other)
+    document = json.loads(folder.run(*words).out)
+    (row,) = [one for one in document["results"] if one["metric"] == "passed"]
+    assert (row["first"], row["difference"]) == (1, 0)
+    ended = folder.run("compare", names[1], names[2], "--earlier", names[2])
+    assert ended.code == 2
+    assert "named twice" in ended.err
+
+
+def newest(folder: Folder) -> str:
+    """The id of the newest run."""
+    return find(folder.path, None).stem

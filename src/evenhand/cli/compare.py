@@ -43,6 +43,15 @@ from evenhand.core.ranges import MARGIN
     metavar="NAME",
     help="A metric where lower is better; may be repeated.",
 )
+@click.option(
+    "--earlier",
+    multiple=True,
+    metavar="RUN",
+    type=RunName(),
+    shell_complete=complete_runs,
+    help="A run before A; may be repeated. Of the same system it counts as repeats of A, of another one it says how"
+    " hard cases are.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def compare(
     a: str,
@@ -51,6 +60,7 @@ def compare(
     margin: float | None,
     cluster: str,
     lower: tuple[str, ...],
+    earlier: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Compare B with A on the cases that both have: better, worse, no detectable difference, or undecided.
@@ -63,7 +73,9 @@ def compare(
     from evenhand.core.wording.words import put
     from evenhand.render.comparing import compare as compared
 
-    comparison = compared(a, b, metric=metrics, margin=margin, cluster=cluster, lower=lower)
+    comparison = compared(
+        a, b, metric=metrics, margin=margin, cluster=cluster, lower=lower, earlier=earlier
+    )
     with printing():
         if as_json:
             from evenhand.core.wording.json_text import writer

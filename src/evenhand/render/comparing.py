@@ -79,6 +79,7 @@ def compare(
     margin: float | None = None,
     cluster: str = "",
     lower: str | Sequence[str] = (),
+    earlier: Sequence[RunSource] = (),
 ) -> Comparison:
     """Says whether the second is better than the first, on the cases that both have.
 
@@ -98,6 +99,9 @@ def compare(
             without it stands alone; copies of a case belong together.
         lower: The metrics of which less is better. Latency, cost, what has only upper bounds, and those of
             `score_batch`, are known to be.
+        earlier: Runs before `a`. Those of the same system are further repeats of it; those of others say how hard each
+            case is, which predicts the cases of `a` that `b`, a run of a sample, left out. The history ends at the
+            first run whose cases or expectations were others.
 
     Raises:
         UsageError: Something that is named is not there, or the two have no case in common.
@@ -111,7 +115,7 @@ def compare(
             hint="It says how much worse is accepted: 0.05 is 5 points of a pass rate.",
         )
     compared, around = compared_runs(
-        a, b, metrics=chosen, margin=margin, cluster=cluster, lower=less
+        a, b, metrics=chosen, margin=margin, cluster=cluster, lower=less, earlier=earlier
     )
     return replace(Comparison(**vars(compared)), notes=tuple(_notes(around)))
 
@@ -136,6 +140,7 @@ def _notes(around: Circumstances) -> Iterator[str]:
         yield f"paired: {by_id} by id, {around.by_input:,} by the input, as that is unique in both"
     if around.copies:
         yield copies_note(around.copies)
+    yield from around.earlier
     for pair in around.pairs:
         prefix = f"{pair.columns[1]}: " if len(around.pairs) > 1 else ""
         for which, alone in (("first", pair.first_alone), ("second", pair.second_alone)):

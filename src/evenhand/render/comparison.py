@@ -192,11 +192,17 @@ def headline(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
     if result.withheld:
         return f"{metric}: {moved} over {over(result.data)} (paired)"
     if result.data.unscaled:
-        return f"{metric}: {moved} over {over(result.data)} (paired); {one_way(result)}"
+        return f"{metric}: {moved} over {extent(result)} (paired); {one_way(result)}"
     low, high = (amount(result, end) for end in (result.low, result.high))
-    return (
-        f"{metric}: {moved} [{low}, {high}] over {over(result.data)} (paired), {p_value(result.p)}"
-    )
+    return f"{metric}: {moved} [{low}, {high}] over {extent(result)} (paired), {p_value(result.p)}"
+
+
+def extent(result: Compared) -> str:
+    """How many cases a result is about, and of how many of them it is predicted."""
+    if not result.predicted:
+        return over(result.data)
+    every = count(result.n + result.predicted, "case")
+    return f"{every}, {result.n:,} run and {result.predicted:,} predicted"
 
 
 def one_way(result: Compared) -> str:
@@ -432,6 +438,8 @@ def _row(result: Compared, comparison: ComparedRuns) -> CompareResult:
         better="lower" if result.lower else "higher",
         n=result.n,
         clusters=len(result.data.clusters),
+        predicted=result.predicted,
+        explained=round(result.helped, 4) if result.predicted else None,
         **ends("first", result.first_range),
         **ends("second", result.second_range),
         **ends("difference", result.difference_range),

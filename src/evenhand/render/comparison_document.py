@@ -65,6 +65,21 @@ class CompareResult(Record, frozen=True, kw_only=True):
             "clusters",
         ),
     ]
+    predicted: Annotated[
+        int,
+        Key(
+            "of the first that the second, a run of a sample, left out, and that are predicted: the difference is over "
+            "these and `n`",
+            "cases",
+        ),
+    ]
+    explained: Annotated[
+        float | None,
+        Key(
+            "the share of the differences' spread that the first and earlier runs explain, 0 to 1",
+            null="nothing was predicted",
+        ),
+    ]
     first: Annotated[
         float | None,
         Key(

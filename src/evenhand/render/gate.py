@@ -27,6 +27,7 @@ from evenhand.render.comparison import (
     amount,
     below,
     difference,
+    extent,
     is_better,
     one_way,
     sized,
@@ -124,11 +125,7 @@ def _because(result: GateResult) -> str:
 
 
 def _cases(compared: Compared) -> str:
-    """How many cases a result is about, and of how many of them it is predicted."""
-    if not compared.predicted:
-        return count(compared.n, "case")
-    every = count(compared.n + compared.predicted, "case")
-    return f"{every}, {compared.n:,} run and {compared.predicted:,} predicted"
+    return extent(compared) if compared.predicted else count(compared.n, "case")
 
 
 def _moved(result: GateResult) -> str:

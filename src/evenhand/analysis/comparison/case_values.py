@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
 from statistics import fmean
 from typing import Any
 
@@ -275,6 +275,8 @@ def read(
     cluster: str,
     ids: CaseIds,
     names: Mapping[str, str] | None = None,
+    *,
+    more: Sequence[TrialResult] = (),
 ) -> dict[int, Seen]:
     """What the trials of these columns came to.
 
@@ -286,11 +288,12 @@ def read(
             sets.
         ids: Numbers the cases, those of both that are compared.
         names: Other ids for some cases: what the run that it is compared with calls them.
+        more: Trials of earlier runs of the same system, with the variants of this one: further repeats.
     """
     clusters = {column: cluster or run.meta.variants[column].cluster for column in columns}
     counted = dict.fromkeys(_counted(run), SHARES)
     scales = {(column, name): scale for column in columns for name, scale in counted.items()}
-    trials = run.trials()
+    trials: Iterable[TrialResult] = run.trials() if not more else chain(run.trials(), more)
     if names:
         trials = (replace(one, case=names.get(one.case, one.case)) for one in trials)
     return read_trials(

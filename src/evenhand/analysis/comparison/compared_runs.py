@@ -7,18 +7,23 @@ from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from evenhand.analysis.comparison.case_values import BUILT_IN, CaseIds, Seen, read
 from evenhand.analysis.comparison.comparison_results import Compared, ComparedRuns
 from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource, Side, matched, side_of
+from evenhand.analysis.comparison.drawn_part import Earlier, drawn_of
+from evenhand.analysis.comparison.earlier_runs import Scores, earlier_runs
 from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences
 from evenhand.analysis.comparison.pairing import paired, with_verdicts
 from evenhand.analysis.comparison.same_input import same_input
 from evenhand.analysis.comparison.same_test import Likeness, other_evals, same_outputs, withheld_of
 from evenhand.analysis.summaries.column_names import column_names, full_names
+from evenhand.analysis.trust.run_basis import system_of
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.run import RunMeta
+from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import safe
 from evenhand.store.catalogue import called
@@ -70,6 +75,7 @@ class Circumstances(Record, frozen=True, kw_only=True):
         common: How many cases both have, those among them; 0 where none could be paired so.
         copies: How many cases of a column are copies of others.
         pairs: The pairs of columns.
+        earlier: What there is to know of the runs before the first, a line each.
     """
 
     runs: tuple[RunState, RunState]
@@ -78,6 +84,7 @@ class Circumstances(Record, frozen=True, kw_only=True):
     common: int
     copies: int
     pairs: Sequence[PairState]
+    earlier: Sequence[str] = ()
 
 
 def compared_runs(
@@ -88,6 +95,7 @@ def compared_runs(
     margin: float | None,
     cluster: str,
     lower: Sequence[str],
+    earlier: Sequence[RunSource] = (),
 ) -> tuple[ComparedRuns, Circumstances]:
     """Whether the second is better than the first, on the cases that both have; see `evenhand.compare`.
 
@@ -98,6 +106,7 @@ def compared_runs(
         margin: How much worse is still accepted; None where that is not asked.
         cluster: The variable or key that says which cases belong together; empty for that of the columns' own sets.
         lower: The metrics of which less is better.
+        earlier: Runs before the first: of its system they are repeats of it, of others they say how hard cases are.
 
     Raises:
         UsageError: Something that is named is not there, or the two have no case in common.
@@ -110,7 +119,8 @@ def compared_runs(
         everywhere = withheld_of(first, second)
         variants = first.run.meta.variants, second.run.meta.variants
         ids = CaseIds()
-        mine = read(first.run, {i for i, _ in pairs}, metrics, cluster, ids)
+        history = _history(first, second, earlier, stack)
+        mine = read(first.run, {i for i, _ in pairs}, metrics, cluster, ids, more=history.repeats)
         renamed = same_input(first.run, second.run)
         theirs = read(second.run, {j for _, j in pairs}, metrics, cluster, ids, renamed)
         names = column_names(variants[0]), column_names(variants[1])
@@ -162,6 +172,7 @@ def compared_runs(
                     name in lower,
                     several=len(pairs) > 1,
                     likeness=likeness,
+                    drawn=drawn_of(second.run.meta, mine[i], theirs[j], history.scores_of(i)),
                 )
             )
             # In large runs they take much memory.
@@ -185,7 +196,56 @@ def compared_runs(
         common=len(common),
         copies=max((mine[i].copies for i, _ in pairs), default=0),
         pairs=states,
+        earlier=tuple(history.notes),
     )
+
+
+class _History(Record, frozen=True):
+    """What runs before the first say.
+
+    Attributes:
+        repeats: Trials of its own system, with its variants.
+        scores: What each other system scored.
+        notes: What is left out, and why.
+    """
+
+    repeats: Sequence[TrialResult]
+    scores: Sequence[Scores]
+    notes: Sequence[str]
+
+    def scores_of(self, variant: int) -> Earlier:
+        """What other systems scored on the cases of one of the first run's variants."""
+        return lambda metric, case: [
+            system.get((variant, case), {}).get(metric) for system in self.scores
+        ]
+
+
+def _history(first: Side, second: Side, earlier: Sequence[RunSource], stack: ExitStack) -> _History:
+    repeats: list[TrialResult] = []
+    scores: list[Scores] = []
+    notes: list[str] = []
+    if not earlier:
+        return _History(repeats, scores, notes)
+    sides = [side_of(one, stack) for one in earlier]
+    taken = {first.run.meta.id, second.run.meta.id}
+    for side in sides:
+        if side.run.meta.id in taken:
+            raise UsageError(
+                f"{side} is named twice: it is one run, and no second draw",
+                hint="Name each run once.",
+            )
+        taken.add(side.run.meta.id)
+    runs = sorted((side.run for side in sides), key=lambda run: -run.meta.created_at)
+    for one in earlier_runs(first.run, runs, system_of, notes.append):
+        if one.repeats:
+            repeats += [
+                replace(trial, variant=one.variants[trial.variant])
+                for trial in one.run.trials()
+                if trial.variant in one.variants
+            ]
+        else:
+            scores.append(one.scores)
+    return _History(repeats, scores, notes)
 
 
 def _state(

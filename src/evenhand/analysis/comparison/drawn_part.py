@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from evenhand.analysis.comparison.case_changes import CasePairs
 from evenhand.analysis.comparison.case_values import Seen
+from evenhand.core.json_shapes import is_mapping
+from evenhand.core.run import RunMeta
 from evenhand.stats.control_variates import Ran, Unit, adjusted_differences
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.paired_difference import Alone, Differences
@@ -49,6 +51,54 @@ class DrawnPart:
         """Whether a case is in the suite, and was not drawn."""
         number = self.unit_of(case)
         return number is not None and number >= len(self.chances)
+
+
+def drawn_of(meta: RunMeta, mine: Seen, theirs: Seen, earlier: Earlier) -> DrawnPart | None:
+    """The part of a first column's cases that a second was to run, as its run says.
+
+    Args:
+        meta: What the second's run file says of it.
+        mine: The first.
+        theirs: The second.
+        earlier: What earlier systems scored on the first's cases.
+
+    Returns:
+        None where its cases weren't drawn at random from the first's alone, or cases belong together: which of them
+        were drawn together isn't known then.
+    """
+    count = _sample(meta)
+    if count is None or mine.clusters or theirs.clusters or not theirs.cases:
+        return None
+    if any(number not in mine.cases for number in theirs.cases):
+        return None
+    ids = mine.cases.ids
+    places = {ids[number]: place for place, number in enumerate(theirs.cases)}
+    others = (ids[number] for number in mine.cases if number not in theirs.cases)
+    places |= {case: len(theirs.cases) + place for place, case in enumerate(others)}
+    share = len(theirs.cases) / len(mine.cases)
+    given = meta.decided.get("chances")
+    known = given if is_mapping(given) else {}
+    chances = [
+        float(chance) if isinstance(chance := known.get(ids[number]), float) else share
+        for number in theirs.cases
+    ]
+    return DrawnPart(unit_of=places.get, units=len(places), chances=chances, earlier=earlier)
+
+
+def _sample(meta: RunMeta) -> int | None:
+    """How many cases a run was to draw at random; None where it wasn't, or drew from a part."""
+    request = meta.settings.get("asked")
+    selection = request.get("selection") if is_mapping(request) else None
+    if not is_mapping(selection):
+        return None
+    gate = meta.settings.get("gate")
+    drawn = gate.get("sample") if is_mapping(gate) else selection.get("sample")
+    narrowed = any(
+        selection.get(name) for name in ("metadata", "only", "filter", "pattern", "range", "first")
+    )
+    # A gate that stops as soon as it is decided was looked at, which intervals here don't allow for.
+    stops = is_mapping(gate) and gate.get("stops")
+    return drawn if isinstance(drawn, int) and not narrowed and not stops else None
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,8 @@ from evenhand.analysis.gates.baseline import (
 )
 from evenhand.analysis.gates.baseline_file import written
 from evenhand.analysis.summaries.column_names import column_names
-from evenhand.analysis.trust.calibration_file import place_of
-from evenhand.analysis.trust.judgements.judged import judgements
+from evenhand.analysis.trust.run_basis import basis_of
 from evenhand.core.definition import UNKNOWN, Definition
-from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
@@ -78,7 +76,7 @@ def baseline_parts(
         ],
         cases=len({trial.case for trial in trials}),
         trials=0,
-        bound=bound_to(run),
+        bound=basis_of(run),
         digest="",
         offline=meta.is_scripted,
         scales=[
@@ -106,28 +104,6 @@ def baseline_trials(
             yield _trial(
                 trial, names[trial.variant], requests.get(trial.index, {}), outputs=outputs
             )
-
-
-def bound_to(run: RunFile) -> dict[str, str]:
-    """What a run's numbers depend on, as digests by name."""
-    judged = judgements(run)
-    basis = judged.parts.basis()
-    calibration = place_of(run.meta)
-    bound = {
-        "config": run.meta.fingerprint,
-        "data": basis.data,
-        "system": basis.system,
-    }
-    for (metric, model), judge in sorted(judged.metrics.items()):
-        parts = [*sorted(judge.instruments), "", *sorted(judge.criteria)]
-        parts.append(basis.settings.get(model, ""))
-        bound[f"judge of {metric}, {model}"] = digest(*parts)[:16]
-    if judged.metrics and calibration.is_file():
-        bound["calibration"] = digest(calibration.read_bytes())[:16]
-    script = run.meta.settings.get("script")
-    if isinstance(script, str) and script:
-        bound["script"] = script[:16]
-    return bound
 
 
 def _look_at(run: RunFile) -> None:

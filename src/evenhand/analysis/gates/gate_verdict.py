@@ -16,7 +16,6 @@ from evenhand.analysis.comparison.case_values import PASSED, Seen
 from evenhand.analysis.comparison.comparison_sides import LISTED
 from evenhand.analysis.comparison.same_test import chosen_by, chosen_note
 from evenhand.analysis.gates.baseline import Baseline, BaselineTrial
-from evenhand.analysis.gates.baseline_making import bound_to
 from evenhand.analysis.gates.gate_comparison import (
     NO_VALUE,
     GateSides,
@@ -26,6 +25,7 @@ from evenhand.analysis.gates.gate_comparison import (
 from evenhand.analysis.gates.gate_results import Gate, GateResult
 from evenhand.analysis.summaries.clusters import copies_note
 from evenhand.analysis.summaries.column_names import column_names, full_names
+from evenhand.analysis.trust.run_basis import basis_of
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.scripted import SCRIPTED
@@ -244,7 +244,7 @@ def _changes(baseline: Baseline, run: RunFile) -> Iterator[str]:
     """What the numbers depend on and is otherwise now, apart from what is compared: judges and their calibration."""
     if not sum(run.judge_calls()):
         return  # what was taken was judged as the baseline was
-    before, now = baseline.header.bound, bound_to(run)
+    before, now = baseline.header.bound, basis_of(run)
     changed = [
         name
         for name in now

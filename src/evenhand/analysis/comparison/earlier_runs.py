@@ -1,0 +1,156 @@
+"""Runs before one that others are compared with: further repeats of it, or other systems that show how hard cases are.
+
+How this works: an earlier run that was asked the same of the same system by the same judges is another draw of the
+newest. A run of another system, or with other judges, is compared with nothing; what it scored predicts cases that a
+later run leaves out. At the first run whose test differs, the history ends: what was asked before that is another
+question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+
+from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Scales, Seen, read_trials
+from evenhand.analysis.comparison.comparison_sides import matched_variants
+from evenhand.analysis.comparison.same_test import Likeness, chosen_by, other_evals
+from evenhand.core.record import Record
+from evenhand.core.wording.words import count, short_id
+from evenhand.store.runfile import RunFile
+
+MOST_SYSTEMS = 10
+"""Of so many other systems what they scored is kept."""
+
+Scores = Mapping[tuple[int, str], Mapping[str, float]]
+"""By the newest run's variant and the case what a system scored on average, by metric."""
+
+
+class EarlierRun(Record, frozen=True, kw_only=True):
+    """A run before the newest.
+
+    Attributes:
+        run: It, open.
+        repeats: Whether it is another draw of the newest.
+        variants: By its variants those of the newest that they match.
+        scores: What it scored.
+    """
+
+    run: RunFile
+    repeats: bool
+    variants: Mapping[int, int]
+    scores: Scores
+
+
+def earlier_runs(
+    newest: RunFile,
+    earlier: Iterable[RunFile],
+    basis: Callable[[RunFile], Mapping[str, str]],
+    tell: Callable[[str], None],
+) -> Iterator[EarlierRun]:
+    """The runs that say something of the newest, one at a time.
+
+    Args:
+        newest: What others are compared with.
+        earlier: Runs before it, the newest first.
+        basis: What makes two runs runs of one system, judged alike.
+        tell: Told what is left out, and why, a line each.
+    """
+    ids = CaseIds()
+    own = basis(newest)
+    mine = _read(newest, ids)
+    repeats = systems = 0
+    for run in earlier:
+        name = f"run {short_id(run.meta.id)}"
+        if why := _why_not(run):
+            tell(f"{name} is left out: {why}")
+            continue
+        pairs, _, _ = matched_variants(newest.meta.variants, run.meta.variants)
+        theirs = _read(run, ids)
+        changed = _changed(newest, run, pairs, mine, theirs)
+        if changed is None:
+            tell(f"{name} is left out: it has no case in common with the newest")
+            continue
+        if changed:
+            tell(
+                f"the pool ends at {name}, as the test was another one then: {changed}; it and the runs before it are"
+                " left out"
+            )
+            break
+        same = basis(run) == own
+        systems += not same
+        if not same and systems > MOST_SYSTEMS:
+            continue
+        if same:
+            repeats += 1
+            missing = sum(
+                number not in theirs[j].cases for i, j in pairs for number in mine[i].cases
+            )
+            if missing:
+                tell(f"{name} lacks {count(missing, 'case')}: these have fewer repeats")
+        variants = {j: i for i, j in pairs}
+        yield EarlierRun(run=run, repeats=same, variants=variants, scores=_scores(theirs, variants))
+    if repeats and not newest.last_call():
+        tell(
+            "no call of these runs was recorded: that the application was the same in all of them is taken for granted"
+        )
+    if repeats and not systems:
+        tell("all runs are of one system: earlier systems would say more of how hard each case is")
+
+
+def _why_not(run: RunFile) -> str:
+    """Why a run says nothing of another; empty where it does."""
+    meta, totals = run.meta, run.totals()
+    if meta.is_judge_check:
+        return "it asked about judges"
+    if totals.trials < meta.planned and meta.status != "finished":
+        return "it did not finish"
+    if chosen := chosen_by(meta, narrowed=run.by_outcome):
+        return f"its cases {chosen}"
+    if not totals.passed + totals.failed:
+        return "it has no verdict"
+    if any(trial.taken for trial in run.trials()):
+        return "it took trials from a baseline"
+    return ""
+
+
+def _read(run: RunFile, ids: CaseIds) -> dict[int, Seen]:
+    columns = {variant.index for variant in run.meta.variants}
+    scales: Scales = run.scales()
+    return read_trials(run.trials(), columns, ids=ids, scales=scales)
+
+
+def _changed(
+    newest: RunFile,
+    run: RunFile,
+    pairs: Sequence[tuple[int, int]],
+    mine: Mapping[int, Seen],
+    theirs: Mapping[int, Seen],
+) -> str | None:
+    """What is otherwise in an earlier run's test, in words; empty for nothing, None where no case is in both."""
+    common = 0
+    changes: dict[str, int] = {}
+    for i, j in pairs:
+        if other := other_evals(newest.meta.variants[i], run.meta.variants[j]):
+            return other
+        likeness = Likeness(mine[i], theirs[j])
+        for number in mine[i].cases:
+            if number in theirs[j].cases:
+                common += 1
+                if why := likeness.why_not(PASSED, number):
+                    changes[why] = changes.get(why, 0) + 1
+    if not common:
+        return None
+    return "; ".join(f"{count(n, 'case')} {why}" for why, n in list(changes.items())[:3])
+
+
+def _scores(columns: Mapping[int, Seen], variants: Mapping[int, int]) -> Scores:
+    scores: dict[tuple[int, str], dict[str, float]] = {}
+    for column, of in variants.items():
+        side = columns[column]
+        for metric, values in side.metrics.items():
+            for number in side.cases:
+                known = values.of(side.cases.place_of(number)).values
+                if known:
+                    of_case = scores.setdefault((of, side.cases.ids[number]), {})
+                    of_case[metric] = round(fmean(known), 6)
+    return scores
