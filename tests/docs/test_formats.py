@@ -253,7 +253,13 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
             [result(0)], status="decided", decided=DECIDED, settings={"replay": replay}
         )
         ranked = await make_run(_ranked(), SUMMARIES)
-        runs = (labelled, batch, stopped, ranked, compared, scored)
+        tagged = await make_run(
+            [
+                result(i, case=f"c{i}", ok=bool(i % 3), metadata={"tags": [f"t{i % 4}"]})
+                for i in range(12)
+            ]
+        )
+        runs = (labelled, batch, stopped, ranked, compared, scored, tagged)
         documents = [document_of(one, calls=one is labelled) for one in runs]
         documents[0]["trials"].append(
             as_object(trial_row(trials[0], labelled.meta.variants, list(labelled.labels())))
