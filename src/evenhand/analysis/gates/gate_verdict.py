@@ -17,6 +17,7 @@ from evenhand.analysis.comparison.comparison_results import unlike_words
 from evenhand.analysis.comparison.comparison_sides import LISTED, matched_variants
 from evenhand.analysis.comparison.pairing import paired
 from evenhand.analysis.comparison.same_test import Likeness, chosen_by, chosen_note, other_evals
+from evenhand.analysis.gates.advice import with_advice
 from evenhand.analysis.gates.baseline import Baseline, BaselineTrial
 from evenhand.analysis.gates.baseline_making import bound_to
 from evenhand.analysis.gates.early_stopping import LAST, GateDecider, expecting
@@ -124,6 +125,8 @@ def gate(
     notes += _first_error(run, results, names)
     if stopped is None:
         results = list(_judged(results, margin, LAST if decider is not None else LEVEL))
+    sides = {names[j]: (mine[i], theirs[j]) for i, j in pairs}
+    results = list(with_advice(results, sides, run, totals.trials - taken))
     return Gate(
         results=tuple(results),
         margin=margin,
