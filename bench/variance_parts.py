@@ -198,8 +198,8 @@ def foretold(draws: int) -> list[tuple[int, int, float]]:
             fmean(fmean(one.sides[0]) for one in rates(random, cases, (repeats,), 2, 1))
             for _ in range(draws)
         ]
-        said = fmean(parts.of_mean(cases, [repeats]) for parts in pilots if parts)
-        rows.append((cases, repeats, said / variance(means)))
+        value = fmean(parts.of_mean(cases, [repeats]) for parts in pilots if parts)
+        rows.append((cases, repeats, value / variance(means)))
     return rows
 
 

@@ -18,7 +18,7 @@ from evenhand.analysis.gates.gate_document import (
 )
 from evenhand.analysis.gates.gate_results import Advice, Gate, GateResult, GateVerdict, Stopping
 from evenhand.analysis.summaries.column_names import SHORT
-from evenhand.analysis.summaries.variance_shares import cost_words, shares_in_words
+from evenhand.analysis.summaries.variance_shares import REPEAT_SHOWS_IT, cost_words, shares_in_words
 from evenhand.core.document import as_object, filled
 from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import columns, count, folded, money, safe
@@ -33,7 +33,7 @@ from evenhand.render.comparison import (
 )
 from evenhand.stats.paired_difference import FEWEST
 
-UNREPEATED = "no case was repeated, so what repeats would save is not known: --repeat 2 shows it"
+UNREPEATED = f"no case was repeated, so what repeats would save is not known: {REPEAT_SHOWS_IT}"
 CHANGES = 100
 """So many changed cases of each result stand in the document."""
 MARKS: Mapping[GateVerdict, tuple[str, str]] = {

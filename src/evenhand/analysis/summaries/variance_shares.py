@@ -15,6 +15,9 @@ from evenhand.store.runfile import RunFile
 PartName = Literal["clusters", "cases", "cases and repeats", "repeats", "judge", "wording"]
 
 
+REPEAT_SHOWS_IT = "--repeat 2 shows it"
+
+
 class PartShare(Record, frozen=True, kw_only=True):
     """A part of the variance of a mean as it is, with its interval."""
 
@@ -33,9 +36,10 @@ class PartShare(Record, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """The part and its share: `cases 71 % [50–93]`."""
+        name = "of which the judge" if self.part == "judge" else self.part
         if self.high is None:
-            return f"{self.part} {percent(self.share)}"
-        return f"{self.part} {percent(self.share)} [{interval(self.low, self.high)}]"
+            return f"{name} {percent(self.share)}"
+        return f"{name} {percent(self.share)} [{interval(self.low, self.high)}]"
 
 
 def variance_shares(parts: VarianceParts) -> list[PartShare]:
@@ -68,7 +72,8 @@ def share_of_part(name: PartName, part: Part, whole: float) -> PartShare:
 
 def shares_in_words(shares: Iterable[PartShare]) -> str:
     """The shares one after the other: `cases 71 % [50–93], repeats 29 % [18–41]`."""
-    return ", ".join(map(str, shares))
+    # What the wording does is no part of the others, and more cases do not change it.
+    return ", ".join(str(one) for one in shares if one.part != "wording")
 
 
 class TrialCost(Record, frozen=True):
