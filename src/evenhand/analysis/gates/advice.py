@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from evenhand.analysis.comparison.case_values import Seen
 from evenhand.analysis.gates.gate_results import Advice, GateResult
-from evenhand.analysis.summaries.variance_shares import TrialCost, trial_cost, variance_shares
+from evenhand.analysis.summaries.variance_shares import (
+    PartShare,
+    TrialCost,
+    share_of_part,
+    trial_cost,
+    variance_shares,
+)
+from evenhand.analysis.trust.consistency import repeat_audits
+from evenhand.analysis.trust.judgements.judged import judgements
+from evenhand.core.score import SHARES
 from evenhand.stats.next_sample import least_costly
-from evenhand.stats.variance_parts import CaseSides, variance_parts
+from evenhand.stats.variance_parts import CaseSides, Part, VarianceParts, judge_part, variance_parts
 from evenhand.store.runfile import RunFile
 
 
@@ -27,19 +38,38 @@ def with_advice(
         run: The run.
         asked: How many of its trials were run, those taken from the baseline left out.
     """
-    cost: TrialCost | None = None
+    about: _About | None = None
     for result in results:
         if result.more is None or result.verdict != "undecided":
             yield result
             continue
-        cost = cost or trial_cost(run, asked)
-        yield replace(result, advice=_advice(result, result.more, columns[result.variant], cost))
+        # Nothing of the run is read again where everything is decided.
+        about = about or _About(trial_cost(run, asked), _judges(run))
+        yield replace(result, advice=_advice(result, result.more, columns[result.variant], about))
 
 
-def _advice(result: GateResult, more: int, columns: tuple[Seen, Seen], cost: TrialCost) -> Advice:
+class _About(NamedTuple):
+    """What a trial of the run takes, and by metric how its judge's verdicts on the same output vary."""
+
+    cost: TrialCost
+    judges: Mapping[str, Part]
+
+
+def _judges(run: RunFile) -> dict[str, Part]:
+    """By metric, of those that one judge judges and was asked about the same output more than once."""
+    metrics = judgements(run).metrics
+    often = Counter(metric for metric, _ in metrics)
+    return {
+        metric: judge_part((one.value, one.low, one.high))
+        for (metric, _), audit in repeat_audits(run, metrics).items()
+        if often[metric] == 1 and (one := audit.estimate) is not None
+    }
+
+
+def _advice(result: GateResult, more: int, columns: tuple[Seen, Seen], about: _About) -> Advice:
     """What would decide a result: so many more cases, unless repeats of the run's cases do it for less."""
-    sides = [*_sides(result, *columns)]
-    parts = variance_parts(sides, 1.0 if result.compared and result.compared.data.rates else None)
+    sides, cost = [*_sides(result, *columns)], about.cost
+    parts = variance_parts(sides, _reach(result))
     tries = [_mean(len(case.sides[k]) for case in sides) for k in (0, 1)] if sides else [1.0, 1.0]
     trials = more * sum(tries)
     if parts is None:
@@ -60,8 +90,32 @@ def _advice(result: GateResult, more: int, columns: tuple[Seen, Seen], cost: Tri
         cost_usd=usd,
         repeated=parts.repeats is not None,
         clusters=parts.clusters is not None,
-        parts=variance_shares(parts),
+        parts=[*variance_shares(parts), *_judge(result, sides, parts, about.judges)],
     )
+
+
+def _reach(result: GateResult) -> float | None:
+    """How far apart two scores of a trial can be; None where nobody knows."""
+    if result.compared is None:
+        return None
+    data = result.compared.data.least
+    return 1.0 if data.rates else data.scale[1] if data.scale and data.scaled else None
+
+
+def _judge(
+    result: GateResult,
+    sides: Iterable[CaseSides],
+    parts: VarianceParts,
+    judges: Mapping[str, Part],
+) -> Iterator[PartShare]:
+    """The judge's share, where the metric is its verdict and both sides have the same judge."""
+    part = judges.get(result.metric)
+    compared = result.compared
+    if part is None or not parts.measured or compared is None or compared.judges is not None:
+        return
+    if all(value in SHARES for case in sides for values in case.sides for value in values):
+        own = parts.measured * parts.members / sum(1 / tries for tries in parts.tries)
+        yield share_of_part("judge", part, own)
 
 
 def _sides(result: GateResult, mine: Seen, theirs: Seen) -> Iterator[CaseSides]:

@@ -14,6 +14,7 @@ from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.gates.gate_results import Advice, Gate, GateResult
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.core.run import CallEnd, CallStart, TrialResult
+from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.render.gate import document, lines
 
@@ -129,3 +130,31 @@ async def test_few_cases_and_errors_get_no_parts(make_run: Make, tmp_path: Path)
     broken[:40] = [replace(one, outcome="error", outcomes=(), score=None) for one in broken[:40]]
     outcome = await gated(make_run, tmp_path, wavering(60, 2, 1, 0.4), broken)
     assert all(one.advice is None for one in outcome.results)
+
+
+async def test_a_judge_that_was_asked_again_has_a_share(make_run: Make, tmp_path: Path):
+    """Repeats of a case have the same output here: all of their part is the judge's."""
+
+    def judged(seed: int) -> list[TrialResult]:
+        return [
+            replace(
+                one,
+                outcomes=(
+                    Outcome(
+                        "kind", one.outcome, one.score, metric="kind",
+                        metadata={"judge": "j", "prompt": "p/1", "instrument": "i"},
+                    ),
+                ),
+                named_scores={"kind": one.score or 0.0},
+            )
+            for one in wavering(60, 2, seed, 0.3)
+        ]  # fmt: skip
+
+    outcome = await gated(make_run, tmp_path, judged(1), judged(5), margin=0.1)
+    (kind,) = [one for one in outcome.results if one.metric == "kind"]
+    assert kind.advice is not None
+    shares = {part.part: part for part in kind.advice.parts}
+    assert list(shares) == ["cases", "repeats", "judge"]
+    # The run's judge stands for the baseline's.
+    assert shares["judge"].share == pytest.approx(shares["repeats"].share, rel=0.25)
+    assert "of which the judge" in " ".join(" ".join(lines(outcome)).split())
