@@ -13,6 +13,7 @@ from evenhand.analysis.summaries.variance_shares import (
 from evenhand.analysis.trust.power import ALIKE, JudgeWorth, Power
 from evenhand.analysis.trust.power_document import PowerWording
 from evenhand.core.wording.words import count, interval, percent, rounded, safe
+from evenhand.stats.variance_parts import FEWEST_UNITS
 
 
 def lines(power: Power) -> Iterator[str]:
@@ -74,6 +75,10 @@ def _uncertainty(power: Power) -> Iterator[str]:
         yield (
             f"no case was repeated, so how much of the uncertainty is that of repeats is not known: {REPEAT_SHOWS_IT}"
         )
+    elif pilot.spread is not None:
+        yield f"all cases came out alike: what {of} is uncertain by is not known"
+    elif pilot.cost is not None:
+        yield f"fewer than {FEWEST_UNITS} cases, or clusters, do not tell what {of} is uncertain by"
     for judge in pilot.again:
         yield (
             f"{safe(judge.metric)}: {safe(judge.model)}, asked again about the same output, gives another verdict in "

@@ -32,12 +32,17 @@ def pilot_of_runs(runs: Sequence[RunFile]) -> Pilot:
         runs: The first, and those beside it, if there are any.
 
     Raises:
-        UsageError: A run differs from the first in nothing, or in more than wording; the judge's answers are old ones;
-            too few cases are in all runs.
+        UsageError: No trial of the first passed or failed; a run differs from it in nothing, or in more than wording;
+            the judge's answers are old ones; too few cases are in all runs.
         StoreError: A run cannot be read.
     """
     first, *others = runs
     pilot = pilot_of(first)
+    if not pilot.cases:
+        raise UsageError(
+            f"no trial of run {short_id(first.meta.id)} passed or failed",
+            hint="Name another run, or say what pass rate you expect: --rate 0.8.",
+        )
     if not others:
         return pilot
     judged = [judgements(run) for run in runs]

@@ -138,3 +138,15 @@ async def test_one_run_is_what_it_was(make_run: Make):
     first = await make_run(judged(lambda i: i % 3 > 0), PLAIN)
     pilot = pilot_of_runs([first])
     assert (pilot.wording, [p.part for p in pilot.parts][:2]) == (None, ["cases", "repeats"])
+
+
+async def test_cases_that_are_alike_few_or_in_error_have_no_parts(make_run: Make):
+    """It is said why; of errors alone nothing is."""
+    alike = await make_run(judged(lambda i: True), PLAIN)
+    assert "all cases came out alike: what the pass rate is uncertain by is not known" in text(
+        [alike]
+    )
+    few = await make_run(judged(lambda i: i % 3 > 0, 4), PLAIN)
+    assert "fewer than 5 cases, or clusters, do not tell" in text([few])
+    with pytest.raises(UsageError, match=r"no trial of run .* passed or failed"):
+        pilot_of_runs([await make_run(judged(lambda i: None), PLAIN)])
