@@ -32,11 +32,13 @@ FEWEST_GROUPS = 4
 """Of fewer groups nobody can tell how alike groups are."""
 UNLIKE = 0.02
 """The chance that a group is unlike the others, with any rate from 0 to 1. It keeps outliers where they are."""
+_LIKE = math.log1p(-UNLIKE)
 _DEGREES = 24
 """Degrees of likeness that are summed over."""
-_STEPS = 6
+_STEPS = 5
 """Half of the steps over the mean of all groups, and _REACH standard errors that they reach to each side."""
 _REACH = 4.0
+_CLOSE = 1e-6
 
 
 class GroupRate(NamedTuple):
@@ -231,6 +233,7 @@ def _degrees(counts: Sequence[tuple[float, float]]) -> list[_Likeness]:
     """What the data say of how alike the groups' rates are, over a grid of its two numbers."""
     different = Counter(counts)
     usual = _usual([n for _, n in counts])
+    unlike = {pair: _log_unlike(*pair) for pair in different}
     nodes: list[tuple[float, float, float]] = []
     for others in _shares():
         size = usual * others / (1 - others)
@@ -246,7 +249,10 @@ def _degrees(counts: Sequence[tuple[float, float]]) -> list[_Likeness]:
             if not 0 < mean < 1:
                 continue
             log = math.log(step * mean * (1 - mean))
-            log += math.fsum(k * _log_chance(*pair, mean, size) for pair, k in different.items())
+            log += math.fsum(
+                k * _log_sum(_LIKE + _log_beta_binomial(*pair, mean, size), unlike[pair])
+                for pair, k in different.items()
+            )
             nodes.append((log, mean, size))
     most = max(log for log, _, _ in nodes)
     whole = math.fsum(math.exp(log - most) for log, _, _ in nodes)
@@ -254,16 +260,20 @@ def _degrees(counts: Sequence[tuple[float, float]]) -> list[_Likeness]:
         _Likeness(weight, mean, size)
         for log, mean, size in nodes
         # What weighs next to nothing only takes time.
-        if (weight := math.exp(log - most) / whole) > 1e-7
+        if (weight := math.exp(log - most) / whole) > 1e-5
     ]
 
 
-def _log_chance(passed: float, n: float, mean: float, size: float) -> float:
-    """The logarithm of the chance of so many passes, without the part that does not depend on the fit."""
-    like = math.log1p(-UNLIKE) + _log_beta_binomial(passed, n, mean, size)
-    other = math.log(UNLIKE) + _log_beta_binomial(passed, n, 0.5, 2)
-    most = max(like, other)
-    return most + math.log(math.exp(like - most) + math.exp(other - most))
+def _log_unlike(passed: float, n: float) -> float:
+    """The logarithm of the chance of so many passes of a group that is unlike the others, weighted with that of one."""
+    return math.log(UNLIKE) + _log_beta_binomial(passed, n, 0.5, 2.0)
+
+
+def _log_sum(first: float, second: float) -> float:
+    """The logarithm of a sum, from those of its parts."""
+    if first < second:
+        first, second = second, first
+    return first + math.log1p(math.exp(second - first))
 
 
 def _log_beta_binomial(passed: float, n: float, mean: float, size: float) -> float:
@@ -277,12 +287,14 @@ def _rate(
 ) -> tuple[float, float, float]:
     """A group's rate with its interval, of so many times the variance."""
     passed, n = count
+    unlike = _log_unlike(passed, n)
     parts: list[tuple[float, float, float]] = []
     for weight, mean, size in degrees:
-        chance = _log_chance(passed, n, mean, size)
-        for prior, m, s in ((1 - UNLIKE, mean, size), (UNLIKE, 0.5, 2.0)):
-            own = prior * math.exp(_log_beta_binomial(passed, n, m, s) - chance)
-            parts.append((weight * own, (passed + s * m) / (n + s), n + s + 1))
+        like = 1 / (
+            1 + math.exp(min(700.0, unlike - _LIKE - _log_beta_binomial(passed, n, mean, size)))
+        )
+        parts.append((weight * like, (passed + size * mean) / (n + size), n + size + 1))
+        parts.append((weight * (1 - like), (passed + 1) / (n + 2), n + 3))
     whole = math.fsum(w for w, _, _ in parts)
     value = math.fsum(w * mean for w, mean, _ in parts) / whole
     variance = math.fsum(w * (m * (1 - m) / size + (m - value) ** 2) for w, m, size in parts)
@@ -292,8 +304,8 @@ def _rate(
     # Where the end of the scale is the likeliest of all values, the interval reaches to it.
     return (
         value,
-        0.0 if a <= 1 else beta_quantile(a, b, tail),
-        1.0 if b <= 1 else beta_quantile(a, b, 1 - tail),
+        0.0 if a <= 1 else beta_quantile(a, b, tail, _CLOSE),
+        1.0 if b <= 1 else beta_quantile(a, b, 1 - tail, _CLOSE),
     )
 
 
