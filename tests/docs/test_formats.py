@@ -37,6 +37,7 @@ from evenhand.analysis.gates.baseline_making import baseline_of, baseline_parts
 from evenhand.analysis.gates.gate_results import Stopping, nothing
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.history import history
+from evenhand.analysis.summaries.variance_shares import TrialCost
 from evenhand.analysis.trust.audit import Audit, GroupCount
 from evenhand.analysis.trust.calibration import calibrate
 from evenhand.analysis.trust.calibration_file import update_calibration
@@ -45,6 +46,7 @@ from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.analysis.trust.labels.failure_codes import codes_document
 from evenhand.analysis.trust.labels.uneven_drawing import draw_unsure
 from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
+from evenhand.analysis.trust.power_document import PowerJudge, PowerWording
 from evenhand.analysis.trust.selective import selective_verdicts
 from evenhand.cli.batch_status import status_document
 from evenhand.cli.merge_report import merge_document
@@ -70,6 +72,7 @@ from evenhand.render.document import trial_row, write_document
 from evenhand.render.estimates import estimate_row
 from evenhand.render.gate import document as gate_document
 from evenhand.render.history_text import document as history_document
+from evenhand.stats.variance_parts import CaseSides, variance_parts
 from evenhand.store import schema
 from evenhand.store.cache import Cache
 from evenhand.store.calls import BatchRecord
@@ -256,7 +259,13 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
             [result(0)], status="decided", decided=DECIDED, settings={"replay": replay}
         )
         ranked = await make_run(_ranked(), SUMMARIES)
-        runs = (labelled, batch, stopped, ranked, compared, scored)
+        tagged = await make_run(
+            [
+                result(i, case=f"c{i}", ok=bool(i % 3), metadata={"tags": [f"t{i % 4}"]})
+                for i in range(12)
+            ]
+        )
+        runs = (labelled, batch, stopped, ranked, compared, scored, tagged)
         documents = [document_of(one, calls=one is labelled) for one in runs]
         documents[0]["trials"].append(
             as_object(trial_row(trials[0], labelled.meta.variants, list(labelled.labels())))
@@ -309,7 +318,25 @@ async def test_the_page_on_comparisons_has_every_key_of_the_document(make_run: M
 async def test_the_page_on_power_has_every_key_of_the_document():
     """From numbers, with repeats and a judge, and without."""
     judges = [JudgeWorth("a", 0.8, 0.5, 100), JudgeWorth("", 0.8, None, None)]
-    pilots = Pilot(rate=0.8, differing=0.2, within=0.1, cases=50, judges=judges), Pilot(rate=0.8)
+    again = PowerJudge(metric="a", model="j", variance=0.1, low=0.0, high=0.2, outputs=9)
+    wording = PowerWording(
+        of="judge", variance=0.1, low=0.0, high=0.3, wordings=2, cases=9, left_out=1
+    )
+    pilots = (
+        Pilot(
+            rate=0.8,
+            differing=0.2,
+            within=0.1,
+            cases=50,
+            judges=judges,
+            spread=variance_parts([CaseSides(([1.0, float(i % 2)],)) for i in range(9)], 1.0),
+            deciding={("a", "j")},
+            cost=TrialCost(2, 0.01),
+            again=[again],
+            wording=wording,
+        ),
+        Pilot(rate=0.8),
+    )
     agree("power-1.md", [Power(pilot, 0.05, 0.05).document() for pilot in pilots])
 
 

@@ -18,7 +18,7 @@ JUDGED = Range(1, 10**9, whole=True)
 
 
 @click.command(short_help="Say how many cases, repeats or labels you need.")
-@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_runs)
 @click.option(
     "--rate", type=Number(SHARE), metavar="P", help="The pass rate you expect, instead of a RUN's."
 )
@@ -58,7 +58,7 @@ JUDGED = Range(1, 10**9, whole=True)
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def power(
-    run: str | None,
+    runs: tuple[str, ...],
     rate: float | None,
     difference: float,
     differing: float | None,
@@ -70,16 +70,21 @@ def power(
     """Say how many cases show a difference, what repeats save, and how many labels a judge needs.
 
     From RUN, a run that was made before (default: the latest), or from numbers: --rate 0.8. Power is 80 %, confidence
-    95 %. With RUN, labels are counted for each of its judges; with numbers, for a judge with --rho2.
+    95 %. With RUN, labels are counted for each of its judges; with numbers, for a judge with --rho2. Further runs say
+    how much the judge varies (if they judge the outputs of the first again), or the wording (if they word the prompt or
+    the judge's prompt otherwise).
     """
-    from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power, pilot_of
+    from contextlib import ExitStack
+
+    from evenhand.analysis.estimates.several_runs import pilot_of_runs
+    from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import put
     from evenhand.render.power_text import lines
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
-    if rate is not None and run is not None:
+    if rate is not None and runs:
         raise UsageError("--rate goes with no RUN", hint="A run has a pass rate of its own.")
     if differing is not None and differing < difference:
         raise UsageError(
@@ -93,8 +98,10 @@ def power(
             raise UsageError(
                 "--rho2 and --judged need --rate", hint="A run has numbers of its own."
             )
-        with RunFile.open(find(Path.cwd(), run)) as run_file:
-            pilot = pilot_of(run_file)
+        with ExitStack() as stack:
+            paths = [find(Path.cwd(), run) for run in runs or (None,)]
+            files = [stack.enter_context(RunFile.open(path)) for path in paths]
+            pilot = pilot_of_runs(files)
         if differing is not None:
             from dataclasses import replace
 

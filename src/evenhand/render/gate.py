@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,8 +17,9 @@ from evenhand.analysis.gates.gate_document import (
     GateRow,
     GateStopping,
 )
-from evenhand.analysis.gates.gate_results import Gate, GateResult, GateVerdict, Stopping
+from evenhand.analysis.gates.gate_results import Advice, Gate, GateResult, GateVerdict, Stopping
 from evenhand.analysis.summaries.column_names import SHORT
+from evenhand.analysis.summaries.variance_shares import REPEAT_SHOWS_IT, cost_words, shares_in_words
 from evenhand.core.document import as_object, filled
 from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import columns, count, folded, money, safe
@@ -34,6 +35,7 @@ from evenhand.render.comparison import (
 )
 from evenhand.stats.paired_difference import FEWEST
 
+UNREPEATED = f"no case was repeated, so what repeats would save is not known: {REPEAT_SHOWS_IT}"
 CHANGES = 100
 """So many changed cases of each result stand in the document."""
 MARKS: Mapping[GateVerdict, tuple[str, str]] = {
@@ -68,7 +70,7 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
         line = f"{name}: {result.verdict}{_because(result)}"
         text += _marked(result.verdict, line, paint, width)
         if result.compared is not None and result.verdict in ("worse", "undecided"):
-            for line in below(result.compared):
+            for line in (*below(result.compared), *_uncertainty(result)):
                 text += folded(line, width, "    ", "        ")
     rest: list[str] = []
     tests = sum(result.compared is not None and not result.why for result in gate.results)
@@ -76,6 +78,9 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
         rest.append(f"corrected for {tests} results (Holm)")
     if gate.stopping is not None:
         rest.append(_stopping(gate.stopping))
+    advised = [result.advice for result in gate.results if result.advice is not None]
+    if advised and not any(one.repeated for one in advised):
+        rest.append(UNREPEATED)
     rest += [_asked(gate), *gate.notes]
     return text + [part for line in rest for part in folded(line, width, "", "  ")]
 
@@ -162,12 +167,38 @@ def _reason(result: GateResult) -> str:
         most = "no worse at all" if least <= 0 else f"at most {sized(compared, least)} worse"
         return f" ({most})"
     reach = f"it may be {sized(compared, least)} worse"
-    more = (
-        f"; about {rounded(result.more)} more cases would decide it"
-        if result.more is not None
-        else "; more cases would hardly decide it"
+    if result.more is None:
+        return f" ({reach}; more cases would hardly decide it)"
+    return f" ({reach}; {_advised(result.more, result.advice)})"
+
+
+def _advised(more: int, advice: Advice | None) -> str:
+    """What would decide a result at the least cost, in words."""
+    cases = more if advice is None else advice.cases
+    what = (
+        f"about {rounded(cases)} more {'clusters of ' if advice and advice.clusters else ''}cases"
     )
-    return f" ({reach}{more})"
+    again = (
+        {} if advice is None else {"run": advice.run_repeats, "baseline": advice.baseline_repeats}
+    )
+    if any(again.values()):
+        sides = " and ".join(
+            f"{number:,} in the {side}" for side, number in again.items() if number
+        )
+        repeats = f"more repeats of each case ({sides})"
+        what = f"{what} and {repeats}" if cases else f"{repeats}, no more cases,"
+    elif advice is not None and advice.of_sample:
+        what = f"about {rounded(cases)} more of the cases that were left out"
+    elif advice is not None and advice.repeated:
+        what += ", no more repeats,"
+    cost = "" if advice is None else cost_words(advice.calls, advice.cost_usd)
+    return f"{what} would decide it{f': {cost}' if cost else ''}"
+
+
+def _uncertainty(result: GateResult) -> Iterator[str]:
+    """What an undecided result's uncertainty comes from, where that is known."""
+    if result.advice is not None and result.advice.repeated and result.advice.parts:
+        yield f"uncertain by: {shares_in_words(result.advice.parts)} of the variance"
 
 
 def _stopping(stopping: Stopping) -> str:
@@ -232,6 +263,7 @@ def _row(result: GateResult) -> GateRow:
         difference=dict.fromkeys(("value", "low", "high")),
         because=result.why.strip(" ()") or None,
         more_cases=result.more,
+        advice=result.advice,
         where=result.where or None,
     )
     if compared is None:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
+from evenhand.analysis.summaries.variance_shares import (
+    REPEAT_SHOWS_IT,
+    cost_words,
+    shares_in_words,
+)
 from evenhand.analysis.trust.power import ALIKE, JudgeWorth, Power
-from evenhand.core.wording.words import count, percent, safe
+from evenhand.analysis.trust.power_document import PowerWording
+from evenhand.core.wording.words import count, interval, percent, rounded, safe
+from evenhand.stats.variance_parts import FEWEST_UNITS
 
 
 def lines(power: Power) -> Iterator[str]:
@@ -39,8 +47,63 @@ def lines(power: Power) -> Iterator[str]:
             yield f"{cases} are too few to show any change of its pass rate, {percent(pilot.rate)}, four times in five"
     for k, cases in power.repeats():
         yield f"  with {count(k, 'repeat')}: {count(cases, 'case')}, {cases * k:,} trials"
+    yield from _least(power)
+    yield from _uncertainty(power)
     for judge in pilot.judges:
         yield _label_line(power, judge)
+
+
+def _least(power: Power) -> Iterator[str]:
+    """What shows the difference at the least cost."""
+    least = power.least()
+    if least is None:
+        return
+    cost = cost_words(least.calls, least.cost_usd)
+    repeats = "no repeats" if least.repeats == 1 else count(least.repeats, "repeat")
+    more = f", {least.more:,} more than the run has" if least.more and power.pilot.cases else ""
+    price = f": {cost} for two variants" if cost else ""
+    yield f"at the least cost: {count(least.cases, 'case')}{more}, {repeats}{price}"
+
+
+def _uncertainty(power: Power) -> Iterator[str]:
+    """What the uncertainty comes from, as far as the runs show it."""
+    pilot = power.pilot
+    of = "the first two variants' difference" if pilot.measured else "the pass rate"
+    if pilot.parts and pilot.within is not None:
+        yield f"{of} is uncertain by: {shares_in_words(pilot.parts)} of the variance"
+    elif pilot.parts:
+        yield (
+            f"no case was repeated, so how much of the uncertainty is that of repeats is not known: {REPEAT_SHOWS_IT}"
+        )
+    elif pilot.spread is not None:
+        yield f"all cases came out alike: what {of} is uncertain by is not known"
+    elif pilot.cost is not None:
+        yield f"fewer than {FEWEST_UNITS} cases, or clusters, do not tell what {of} is uncertain by"
+    for judge in pilot.again:
+        yield (
+            f"{safe(judge.metric)}: {safe(judge.model)}, asked again about the same output, gives another verdict in "
+            f"{percent(2 * judge.variance)} [{interval(2 * judge.low, min(1.0, 2 * judge.high))}] of pairs"
+        )
+    if pilot.judges and not pilot.again:
+        yield (
+            "how much the judge varies is not known: judge the outputs again (evenhand regrade --no-cache), and name "
+            "both runs"
+        )
+    if pilot.wording is not None:
+        yield _wording_line(pilot.wording)
+
+
+def _wording_line(wording: PowerWording) -> str:
+    what = "prompt" if wording.of == "prompt" else "judge's prompt"
+    low, value, high = (
+        100 * min(1.0, math.sqrt(each)) for each in (wording.low, wording.variance, wording.high)
+    )
+    left = f", {count(wording.left_out, 'case')} left out" if wording.left_out else ""
+    return (
+        f"another wording of the {what} moves the pass rate by about {rounded(value, 1)} points "
+        f"[{rounded(low, 1)}–{rounded(high, 1)}], which more cases don't change "
+        f"({count(wording.wordings, 'wording')} × {count(wording.cases, 'case')}{left})"
+    )
 
 
 def _basis(power: Power) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from evenhand.analysis.summaries.rates import Rate, rate_texts
+from evenhand.analysis.summaries.pooled_slices import POOLED
+from evenhand.analysis.summaries.rates import rate_texts
 from evenhand.analysis.summaries.slices import Slice, tested_slices
 from evenhand.analysis.summaries.standouts import Entry, worth_of_extremes
-from evenhand.core.wording.words import clip, columns, count, folded, padded, safe
+from evenhand.core.wording.words import clip, columns, count, folded, padded, safe, share_words
 from evenhand.store.runfile import RunFile
 
 MOST_SHOWN = 24
@@ -18,6 +20,27 @@ _HEAD = "by tag"
 _GAP = "  "
 
 
+class _Layout(NamedTuple):
+    """A way to show the columns: what writes their cells, these, the width of the tags' names, and how many fit."""
+
+    words: Callable[[Sequence[Slice]], list[str]]
+    cells: list[list[str]]
+    named: int
+    room: int
+
+    @classmethod
+    def of(
+        cls,
+        cells: list[list[str]],
+        words: Callable[[Sequence[Slice]], list[str]],
+        named: int,
+        width: int,
+    ) -> _Layout:
+        widest = max(columns(cell) for each in cells for cell in each)
+        fitted = min(named, max(FEWEST, width - widest - 2 - len(_GAP)))
+        return cls(words, cells, fitted, (width - fitted - 2) // (widest + len(_GAP)))
+
+
 def slice_lines(run: RunFile, labels: Sequence[str], width: int) -> list[str]:
     """How many of each tag's trials passed, how sure that is, and which of them stand out.
 
@@ -26,22 +49,26 @@ def slice_lines(run: RunFile, labels: Sequence[str], width: int) -> list[str]:
     every = tested_slices(run)
     if not every:
         return []
-    by_tag = {tag: {one.rate.variant: one.rate for one in each} for tag, each in every.items()}
+    by_tag = {tag: {one.rate.variant: one for one in each} for tag, each in every.items()}
     variants = sorted({variant for rates in by_tag.values() for variant in rates})
     tags = list(by_tag)[:MOST_SHOWN]
     several = len(labels) > 1
-    # Where all columns don't fit side by side, the counts go first.
-    for words in (rate_texts, _without_counts):
-        cells = [
-            _cells(labels[v] if several else "", [by_tag[tag].get(v) for tag in tags], words)
-            for v in variants
-        ]
-        widest = max(columns(cell) for each in cells for cell in each)
-        named = min(max(len(_HEAD), *(columns(safe(t)) for t in tags)), NAME)
-        named = min(named, max(FEWEST, width - widest - 2 - len(_GAP)))
-        room = max(1, (width - named - 2) // (widest + len(_GAP)))
-        if room >= len(variants):
-            break
+    named = min(max(len(_HEAD), *(columns(safe(t)) for t in tags)), NAME)
+    # Where all columns don't fit side by side, the rates drawn towards all tags go first, then the counts.
+    drawn = any(one.pooled for each in every.values() for one in each)
+    ways = (
+        (_with_pooled, _with_counts, _without_counts) if drawn else (_with_counts, _without_counts)
+    )
+    layouts = [
+        _Layout.of(
+            [_cells(labels[v] if several else "", [by_tag[tag].get(v) for tag in tags], words)
+             for v in variants], words, named, width)
+        for words in ways
+    ]  # fmt: skip
+    words, cells, named, room = next(
+        (one for one in layouts if one.room >= len(variants)), layouts[-1]
+    )
+    room = max(1, room)
     lines: list[str] = []
     blocks = max(1, MOST_SHOWN // len(tags))
     for at in range(0, len(cells), room)[:blocks]:
@@ -54,20 +81,36 @@ def slice_lines(run: RunFile, labels: Sequence[str], width: int) -> list[str]:
     )
     if left:
         lines.append(f"  … and {left:,} more, in --json")
-    return [*lines, *(folded(_worth(every, labels), width, "  "))]
+    sentences = [_worth(every, labels)]
+    if words is _with_pooled:
+        sentences.append(f"→ {POOLED}; 95 % of these intervals hold, on average over the tags")
+    return [*lines, *(line for one in sentences for line in folded(one, width, "  "))]
 
 
-def _without_counts(rates: Sequence[Rate]) -> list[str]:
-    wide = max((len(str(rate)) for rate in rates), default=0)
-    return [f"{rate!s:>{wide}} [{rate.reach}]" for rate in rates]
+def _with_pooled(slices: Sequence[Slice]) -> list[str]:
+    texts = _with_counts(slices)
+    wide = max(map(columns, texts), default=0)
+    return [
+        f"{padded(text, wide)} → {share_words(*one.pooled)}" if one.pooled else text
+        for text, one in zip(texts, slices, strict=True)
+    ]
+
+
+def _with_counts(slices: Sequence[Slice]) -> list[str]:
+    return rate_texts([one.rate for one in slices])
+
+
+def _without_counts(slices: Sequence[Slice]) -> list[str]:
+    wide = max((len(str(one.rate)) for one in slices), default=0)
+    return [f"{one.rate!s:>{wide}} [{one.rate.reach}]" for one in slices]
 
 
 def _cells(
-    label: str, rates: Sequence[Rate | None], words: Callable[[Sequence[Rate]], list[str]]
+    label: str, slices: Sequence[Slice | None], words: Callable[[Sequence[Slice]], list[str]]
 ) -> list[str]:
     """A column of the table, below what it is called; a dash for a tag that it has no case of."""
-    texts = iter(words([rate for rate in rates if rate is not None]))
-    cells = [label, *("–" if rate is None else next(texts) for rate in rates)]
+    texts = iter(words([one for one in slices if one is not None]))
+    cells = [label, *("–" if one is None else next(texts) for one in slices)]
     wide = max(map(columns, cells))
     return [padded(cell, wide) for cell in cells]
 
@@ -81,6 +124,7 @@ def _worth(by_tag: Mapping[str, Sequence[Slice]], labels: Sequence[str]) -> str:
             str(one.rate),
             one.rate.share.least,
             one.q,
+            one.pooled,
         )
         for tag, each in by_tag.items()
         for one in each

@@ -30,8 +30,14 @@ def beta_share(a: float, b: float, x: float) -> float:
     return 1 - front * _fraction(b, a, 1 - x) / b
 
 
-def beta_quantile(a: float, b: float, share: float) -> float:
+def beta_quantile(a: float, b: float, share: float, within: float = 0.0) -> float:
     """The point below which so much of a beta distribution lies, from 0 to 1.
+
+    Args:
+        a: Above 0.
+        b: Above 0.
+        share: From 0 to 1.
+        within: How far off it may be, where many are wanted; 0 for as near as numbers are.
 
     Raises:
         ValueError: The share is not between 0 and 1.
@@ -46,7 +52,7 @@ def beta_quantile(a: float, b: float, share: float) -> float:
     for _ in range(200):
         middle = (low + high) / 2
         # No float lies between the two, so further halving changes nothing.
-        if middle in (low, high):
+        if middle in (low, high) or high - low < within:
             break
         if beta_share(a, b, middle) < share:
             low = middle

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
-POWER = 1.5
+POWER = 1.25
 """The level is spent as the information to this power: 1 spends early, as Pocock; 3 late, as O'Brien and Fleming."""
 _NODES = 121
 _REACH = 8.0

@@ -205,7 +205,10 @@ def test_it_is_said_how_many_tags_there_are_and_what_their_extremes_are_worth() 
     """Of forty equal tags none stands out, and the lowest is named for what it is; one without a pass does."""
     for good, sentence in (
         (7, "40 tags: none stands out"),
-        (0, "1 stand out from the other cases: t0"),
+        (
+            0,
+            "1 stand out from the other cases (corrected for their number: Benjamini–Hochberg): t0",
+        ),
     ):
         with tagged(good, 0.7) as found:
             lines = " ".join(slice_lines(found.file, [""], 90))
@@ -233,7 +236,7 @@ def test_of_many_equal_labels_none_is_said_to_stand_out_and_one_that_is_never_fo
         with run(evals) as found:
             lines = " ".join(" ".join(classification_lines(found.file, [""], 90)).split())
             assert sentence in lines
-            assert ("other labels: l0 at 0 %" in lines) == never
+            assert ("Hochberg): l0 at 0 %" in lines) == never
 
 
 @pytest.mark.parametrize("best", [0.7, 1.0])

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import field
 
-from evenhand.analysis.gates.gate_results import GateVerdict
+from evenhand.analysis.gates.gate_results import Advice, GateVerdict
 from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
@@ -79,6 +79,10 @@ class GateRow(Record, frozen=True, kw_only=True):
             "cases",
             null="it is decided, or more cases are no advice",
         ),
+    ] = None
+    advice: Annotated[
+        Advice | None,
+        Key("what would decide it at the least cost", null="as `more_cases`"),
     ] = None
     text: Annotated[
         str,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
 
 from msgspec import field
 
 from evenhand.analysis.comparison.comparison_results import Compared
+from evenhand.analysis.summaries.variance_shares import PartShare
+from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.core.run import RunStatus
 
@@ -15,6 +17,35 @@ GateVerdict = Literal["worse", "nothing", "undecided", "not worse", "better"]
 
 GRAVEST: tuple[GateVerdict, ...] = ("worse", "nothing", "undecided", "not worse", "better")
 """From the gravest on."""
+
+
+class Advice(Record, frozen=True, kw_only=True):
+    """What would decide an undecided result at the least cost, if more trials come out as these did."""
+
+    cases: Annotated[int, Key("more, for the baseline as well", "cases")]
+    baseline_repeats: Annotated[int, Key("more of each case in the baseline", "repeats")] = 0
+    run_repeats: Annotated[int, Key("more of each case in the run", "repeats")] = 0
+    calls: Annotated[
+        int, Key("about how many that takes, judges among them; 0 if none was asked", "calls")
+    ]
+    cost_usd: Annotated[
+        float | None, Key("about what they cost", "US dollars", null="a price is not known")
+    ]
+    repeated: Annotated[
+        bool, Key("whether some case has several repeats; if not, what repeats save isn't known")
+    ] = False
+    clusters: Annotated[
+        bool, Key("whether cases belong together: then more cases means more clusters of them")
+    ] = False
+    of_sample: Annotated[
+        bool,
+        Key(
+            "whether these are cases that a run of a sample left out: the baseline has them, and only the run asks"
+        ),
+    ] = False
+    parts: Annotated[
+        Sequence[PartShare], Key("what the uncertainty comes from; empty for fewer than 5 cases")
+    ] = ()
 
 
 class GateResult(Record, frozen=True, kw_only=True):
@@ -27,6 +58,7 @@ class GateResult(Record, frozen=True, kw_only=True):
         compared: What that rests on; None where there was nothing to compare.
         why: Why there was nothing, or why it is decided without a test; empty otherwise.
         more: About how many more cases would decide it; None where that is no advice.
+        advice: What would decide it at the least cost; None where more cases are no advice.
         at_worst: How much worse it may be, at the level of the test: more than the margin unless it is not worse.
             None where nothing was tested.
         where: The file and line that its eval stands in, `path:line`; empty where that is not known.
@@ -39,6 +71,7 @@ class GateResult(Record, frozen=True, kw_only=True):
     compared: Compared | None = None
     why: str = ""
     more: int | None = None
+    advice: Advice | None = None
     at_worst: float | None = None
     where: str = ""
     places: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from evenhand.analysis.comparison.case_values import PASSED, Seen
 from evenhand.analysis.comparison.comparison_sides import LISTED
 from evenhand.analysis.comparison.same_test import chosen_by, chosen_note
+from evenhand.analysis.gates.advice import with_advice
 from evenhand.analysis.gates.baseline import Baseline, BaselineTrial
 from evenhand.analysis.gates.gate_comparison import (
     NO_VALUE,
@@ -93,11 +94,15 @@ def gate(
     notes += _left_out(results)
     notes += _first_error(run, results, names)
     level = decider.level(run_whole=stopped is None) if decider is not None else LEVEL
+    results = list(judged(results, margin, level))
+    columns = {names[j]: (sides.mine[i], theirs[j]) for i, j in sides.pairs}
+    reused = sum(bool(trial.taken) for trial in run.trials())
+    results = list(with_advice(results, columns, run, totals.trials - reused))
     return Gate(
-        results=tuple(judged(results, margin, level)),
+        results=tuple(results),
         margin=margin,
-        asked=totals.trials - sum(bool(trial.taken) for trial in run.trials()),
-        taken=sum(bool(trial.taken) for trial in run.trials()),
+        asked=totals.trials - reused,
+        taken=reused,
         of=meta.planned,
         cost_usd=totals.cost_usd,
         status=meta.status,

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated
 
 from evenhand.analysis.summaries.clusters import Groups, clusters_among
 from evenhand.analysis.summaries.marks import TAGS
-from evenhand.analysis.summaries.rates import Rate, share_in, share_row
-from evenhand.analysis.summaries.share_rows import High, Low, PassRate, PassRateLeast, PassRateMost
+from evenhand.analysis.summaries.pooled_slices import PooledScore, pooled_scores, pooled_slices
+from evenhand.analysis.summaries.rates import Rate, known_scale, share_in, share_row
+from evenhand.analysis.summaries.share_rows import (
+    High,
+    Low,
+    PassRate,
+    PassRateLeast,
+    PassRateMost,
+    ShareRow,
+    share_of,
+)
 from evenhand.analysis.summaries.standouts import p_of_extreme
 from evenhand.core.document import Key
 from evenhand.core.json_shapes import is_array
@@ -16,7 +25,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import RunVariant
 from evenhand.stats.multiple import benjamini_hochberg
-from evenhand.stats.tallies import Tally, counted
+from evenhand.stats.tallies import Share, Tally, counted
 from evenhand.store.decoding import MeasuredTrial
 from evenhand.store.encoding import written_case
 from evenhand.store.measured import measured_trials
@@ -40,10 +49,15 @@ class Slice(Record, frozen=True):
         rate: Their pass rate.
         q: The p-value that they are like the cases without the tag, corrected for the number of slices; see
             `group_p` and `benjamini_hochberg`.
+        pooled: Their pass rate, drawn towards those of all tags of the column; see `pooled_slices`. None for fewer than
+            FEWEST_GROUPS tags, and in runs that stopped as soon as they were decided.
+        cases: They, in any of the columns.
     """
 
     rate: Rate
     q: float
+    pooled: Share | None = None
+    cases: Collection[str] = ()
 
 
 class RunSlice(Record, frozen=True, kw_only=True):
@@ -68,6 +82,21 @@ class RunSlice(Record, frozen=True, kw_only=True):
     rate_most: PassRateMost
     low: Low
     high: High
+    pooled: Annotated[
+        ShareRow | None,
+        Key(
+            "the rate drawn towards those of all tags of the column (partial pooling), with an interval that holds for "
+            "95 % of them, on average",
+            null="fewer than 4 tags, nothing counts, or the run stopped as soon as it was decided",
+        ),
+    ]
+    score: Annotated[
+        PooledScore | None,
+        Key(
+            "the mean score of the tag's cases",
+            null="as `pooled`, and where a tag has no score, all are alike, or errors are on no known scale",
+        ),
+    ]
 
 
 def tested_slices(run: RunFile) -> dict[str, list[Slice]]:
@@ -97,8 +126,16 @@ def tested_slices(run: RunFile) -> dict[str, list[Slice]]:
                 rates.append((tag, _rate(run.meta, variant, own, groups[variant])))
                 ps.append(_p(own, column, groups[variant]))
     by_tag: dict[str, list[Slice]] = {}
+    pooled: dict[tuple[str, int], Share] = {}
+    # No interval of a mixture of rates allows for looking at them after each case.
+    for variant, column in columns.items() if run.meta.status != "decided" else ():
+        own = [(tag, rate) for tag, rate in rates if rate.variant == variant and rate.share]
+        shares = pooled_slices([rate for _, rate in own], column, groups[variant])
+        if shares is not None:
+            pooled |= {(tag, variant): s for (tag, _), s in zip(own, shares, strict=True)}
     for (tag, rate), q in zip(rates, benjamini_hochberg(ps), strict=True):
-        by_tag.setdefault(tag, []).append(Slice(rate, q))
+        one = Slice(rate, q, pooled.get((tag, rate.variant)), cases[tag])
+        by_tag.setdefault(tag, []).append(one)
     return by_tag
 
 
@@ -127,22 +164,51 @@ def _rate(meta: RunMeta, variant: int, by_case: dict[str, Tally], groups: Groups
 
 def slice_rows(run: RunFile) -> list[RunSlice]:
     """The pass rates by tag in the keys of the run's document, one for each tag and column."""
-    variants = run.meta.variants
+    by_tag = tested_slices(run)
+    scores = _scores(run, by_tag)
     return [
         RunSlice(
             tag=tag,
-            variant=variants[rate.variant].names,
-            passed=rate.passed,
-            trials=rate.trials,
-            errors=rate.errors,
-            cases=rate.cases,
-            q=q,
-            **share_row(rate.share),
+            variant=run.meta.variants[one.rate.variant].names,
+            passed=one.rate.passed,
+            trials=one.rate.trials,
+            errors=one.rate.errors,
+            cases=one.rate.cases,
+            q=one.q,
+            pooled=one.pooled and share_of(one.pooled),
+            score=scores.get((tag, one.rate.variant)),
+            **share_row(one.rate.share),
         )
-        for tag, each in tested_slices(run).items()
+        for tag, each in by_tag.items()
         for one in each
-        for rate, q in [(one.rate, one.q)]
     ]
+
+
+def _scores(
+    run: RunFile, by_tag: Mapping[str, list[Slice]]
+) -> Mapping[tuple[str, int], PooledScore]:
+    """The mean scores by tag and column."""
+    if not by_tag or run.meta.status == "decided":
+        return {}
+    scores: dict[tuple[str, int], PooledScore] = {}
+    sums, scales = run.sums(), run.scales()
+    for variant, groups in enumerate(run.groups()):
+        ends = sums.score_range(variant)
+        tags = [
+            (tag, one.cases)
+            for tag, each in by_tag.items()
+            for one in each
+            if one.rate.variant == variant
+        ]
+        pooled = ends and pooled_scores(
+            [cases for _, cases in tags],
+            sums.scores_by_case(variant),
+            groups,
+            known_scale(scales.get((variant, "")), *ends),
+        )
+        if pooled:
+            scores |= {(tag, variant): s for (tag, _), s in zip(tags, pooled, strict=True)}
+    return scores
 
 
 def _tags(trial: MeasuredTrial) -> list[str]:

@@ -7,10 +7,12 @@ from statistics import fmean
 
 from evenhand.analysis.summaries.clusters import Groups, together
 from evenhand.core.record import Record
-from evenhand.core.wording.words import rounded
+from evenhand.core.wording.words import rounded, share_words
 from evenhand.stats.standouts import group_p
+from evenhand.stats.tallies import Share
 
 NAMED = 3
+METHOD = "corrected for their number: Benjamini–Hochberg"
 LEVEL = 0.05
 """Of those that stand out, no larger a share is chance."""
 
@@ -23,12 +25,26 @@ class Entry(Record, frozen=True):
         rate: Its rate in words.
         share: Its rate.
         q: The p-value that it is like the cases that are not in it, corrected for how many groups there are.
+        pooled: Its rate drawn towards those of all groups; None where none is.
     """
 
     name: str
     rate: str
     share: float
     q: float
+    pooled: Share | None = None
+
+    @property
+    def height(self) -> float:
+        """What groups are put in order by: of the lowest of many raw rates, part is chance."""
+        return self.share if self.pooled is None else self.pooled.least
+
+    @property
+    def words(self) -> str:
+        """The rate drawn towards the others with its interval and the raw one, or that alone."""
+        if self.pooled is None:
+            return self.rate
+        return f"{share_words(*self.pooled)} (raw {self.rate})"
 
 
 def p_of_extreme(own: Container[str], shares: Mapping[str, float], groups: Groups) -> float:
@@ -57,14 +73,14 @@ def worth_of_extremes(number: str, entries: Sequence[Entry], of: str = "cases") 
         return ""
     out = sorted((one for one in entries if one.q <= LEVEL), key=lambda one: (one.q, one.name))
     if not out:
-        least = min(entries, key=lambda one: one.share)
+        least = min(entries, key=lambda one: one.height)
         return (
-            f"{number}: none stands out from the other {of} by more than chance makes the extremes of so many; "
-            f"the lowest is {least.name} at {least.rate} (q = {rounded(least.q, 2)})"
+            f"{number}: none stands out from the other {of} by more than chance makes the extremes of so many "
+            f"({METHOD}); the lowest is {least.name} at {least.words}, q = {rounded(least.q, 2)}"
         )
-    listed = ", ".join(
-        f"{one.name} at {one.rate} (q {'< 0.001' if one.q < 0.001 else f'= {one.q:.3f}'})"
+    listed = "; ".join(
+        f"{one.name} at {one.words}, q {'< 0.001' if one.q < 0.001 else f'= {one.q:.3f}'}"
         for one in out[:NAMED]
     )
     more = f" and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
-    return f"{number}, corrected for their number: {len(out):,} stand out from the other {of}: {listed}{more}"
+    return f"{number}: {len(out):,} stand out from the other {of} ({METHOD}): {listed}{more}"

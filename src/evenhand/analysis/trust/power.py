@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean, variance
-from typing import Annotated, Any
+from typing import Any
 
 from evenhand.analysis.summaries.clusters import Groups, together
+from evenhand.analysis.summaries.variance_shares import (
+    PartShare,
+    TrialCost,
+    share_of_part,
+    trial_cost,
+    variance_shares,
+)
 from evenhand.analysis.trust.calibration import calibrations
-from evenhand.analysis.trust.judgements.judged import judgements
-from evenhand.core.document import Key, as_object
+from evenhand.analysis.trust.consistency import repeat_audits
+from evenhand.analysis.trust.judgements.judged import Judgements, judgements
+from evenhand.analysis.trust.power_document import (
+    SCHEMA,
+    Change,
+    PowerCorrelation,
+    PowerDocument,
+    PowerJudge,
+    PowerLabels,
+    PowerLeast,
+    PowerRepeats,
+    PowerWording,
+)
+from evenhand.core.document import as_object
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES
 from evenhand.stats.bounded import mean_on_scale
@@ -26,10 +45,10 @@ from evenhand.stats.power import (
 )
 from evenhand.stats.student import t_quantile
 from evenhand.stats.tallies import worth_of
+from evenhand.stats.variance_parts import CaseSides, Part, VarianceParts, judge_part, variance_parts
 from evenhand.store.encoding import written_case
 from evenhand.store.runfile import RunFile
 
-SCHEMA = "evenhand.power/1"
 REPEATS = (1, 2, 3, 5, 10)
 ALIKE = 0.5
 """How far two systems find the same cases hard where nobody has measured it. Models are between .3 and .7."""
@@ -40,97 +59,6 @@ CORRELATIONS = (0.3, 0.5, 0.7)
 
 _Column = Mapping[str, Sequence[bool]]
 """By case whether each of its trials passed."""
-
-
-class PowerCorrelation(Record, frozen=True, kw_only=True):
-    """What `evenhand.power/1` says of a correlation."""
-
-    alike: Annotated[float, Key("the correlation", "0 to 1")]
-    cases: Annotated[int, Key("that show the difference", "cases")]
-
-
-class PowerRepeats(Record, frozen=True, kw_only=True):
-    """What `evenhand.power/1` says of the repeats."""
-
-    repeats: Annotated[int, Key("of each case", "repeats")]
-    cases: Annotated[int, Key("that show the difference with so many repeats", "cases")]
-    trials: Annotated[int, Key("of one variant", "trials")]
-
-
-class PowerLabels(Record, frozen=True, kw_only=True):
-    """What `evenhand.power/1` says of the labels."""
-
-    metric: Annotated[str, Key("empty if the answers are from numbers")]
-    half_width: Annotated[float, Key("how far the corrected pass rate may be off", "0 to 1")]
-    rate: Annotated[float, Key("the pass rate that is expected", "0 to 1")]
-    rho2: Annotated[
-        float | None,
-        Key("the share of labels that the judge replaces", "0 to 1", null="nobody has labelled"),
-    ]
-    judged: Annotated[int | None, Key("that the judge judges", "outputs", null="any number")]
-    judged_cases: Annotated[
-        int | None,
-        Key("that the judged outputs are of", "cases", null="the answers are from numbers"),
-    ]
-    labels: Annotated[
-        int | None,
-        Key(
-            "needed with the judge, each of another case",
-            "labels",
-            null="not even all outputs are enough, or a label of each case",
-        ),
-    ]
-    without_judge: Annotated[int, Key("needed without one", "labels")]
-
-
-class PowerDocument(Record, frozen=True, kw_only=True):
-    """The document, `evenhand.power/1`."""
-
-    schema: Annotated[str, Key("`evenhand.power/1`")]
-    rate: Annotated[float, Key("the pass rate that the answers rest on", "0 to 1")]
-    difference: Annotated[
-        float, Key("the difference of two pass rates that is to be shown", "0 to 1")
-    ]
-    differing: Annotated[float, Key("the share of cases on which the two disagree", "0 to 1")]
-    assumed: Annotated[bool, Key("whether that is an assumption")]
-    alike: Annotated[
-        float | None,
-        Key(
-            "the correlation of the two variants' verdicts: assumed, or as the run has it",
-            "-1 to 1",
-            null="it doesn't matter, as `differing` was named",
-        ),
-    ]
-    cases: Annotated[
-        int, Key("that show the difference, four times in five, a drop or a rise", "cases")
-    ]
-    cases_low: Annotated[
-        int | None,
-        Key(
-            "the least it may be, as far as the run can tell how alike two variants are",
-            "cases",
-            null="there is no run that says it",
-        ),
-    ]
-    cases_high: Annotated[int | None, Key("the most", "cases", null="there is no run that says it")]
-    changes: Annotated[list[Change], Key("a drop and a rise, as far as there can be either")]
-    by_correlation: Annotated[
-        list[PowerCorrelation], Key("the cases for other correlations; empty if `alike` is null")
-    ]
-    effect: Annotated[
-        float,
-        Key("so many times as many cases are needed because some belong together, as in the run"),
-    ]
-    could_show: Annotated[
-        float | None,
-        Key(
-            "the smallest difference that the run's cases could show",
-            "0 to 1",
-            null="there is no run, or it has too few cases",
-        ),
-    ]
-    repeats: Annotated[list[PowerRepeats], Key("empty if the run has no repeats")]
-    labels: Annotated[list[PowerLabels], Key("one for each judge")]
 
 
 class JudgeWorth(Record, frozen=True):
@@ -170,6 +98,11 @@ class Pilot(Record, frozen=True, kw_only=True):
         measured: Whether two systems were measured, and not one that another would be compared with.
         repeats: How often each case was repeated.
         effect: By how much less cases say because some belong together: so many times as many are needed. At least 1.
+        spread: The parts of the variance of a unit's pass rate, or of its difference; None where nobody knows.
+        deciding: The judges, by metric and model, whose verdict is that of the trial.
+        cost: What a trial takes; None where there is no run.
+        again: How the judges' verdicts on the same output vary.
+        wording: What other wordings do; None where no run has one.
     """
 
     rate: float
@@ -182,6 +115,31 @@ class Pilot(Record, frozen=True, kw_only=True):
     measured: bool = False
     repeats: float = 1.0
     effect: float = 1.0
+    spread: VarianceParts | None = None
+    deciding: Collection[tuple[str, str]] = ()
+    cost: TrialCost | None = None
+    again: Sequence[PowerJudge] = ()
+    wording: PowerWording | None = None
+
+    @property
+    def parts(self) -> list[PartShare]:
+        """What the uncertainty comes from; empty where nobody knows.
+
+        A judge has a share where its verdict is the trial's, and the wording where one variant was measured.
+        """
+        spread = self.spread
+        if spread is None or not spread.measured:
+            return []
+        shares = variance_shares(spread)
+        own = spread.measured * spread.members / math.fsum(1 / tries for tries in spread.tries)
+        for judge in self.again:
+            if (judge.metric, judge.model) in self.deciding:
+                part = Part(judge.variance, judge.low, judge.high)
+                shares.append(share_of_part("judge", part, own))
+        if self.wording is not None and not self.measured:
+            part = Part(self.wording.variance, self.wording.low, self.wording.high)
+            shares.append(share_of_part("wording", part, spread.measured / spread.units))
+        return shares
 
     @property
     def alike_or_assumed(self) -> float:
@@ -198,9 +156,19 @@ def pilot_of(run: RunFile) -> Pilot:
         StoreError: The run cannot be read.
     """
     passed: dict[int, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    judged = judgements(run)
+    verdicts = {
+        key: {item.index: item.passed for item in metric.items}
+        for key, metric in judged.metrics.items()
+    }
+    others: set[tuple[str, str]] = set()
+    run_anew = 0
     for trial in run.trials():
+        run_anew += not trial.taken
         if trial.outcome in ("pass", "fail"):
-            passed[trial.variant][written_case(trial.case)].append(trial.outcome == "pass")
+            good = trial.outcome == "pass"
+            passed[trial.variant][written_case(trial.case)].append(good)
+            others |= {key for key, each in verdicts.items() if each.get(trial.index) is not good}
     columns = list(passed.values())
     every = [tries for column in columns for tries in column.values()]
     repeated = [tries for tries in every if len(tries) > 1]
@@ -213,7 +181,6 @@ def pilot_of(run: RunFile) -> Pilot:
     shares = {case: _mean(tries) for case, tries in columns[0].items()} if columns else {}
     if both:
         shares = {case: _mean(columns[1][case]) - shares[case] for case in both}
-    judged = judgements(run)
     return Pilot(
         rate=rate,
         differing=known.differing,
@@ -234,7 +201,38 @@ def pilot_of(run: RunFile) -> Pilot:
         measured=bool(both),
         repeats=worth_of(map(len, every)),
         effect=_effect(shares, groups),
+        spread=_spread(columns[: 2 if both else 1], groups),
+        deciding=verdicts.keys() - others,
+        cost=trial_cost(run, run_anew),
+        again=_again(run, judged),
     )
+
+
+def _spread(columns: Sequence[_Column], groups: Groups) -> VarianceParts | None:
+    """The parts of the variance of a column's pass rates, or of the differences of two."""
+    sides = [
+        CaseSides(tuple(list(map(float, column[case])) for column in columns), groups.get(case))
+        for case in (columns[0] if columns else ())
+        if all(case in column for column in columns)
+    ]
+    return variance_parts(sides, 1.0)
+
+
+def _again(run: RunFile, judged: Judgements) -> list[PowerJudge]:
+    """How the verdicts of judges vary that were asked the same question again in the run."""
+    judges: list[PowerJudge] = []
+    for (metric, model), audit in repeat_audits(run, judged.metrics).items():
+        if audit.estimate is not None:
+            value, low, high = judge_part(
+                (audit.estimate.value, audit.estimate.low, audit.estimate.high)
+            )
+            judges.append(
+                PowerJudge(
+                    metric=metric, model=model, variance=value, low=low, high=high,
+                    outputs=audit.items,
+                )
+            )  # fmt: skip
+    return judges
 
 
 class _Likeness(Record, frozen=True):
@@ -292,14 +290,6 @@ def _effect(values: Mapping[str, float], groups: Groups) -> float:
         return 1.0
     single, whole = variance(values.values()), variance(clusters)
     return max(1.0, whole / len(clusters) / (single / len(values))) if single > 0 else 1.0
-
-
-class Change(Record, frozen=True):
-    """A drop or a rise of the pass rate, and how many cases show it four times in five."""
-
-    to: Annotated[float, Key("the other pass rate", "0 to 1")]
-    differing: Annotated[float, Key("the share of cases on which the two disagree", "0 to 1")]
-    cases: Annotated[int, Key("that show it", "cases")]
 
 
 class Power(Record, frozen=True):
@@ -405,6 +395,25 @@ class Power(Record, frozen=True):
         less = {k: self._less(self.difference, self.differing, k) for k in REPEATS}
         return [(k, _students(self.cases * less[k]) if k > 1 else self.cases) for k in REPEATS]
 
+    def least(self) -> PowerLeast | None:
+        """The cheapest of these ways, in calls of two variants; None where there is no run.
+
+        With as many trials, more cases always say more than more repeats.
+        """
+        cost = self.pilot.cost
+        if cost is None:
+            return None
+        ways = [(k * cases, k, cases) for k, cases in self.repeats() or [(1, self.cases)]]
+        trials, repeats, cases = min(ways)
+        calls, usd = cost.of(2 * trials)
+        return PowerLeast(
+            cases=cases,
+            more=max(0, cases - self.pilot.cases),
+            repeats=repeats,
+            calls=calls,
+            cost_usd=usd,
+        )
+
     def labels(self, judge: JudgeWorth) -> tuple[int | None, int]:
         """The labels that it takes with this judge, and without any; None where not even all of them are enough.
 
@@ -454,6 +463,11 @@ class Power(Record, frozen=True):
                     for alike, cases in self.by_correlation()
                 ],
                 effect=pilot.effect,
+                least=self.least(),
+                parts=pilot.parts,
+                sides=2 if pilot.measured else 1,
+                judges=list(pilot.again),
+                wording=pilot.wording,
                 could_show=self.could_show,
                 repeats=[
                     PowerRepeats(repeats=k, cases=cases, trials=cases * k)

@@ -14,6 +14,7 @@ from tests.unit.conftest import Make, make_run, result
 from tests.unit.render.test_judge_trust import a_run, label
 
 from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power, pilot_of
+from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.variant import Variant
 from evenhand.render.power_text import lines
 from evenhand.stats.power import cases_needed, cases_needed_exact, labels_needed
@@ -209,3 +210,49 @@ async def test_cases_that_belong_together_count_for_fewer(make_run: Make):
     assert together.pilot.effect > 4
     assert together.cases > 4 * apart.cases
     assert "times as many as of independent ones" in "\n".join(lines(together))
+
+
+async def test_a_run_says_what_shows_the_difference_at_the_least_cost(make_run: Make):
+    """In cases beyond its own, calls of two variants, and money; and what its uncertainty comes from."""
+    trials = [
+        result(i * 2 + k, case=f"c{i:02}", repeat=k, ok=i % 3 > 0 or (i + k) % 2 == 0)
+        for i in range(30)
+        for k in range(2)
+    ]
+    calls = [
+        (
+            CallStart(one.index, f"k{one.index}", 0, "subject", "m", b"{}", None),
+            CallEnd(b"{}", "provider", 0.1, 1, 1, 0.002, "m"),
+        )
+        for one in trials
+    ]
+    power = Power(pilot_of(await make_run(trials, TWO[:1], calls=calls, repeats=2)), 0.1, 0.05)
+    least = power.least()
+    assert least is not None
+    assert (least.cases, least.repeats, least.more) == (power.cases, 1, power.cases - 30)
+    assert least.calls == 2 * power.cases
+    assert least.cost_usd == pytest.approx(0.002 * least.calls)
+    text = "\n".join(lines(power))
+    assert f"at the least cost: {least.cases:,} cases, {least.more:,} more than the run has" in text
+    assert (
+        f"no repeats: about {least.calls:,} calls, ${least.cost_usd:.2f} for two variants" in text
+    )
+    assert "the pass rate is uncertain by: cases " in text
+    once = Power(pilot_of(await make_run(trials[::2], TWO[:1])), 0.1, 0.05)
+    assert [part.part for part in once.pilot.parts] == ["cases and repeats"]
+    assert "no case was repeated" in "\n".join(lines(once))
+    assert Power(Pilot(rate=0.8), 0.1, 0.05).least() is None
+
+
+async def test_clusters_have_a_part_and_four_cases_have_none(make_run: Make):
+    """Ten documents with three questions each; the variance of fewer than five is not known."""
+    clustered = (replace(TWO[0], cluster="document"),)
+    trials = [
+        result(i * 2 + k, case=f"c{i:02}", repeat=k, ok=(i // 3 + i * k) % 3 > 0,
+               vars={"document": str(i // 3)})
+        for i in range(30)
+        for k in range(2)
+    ]  # fmt: skip
+    pilot = pilot_of(await make_run(trials, clustered, repeats=2))
+    assert [part.part for part in pilot.parts] == ["clusters", "cases", "repeats"]
+    assert pilot_of(await make_run(trials[:24], clustered, repeats=2)).parts == []

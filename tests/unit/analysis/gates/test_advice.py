@@ -1,0 +1,160 @@
+"""What would decide an undecided gate at the least cost, in cases, repeats, calls and money."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.unit.conftest import Make, make_run, result
+
+from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
+from evenhand.analysis.gates.baseline_making import baseline_of
+from evenhand.analysis.gates.gate_results import Advice, Gate, GateResult
+from evenhand.analysis.gates.gate_verdict import gate
+from evenhand.core.run import CallEnd, CallStart, TrialResult
+from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
+from evenhand.render.gate import document, lines
+
+__all__ = ["make_run"]
+
+ONE = (Variant(0, "plain", "m"),)
+
+
+def wavering(
+    cases: int, repeats: int, seed: int, spread: float = 0.0, of: int = 1
+) -> list[TrialResult]:
+    """Trials of cases that pass half of the time, or so much more and less; so many say the same."""
+    random = Random(seed)
+    rates = [0.5 + spread * random.choice((-1, 1)) for _ in range(cases)]
+    return [
+        result(
+            i * repeats + k, case=f"c{i:03}", repeat=k, ok=random.random() < rates[i],
+            copy_key=f"copy {i // of}" if of > 1 else "",
+        )
+        for i in range(cases)
+        for k in range(repeats)
+    ]  # fmt: skip
+
+
+async def gated(
+    make: Make,
+    path: Path,
+    before: list[TrialResult],
+    now: list[TrialResult],
+    cost: float | None = 0.01,
+    margin: float = 0.05,
+) -> Gate:
+    """The gate of a run, each trial of which asked a model once."""
+    calls = [
+        (
+            CallStart(one.index, f"k{one.index}", 0, "subject", "m", b"{}", None),
+            CallEnd(b"{}", "provider", 0.1, 1, 1, cost, "m"),
+        )
+        for one in now
+    ]
+    write_baseline(baseline_of(await make(before, ONE, calls=calls[:1])), path / "b.evn")
+    return gate(read_baseline(path / "b.evn"), await make(now, ONE, calls=calls), margin)
+
+
+def advice_of(outcome: Gate) -> tuple[GateResult, Advice]:
+    """The only result's."""
+    (one,) = outcome.results
+    assert one.verdict == "undecided"
+    assert one.advice is not None
+    return one, one.advice
+
+
+async def test_more_cases_are_advised_with_their_calls_and_money(make_run: Make, tmp_path: Path):
+    """They are run for both, as often as those that are there: 2 + 2 calls for each."""
+    outcome = await gated(make_run, tmp_path, wavering(60, 2, 1, 0.4), wavering(60, 2, 5, 0.4))
+    one, advice = advice_of(outcome)
+    assert advice.cases == one.more
+    assert advice.calls == 4 * advice.cases
+    assert advice.cost_usd == pytest.approx(0.01 * advice.calls)
+    assert (advice.repeated, advice.clusters, advice.run_repeats) == (True, False, 0)
+    assert {part.part for part in advice.parts} == {"cases", "repeats"}
+    text = " ".join(" ".join(lines(outcome)).split())
+    assert "more cases, no more repeats, would decide it: about " in text
+    assert f"{advice.calls:,} calls, ${advice.cost_usd:.2f}" in text
+    assert "uncertain by: cases " in text
+    row = document(outcome)["results"][0]
+    assert (row["more_cases"], row["advice"]["cases"]) == (one.more, advice.cases)
+
+
+async def test_repeats_of_the_run_are_advised_where_the_baseline_has_many(
+    make_run: Make, tmp_path: Path
+):
+    """Ten repeats before, two now, and cases that are all alike."""
+    outcome = await gated(make_run, tmp_path, wavering(60, 10, 2), wavering(60, 2, 7), margin=0.03)
+    _, advice = advice_of(outcome)
+    assert advice.run_repeats > 0 == advice.baseline_repeats
+    assert advice.calls < 12 * (advice_of(outcome)[0].more or 0)
+    assert f"more repeats of each case ({advice.run_repeats} in the run)" in " ".join(
+        " ".join(lines(outcome)).split()
+    )
+
+
+async def test_without_repeats_it_is_said_that_their_part_is_not_known(
+    make_run: Make, tmp_path: Path
+):
+    """And how to learn it; an unknown price is no price."""
+    outcome = await gated(make_run, tmp_path, wavering(60, 1, 1), wavering(60, 1, 2), None)
+    _, advice = advice_of(outcome)
+    assert (advice.repeated, advice.cost_usd) == (False, None)
+    assert [part.part for part in advice.parts] == ["cases and repeats"]
+    text = " ".join(" ".join(lines(outcome)).split())
+    assert "no case was repeated, so what repeats would save is not known: --repeat 2" in text
+    assert "would decide it: about" in text
+    assert "calls)" in text
+
+
+async def test_cases_that_belong_together_are_advised_as_clusters(make_run: Make, tmp_path: Path):
+    """Three copies of each of twenty cases."""
+    outcome = await gated(
+        make_run, tmp_path, wavering(60, 2, 1, 0.3, of=3), wavering(60, 2, 2, 0.3, of=3)
+    )
+    _, advice = advice_of(outcome)
+    assert advice.clusters
+    assert "more clusters of cases" in " ".join(" ".join(lines(outcome)).split())
+
+
+async def test_few_cases_and_errors_get_no_parts(make_run: Make, tmp_path: Path):
+    """Of three cases two more are the least that says anything; where errors decide, cases are no advice."""
+    few = await gated(make_run, tmp_path, wavering(3, 2, 1), wavering(3, 2, 2))
+    _, advice = advice_of(few)
+    assert (advice.cases, advice.parts) == (2, ())
+    broken = wavering(60, 2, 1, 0.4)
+    broken[:40] = [replace(one, outcome="error", outcomes=(), score=None) for one in broken[:40]]
+    outcome = await gated(make_run, tmp_path, wavering(60, 2, 1, 0.4), broken)
+    assert all(one.advice is None for one in outcome.results)
+
+
+async def test_a_judge_that_was_asked_again_has_a_share(make_run: Make, tmp_path: Path):
+    """Repeats of a case have the same output here: all of their part is the judge's."""
+
+    def judged(seed: int) -> list[TrialResult]:
+        return [
+            replace(
+                one,
+                outcomes=(
+                    Outcome(
+                        "kind", one.outcome, one.score, metric="kind",
+                        metadata={"judge": "j", "prompt": "p/1", "instrument": "i"},
+                    ),
+                ),
+                named_scores={"kind": one.score or 0.0},
+            )
+            for one in wavering(60, 2, seed, 0.3)
+        ]  # fmt: skip
+
+    outcome = await gated(make_run, tmp_path, judged(1), judged(5), margin=0.1)
+    (kind,) = [one for one in outcome.results if one.metric == "kind"]
+    assert kind.advice is not None
+    shares = {part.part: part for part in kind.advice.parts}
+    assert list(shares) == ["cases", "repeats", "judge"]
+    # The run's judge stands for the baseline's.
+    assert shares["judge"].share == pytest.approx(shares["repeats"].share, rel=0.25)
+    assert "of which the judge" in " ".join(" ".join(lines(outcome)).split())
