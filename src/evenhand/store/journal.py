@@ -531,7 +531,7 @@ def _remedy(error: Exception, path: Path) -> str:
 
 _MANY = 5_000
 _LARGE_PAGE = 8_192
-"""Bytes: rows of a few hundred leave less of a larger page unused. Of few trials, thirty tables are most of the file."""
+"""Bytes: rows of a few hundred leave less of a larger page unused. Of few trials, thirty tables are most of a file."""
 
 
 def _connect(path: Path, page: int | None = None) -> sqlite3.Connection:
