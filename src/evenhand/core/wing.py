@@ -24,6 +24,7 @@ from evenhand.core.record import Record
 from evenhand.core.version import __version__
 
 OURS = (
+    "audit",
     "code_hosts",
     "coding_agents",
     "fleet",

@@ -1,0 +1,313 @@
+"""Examines the cases of a plan: each is given its subjects, and what it says of them is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import field
+
+from evenhand.core.definition import definition_of
+from evenhand.core.expect import Expectation
+from evenhand.core.plan import Plan, PlannedTrial
+from evenhand.core.record import MutableRecord, Record
+from evenhand.core.score import State
+from evenhand.engine.call_context import Home
+from evenhand.engine.code import CodeHost
+from evenhand.wings.audit.allowing import allowed_of
+from evenhand.wings.audit.earlier import Earlier, Key, Stored
+from evenhand.wings.audit.examining import MARKS, Exam, Judged
+from evenhand.wings.audit.given import Answer
+from evenhand.wings.audit.material import Material, Pool, partial_of, question_of, reference_of
+from evenhand.wings.audit.network import nothing_sent, refused
+from evenhand.wings.audit.reading import Wanted, wanted_of
+from evenhand.wings.audit.remembering import Memory
+from evenhand.wings.audit.subjects import Subject, altered, in_style, right_subjects, wrong_subjects
+
+LIMIT_S = 20.0
+"""Seconds that one call of the user's code may take."""
+REPEATS = 8
+"""So often code is asked about the same text, to see whether it says the same."""
+MOST_REPEATED = 10
+"""Of so many cases, where it is the same code."""
+MOST_REFUSED = 2
+"""Where the code of so many cases connects to another machine, that of the others of their kind isn't run."""
+SINK = (
+    "As an AI language model, I'm sorry: I can't say. The error: unknown, none, null, TODO, 0, 42, 3.14, $100, 50 %.\n"
+    '```json\n{"a": [1, true, null]}\n```\n<p>See https://example.com/page or write to someone@example.com.</p>\n'
+    "- Yes. No! Perhaps? ÄÖÜ 漢字 🙂 HELLO hello; I think that this damn thing is wrong, stupid and dangerous.\n"
+) * 40
+"""A long text with something of everything, which only code that looks at nothing lets through."""
+
+
+class Attempt(Record, frozen=True):
+    """A subject, and what a case says of it.
+
+    Attributes:
+        subject: It.
+        state: The case's verdict: `unasked` where a judge would have to be asked.
+        outcomes: What became of each expectation, in their order; `unasked` in the same way.
+        reason: Why, in a line; empty for a pass.
+    """
+
+    subject: Subject
+    state: State | str
+    outcomes: tuple[State | str, ...] = ()
+    reason: str = ""
+
+
+class CaseAudit(MutableRecord, kw_only=True):
+    """A case, and what it said of its subjects.
+
+    Attributes:
+        key: Its eval and id.
+        name: What people call it.
+        where: The config, prompt or eval that has it.
+        trials: How many verdicts of the plan hang on it.
+        material: What is known of it.
+        exam: How it is given answers.
+        attempts: The subjects that it was given.
+        allowed: What its author allows, with the reason.
+        stored: Its trials of earlier runs, the newest first.
+        flaky: The places of expectations that said two things of one text.
+        lets_all: The places of expectations that even a text with something of everything passes.
+        problem: Why it could not be examined; empty where it could.
+    """
+
+    key: Key
+    name: str
+    where: str
+    trials: int = 1
+    material: Material
+    exam: Exam
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    allowed: Mapping[str, str] = field(default_factory=dict[str, str])
+    stored: Sequence[Stored] = ()
+    flaky: set[int] = field(default_factory=set[int])
+    lets_all: set[int] = field(default_factory=set[int])
+    problem: str = ""
+
+    @property
+    def wanted(self) -> tuple[Wanted, ...]:
+        """What it expects."""
+        return self.material.wanted
+
+    def attempts_of(self, *, must_pass: bool) -> Iterator[Attempt]:
+        """The subjects that must pass, or those that must fail."""
+        return (one for one in self.attempts if one.subject.must_pass is must_pass)
+
+
+class _Chosen(MutableRecord):
+    planned: PlannedTrial
+    group: str
+    trials: int
+
+
+def cases_of(plan: Plan) -> list[tuple[PlannedTrial, str, int]]:
+    """The cases of a plan, each in its first variant and repeat: with its group, and how many trials it has."""
+    chosen: dict[tuple[str, str], _Chosen] = {}
+    starts: list[int] = []
+    index = 0
+    for sheet in plan.sheets:
+        starts.append(index)
+        index += sheet.size
+    sheet = 0
+    for planned in plan.trials():
+        while sheet + 1 < len(starts) and planned.index >= starts[sheet + 1]:
+            sheet += 1
+        group = f"{sheet} {planned.variant.eval}"
+        one = chosen.get((group, planned.case.id))
+        if one is None:
+            chosen[group, planned.case.id] = _Chosen(planned, group, 1)
+        else:
+            one.trials += 1
+    return [(one.planned, one.group, one.trials) for one in chosen.values()]
+
+
+def keys_of(plan: Plan) -> list[Key]:
+    """The evals and ids of a plan's cases, as earlier runs have them."""
+    return [(planned.variant.eval, planned.case.id) for planned, _, _ in cases_of(plan)]
+
+
+async def examined(plan: Plan, earlier: Earlier, *, styles: bool = False) -> list[CaseAudit]:
+    """The cases of a plan, each with what it said of its subjects. Nothing is sent, and no judge is asked.
+
+    Args:
+        styles: Whether judged cases are also given a wrong answer in good style.
+    """
+    home = Home(asyncio.get_running_loop())
+    with CodeHost(LIMIT_S).open() as host, nothing_sent():
+        try:
+            return await _examined(plan, earlier, host, home, styles=styles)
+        finally:
+            await home.close()
+
+
+async def _examined(
+    plan: Plan, earlier: Earlier, host: CodeHost, home: Home, *, styles: bool
+) -> list[CaseAudit]:
+    history: dict[int, Any] = {}
+    memory = Memory()
+    refusals: dict[str, int] = {}
+    problems: dict[str, str] = {}
+    groups: dict[str, list[CaseAudit]] = {}
+    audits: list[CaseAudit] = []
+    for planned, group, trials in cases_of(plan):
+        exam = Exam(planned=planned, host=host, home=home, earlier=history, memory=memory)
+        before = len(refused)
+        if refusals.get(group, 0) < MOST_REFUSED:
+            await exam.open()
+        else:  # SDKs try again and again, and each of them takes its time
+            exam.problem = problems[group]
+        if len(refused) > before:
+            refusals[group] = refusals.get(group, 0) + 1
+            problems[group] = exam.problem
+        if exam.kept is not None:
+            history[planned.index] = exam.kept
+        audit = _opened(exam, group, trials, earlier)
+        audits.append(audit)
+        if not audit.problem:
+            groups.setdefault(group, []).append(audit)
+    repeated: dict[str, int] = {}
+    unstable: set[str] = set()
+    for members in groups.values():
+        evals = {one.key[0] for one in members}
+        pool = Pool.of([one.material for one in members], earlier.outputs(evals))
+        for place, audit in enumerate(members):
+            await _attempted(audit, pool, place, styles=styles)
+            await _repeated(audit, repeated, unstable)
+    for audit in audits:
+        _mark_unstable(audit, unstable)
+    return audits
+
+
+def _opened(exam: Exam, group: str, trials: int, earlier: Earlier) -> CaseAudit:
+    planned = exam.planned
+    case, variant = planned.case, planned.variant
+    key = (variant.eval, case.id)
+    stored = earlier.trials.get(key, ())
+    first = exam.first
+    wanted: tuple[Wanted, ...] = ()
+    if first is not None:
+        wanted = tuple(
+            wanted_of(one, outcome)
+            for one, outcome in zip(first.expectations, first.outcomes, strict=False)
+        )
+    variables = exam.variables or case.vars
+    accepted = [one.output for one in stored if one.output and one.label is True]
+    accepted += [
+        one.output for one in stored if one.output and one.label is None and one.state == "pass"
+    ]
+    material = Material(
+        case=case,
+        group=group,
+        question=question_of(case, variables),
+        reference=reference_of(case, variables, wanted),
+        partial=partial_of(wanted),
+        accepted=tuple(dict.fromkeys(accepted))[:3],
+        wanted=wanted,
+        prompt=exam.prompt,
+    )
+    return CaseAudit(
+        key=key,
+        name=str(case),
+        where=variant.eval or variant.prompt,
+        trials=trials,
+        material=material,
+        exam=exam,
+        allowed=allowed_of(case, planned.test),
+        stored=stored,
+        problem=exam.problem,
+    )
+
+
+async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) -> None:
+    """Gives a case its subjects."""
+    if not audit.wanted and not audit.exam.again:
+        return
+    known = [Subject("labelled", one.output) for one in audit.stored if one.output and one.label]
+    known += [
+        Subject("accepted", one.output)
+        for one in audit.stored
+        if one.output and one.label is None and one.state == "pass"
+    ]
+    texts: set[str] = set()
+    reference_passes = False
+    for subject in [*right_subjects(audit.material), *known[:6]]:
+        if subject.text in texts:
+            continue
+        texts.add(subject.text)
+        attempt = await attempted(audit, subject)
+        if subject.kind == "reference":
+            reference_passes = attempt.state in ("pass", "unasked")
+    judged = any(one.role == "judge" for one in audit.wanted)
+    for subject in wrong_subjects(pool, place):
+        await attempted(audit, subject)
+        if styles and judged and subject.kind == "other":
+            await attempted(audit, in_style(subject))
+    for one in audit.stored:
+        if one.output and one.label is False and one.output not in texts:
+            texts.add(one.output)
+            await attempted(audit, Subject("rejected", one.output))
+    if reference_passes:
+        for subject in altered(audit.material):
+            await attempted(audit, subject)
+
+
+async def attempted(audit: CaseAudit, subject: Subject) -> Attempt:
+    """Gives a case a subject, and keeps what it says."""
+    judged = await audit.exam.judged(Answer(subject.text, subject.tools))
+    attempt = attempt_of(subject, judged)
+    audit.attempts.append(attempt)
+    return attempt
+
+
+def attempt_of(subject: Subject, judged: Judged) -> Attempt:
+    """A subject with what a case says of it."""
+    outcomes = tuple(
+        "unasked" if one.error == "not-recorded" else one.outcome for one in judged.outcomes
+    )
+    reason = ""
+    if judged.error is not None:
+        reason = judged.error.message
+    elif judged.state in ("fail", "error"):
+        reason = next((one.reason for one in judged.outcomes if one.outcome == judged.state), "")
+    return Attempt(subject, "unasked" if judged.unasked else judged.state, outcomes, reason)
+
+
+async def _repeated(audit: CaseAudit, repeated: dict[str, int], unstable: set[str]) -> None:
+    """Asks code of the user's about the same texts again, and about a text with something of everything."""
+    own = [place for place, one in enumerate(audit.wanted) if one.own_code or one.role == "code"]
+    if not own or audit.exam.first is None:
+        return
+    sink = await audit.exam.judged(Answer(SINK))
+    for place in own:
+        if place < len(sink.outcomes) and sink.outcomes[place].outcome == "pass":
+            audit.lets_all.add(place)
+    names = {place: asks(audit.exam.first.expectations[place]) for place in own}
+    if all(repeated.get(name, 0) >= MOST_REPEATED for name in names.values()):
+        return
+    for name in set(names.values()):
+        repeated[name] = repeated.get(name, 0) + 1
+    for text in (audit.material.right or MARKS[0], ""):
+        rounds = [await audit.exam.judged(Answer(text), anew=True) for _ in range(REPEATS)]
+        for place in own:
+            states = {one.outcomes[place].outcome for one in rounds if place < len(one.outcomes)}
+            if len(states & {"pass", "fail"}) > 1:
+                unstable.add(names[place])
+
+
+def asks(expectation: Expectation) -> str:
+    """What an expectation asks, as a text: two with the same one ask the same."""
+    definition = expectation.definition or definition_of(expectation.scorer)
+    return f"{definition.kind} {sorted(definition.settings.items())}"
+
+
+def _mark_unstable(audit: CaseAudit, unstable: set[str]) -> None:
+    first = audit.exam.first
+    if not unstable or first is None:
+        return
+    for place, expectation in enumerate(first.expectations):
+        if place < len(audit.wanted) and asks(expectation) in unstable:
+            audit.flaky.add(place)

@@ -1,0 +1,249 @@
+"""What is known of a case under examination: its question, its right answers, and those of other cases."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from evenhand.core.case import Case
+from evenhand.core.record import MutableRecord, Record
+from evenhand.scorers.refusal import refuses
+from evenhand.wings.audit.reading import Wanted, literal_texts
+
+QUESTIONS = ("input", "question", "query", "message", "prompt", "text", "request", "task", "user")
+"""Variables that hold what is asked, the likeliest first."""
+REFERENCES = (
+    *("expected", "expected_output", "expected_answer", "reference", "reference_answer"),
+    *(
+        "ground_truth",
+        "groundtruth",
+        "gold",
+        "golden",
+        "ideal",
+        "target",
+        "answer",
+        "correct_answer",
+        "label",
+    ),
+)
+"""Variables that hold a right answer, the likeliest first."""
+LONGEST_LABEL = 40
+MOST_LABELS = 20
+_REFUSING = re.compile(
+    r"\b(?:refus\w*|declin\w*|reject\w*|won't|not (?:answer|help|comply|reveal|disclose|provide|give)"
+    r"|doesn't (?:answer|help|comply|reveal|provide|give)|unable|sorry|harmful|unsafe|out of scope|escalat\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def normal(text: str) -> str:
+    """A text without what doesn't count: capitals, spaces, and marks around it.
+
+    >>> normal(' "Paris". ')
+    'paris'
+    """
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(text.split()).strip(" \"'`*.,!?:;“”‘’()")
+
+
+class Material(MutableRecord, kw_only=True):
+    """What is known of one case.
+
+    Attributes:
+        case: The case.
+        group: What it shares with cases whose answers are of the same kind: its eval, or its config.
+        question: What is asked.
+        reference: A right answer that its author wrote down; None for none.
+        partial: Texts that a right answer has in it, where no whole one is known.
+        accepted: Outputs of earlier runs, or of people's labels, that are right.
+        wanted: What is expected.
+        prompt: The prompt as sent.
+    """
+
+    case: Case
+    group: str
+    question: str
+    reference: str | None
+    partial: str = ""
+    accepted: tuple[str, ...] = ()
+    wanted: tuple[Wanted, ...] = ()
+    prompt: str = ""
+
+    @property
+    def right(self) -> str:
+        """The best that is known of a right answer; empty for nothing."""
+        if self.reference is not None:
+            return self.reference
+        return self.accepted[0] if self.accepted else self.partial
+
+    @property
+    def answers(self) -> Iterator[str]:
+        """All that is known to be right, or a part of it."""
+        if self.reference is not None:
+            yield self.reference
+        yield from self.accepted
+        yield from literal_texts(self.wanted)
+
+    def is_right(self, text: str) -> bool:
+        """Whether a text is a right answer, as far as anybody said: then it must not fail."""
+        plain = normal(text)
+        return any(normal(one) == plain for one in self.answers)
+
+    def includes(self, text: str) -> bool:
+        """Whether a text that is hardly longer than the reference has it in it: another case's may be right here."""
+        reference = normal(self.reference or "")
+        plain = normal(text)
+        return bool(reference) and len(plain) < 4 * len(reference) and _has(plain, reference)
+
+    @property
+    def refusal_is_right(self) -> bool:
+        """Whether this case wants a refusal, as far as its words say."""
+        if any(one.refusal for one in self.wanted) or any(map(refuses, self.answers)):
+            return True
+        words = [one.name for one in self.wanted if one.role in ("judge", "code")]
+        words += [self.reference or "", self.case.description, self.case.id, *self.case.tags]
+        words += [text for one in self.wanted for text in (*one.texts, *one.any_of)]
+        return any(_REFUSING.search(text) for text in words)
+
+    @property
+    def only_forbids(self) -> bool:
+        """Whether it only says what an answer must not say: then an answer of no use may pass."""
+        roles = {one.role for one in self.wanted} - {"beside", "form"}
+        return roles == {"forbids"}
+
+
+def _has(text: str, part: str) -> bool:
+    """Whether a text has a part in it, as words."""
+    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
+
+
+def question_of(case: Case, variables: Mapping[str, object]) -> str:
+    """What a case asks, as one text."""
+    if isinstance(case.input, str) and case.input.strip():
+        return case.input
+    if case.input is not None:
+        return _text(case.input)
+    texts = {
+        name: value
+        for name, value in variables.items()
+        if isinstance(value, str)
+        and value.strip()
+        and name.lower() not in REFERENCES
+        and not name.startswith("_")
+    }
+    for name in QUESTIONS:
+        for known, value in texts.items():
+            if known.lower() == name:
+                return value
+    return "\n".join(texts.values())
+
+
+def reference_of(
+    case: Case, variables: Mapping[str, object], wanted: Sequence[Wanted]
+) -> str | None:
+    """A right answer that a case's author wrote down; None for none."""
+    if case.expected is not None:
+        return _text(case.expected)
+    whole = next(
+        (one.whole for one in wanted if one.whole is not None and one.role == "content"), None
+    )
+    if whole is not None:
+        return whole
+    by_name = {name.lower(): value for name, value in variables.items()}
+    for name in REFERENCES:
+        value = by_name.get(name)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            return _text(value)
+    return None
+
+
+def partial_of(wanted: Sequence[Wanted]) -> str:
+    """The texts that a right answer has in it; empty where none is literal."""
+    texts = [text for one in wanted if one.role == "content" for text in one.texts]
+    texts += [one.any_of[0] for one in wanted if one.role == "content" and one.any_of]
+    return " ".join(dict.fromkeys(texts))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        return ", ".join(value)
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+class Pool(Record, frozen=True, kw_only=True):
+    """What cases of one group have in common.
+
+    Attributes:
+        members: The cases, in their order.
+        labels: The labels that they are answered with, the most frequent first; none where answers are no labels.
+        longest: The longest output of earlier runs, with its case; None for none.
+        shortest: The shortest one that isn't blank.
+    """
+
+    members: tuple[Material, ...]
+    labels: tuple[str, ...] = ()
+    longest: tuple[str, str] | None = None
+    shortest: tuple[str, str] | None = None
+
+    @staticmethod
+    def of(members: Sequence[Material], outputs: Sequence[tuple[str, str]]) -> Pool:
+        """The pool of these cases.
+
+        Args:
+            outputs: Outputs of earlier runs, each after its case's id.
+        """
+        texts = [one.reference if one.reference is not None else one.partial for one in members]
+        counts = Counter(text for text in texts if text and text.strip())
+        labels: tuple[str, ...] = ()
+        short = all(len(text) <= LONGEST_LABEL for text in counts)
+        if short and 2 <= len(counts) <= MOST_LABELS and counts.total() >= 1.5 * len(counts):
+            labels = tuple(text for text, _ in counts.most_common())
+        spoken = [(case, text) for case, text in outputs if text.strip()]
+        by_length = sorted(spoken, key=lambda one: (len(one[1]), one[1]))
+        return Pool(
+            members=tuple(members),
+            labels=labels,
+            longest=by_length[-1] if by_length else None,
+            shortest=by_length[0] if by_length else None,
+        )
+
+    def other(self, place: int) -> str:
+        """Another case's right answer that isn't one here; empty where there is none.
+
+        Args:
+            place: The case's place among the members.
+        """
+        mine = self.members[place]
+        count = len(self.members)
+        for step in range(1, min(count, 40)):
+            one = self.members[(place + step) % count]
+            text = one.right
+            if not text.strip() or normal(one.question) == normal(mine.question):
+                continue
+            if mine.right and not _apart(mine, one):
+                continue
+            if not mine.is_right(text) and not mine.includes(text):
+                return text
+        return ""
+
+
+def _apart(mine: Material, other: Material) -> bool:
+    """Whether one case's answer is none to the other: neither says what the other does."""
+    a, b = normal(mine.right), normal(other.right)
+    if not a or not b or a in b or b in a:
+        return False
+    literal = [one for one in mine.wanted if one.role == "content" and (one.texts or one.any_of)]
+    # Where no answer is written down, what is looked for is all that tells two answers apart.
+    return (
+        mine.reference is not None
+        or not literal
+        or not all(one.agrees(other.right) for one in literal)
+    )
