@@ -13,6 +13,7 @@ from evenhand.core.expect import Expectation
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import State
+from evenhand.core.step import Step
 from evenhand.engine.call_context import Home
 from evenhand.engine.code import CodeHost
 from evenhand.wings.audit.allowing import allowed_of
@@ -176,6 +177,8 @@ async def _examined(
         pool = Pool.of([one.material for one in members], earlier.outputs(evals))
         for place, audit in enumerate(members):
             await _attempted(audit, pool, place, styles=styles)
+            if audit.material.acts:
+                await _acted(audit, members)
             await _repeated(audit, repeated, unstable)
     for audit in audits:
         _mark_unstable(audit, unstable)
@@ -208,6 +211,8 @@ def _opened(exam: Exam, group: str, trials: int, earlier: Earlier) -> CaseAudit:
         accepted=tuple(dict.fromkeys(accepted))[:3],
         wanted=wanted,
         prompt=exam.prompt,
+        acts=bool(exam.tools) or any(one.of_steps for one in wanted),
+        stays=first is not None and _stays(wanted, first),
     )
     return CaseAudit(
         key=key,
@@ -220,6 +225,16 @@ def _opened(exam: Exam, group: str, trials: int, earlier: Earlier) -> CaseAudit:
         stored=stored,
         problem=exam.problem,
     )
+
+
+def _stays(wanted: Sequence[Wanted], first: Judged) -> bool:
+    """Whether the state that a case wants is the one that it begins with: whoever does nothing leaves it."""
+    states = [
+        outcome.outcome
+        for one, outcome in zip(wanted, first.outcomes, strict=False)
+        if one.role == "state"
+    ]
+    return bool(states) and set(states) == {"pass"}
 
 
 async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) -> None:
@@ -255,9 +270,23 @@ async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) 
             await attempted(audit, subject)
 
 
-async def attempted(audit: CaseAudit, subject: Subject) -> Attempt:
-    """Gives a case a subject, and keeps what it says."""
-    judged = await audit.exam.judged(Answer(subject.text, subject.tools))
+async def _acted(audit: CaseAudit, members: Sequence[CaseAudit]) -> None:
+    """Gives a case the agents that act wrongly."""
+    from evenhand.wings.audit.worlds import agents  # noqa: PLC0415 (it looks at cases)
+
+    for subject, steps in agents(audit, members):
+        await attempted(audit, subject, steps)
+
+
+async def attempted(
+    audit: CaseAudit, subject: Subject, steps: tuple[Step, ...] | None = None
+) -> Attempt:
+    """Gives a case a subject, and keeps what it says.
+
+    Args:
+        steps: The steps that it is said to have made; None for its own.
+    """
+    judged = await audit.exam.judged(Answer(subject.text, subject.calls), steps)
     attempt = attempt_of(subject, judged)
     audit.attempts.append(attempt)
     return attempt

@@ -12,7 +12,11 @@ from evenhand.core.errors import NotRecorded
 from evenhand.core.message import CallRole, Prompt, Reply, ToolCall, Usage
 from evenhand.core.provider import Provider, says
 from evenhand.core.record import Record
-from evenhand.engine.trial import Asker, LiveTrial
+from evenhand.core.run import ToolRecord
+from evenhand.engine.backing import RunJournal
+from evenhand.engine.calls import CallDesk
+from evenhand.engine.replay.application_calls import Tools
+from evenhand.engine.trial import LiveTrial
 from evenhand.providers.app_call import AppCall
 
 _HELLO = "Hello, can you help me?"
@@ -32,11 +36,18 @@ class Answer(Record, frozen=True):
 
     Attributes:
         text: The answer.
-        tools: Whether it first asks for every tool that it is offered, once.
+        calls: The calls of tools that it asks for first.
     """
 
     text: str
-    tools: bool = False
+    calls: tuple[ToolCall, ...] = ()
+
+
+class Unwritten:
+    """A journal of tools' calls that keeps none: an `evenhand.engine.backing.RunJournal`, as far as tools go."""
+
+    def note_tool(self, record: ToolRecord) -> None:
+        """Forgets a call."""
 
 
 class Given:
@@ -46,13 +57,16 @@ class Given:
         times: How often the subject was asked.
         offered: The tools that it was offered, by name, each with its parameters as a JSON Schema.
         talked: How often a simulated user was.
+        tools: Records the calls of the application's tools.
     """
 
-    def __init__(self, answer: Answer, judges: Asker | None = None) -> None:
+    def __init__(self, answer: Answer, judges: CallDesk | None = None) -> None:
         self.answer = answer
         self.times = 0
         self.offered: dict[str, Mapping[str, Any]] = {}
         self.talked = 0
+        unwritten = Tools(cast("RunJournal", Unwritten()), {})
+        self.tools = unwritten if judges is None else judges.tools
         self._judges = judges
 
     async def ask(
@@ -97,15 +111,9 @@ class Given:
         return reply
 
     def _calls(self, tools: object) -> tuple[ToolCall, ...]:
-        """A call of each tool that is offered, the first time."""
-        offered = dict(_tools(tools))
-        self.offered.update(offered)
-        if not self.answer.tools or self.times > 1:
-            return ()
-        return tuple(
-            ToolCall(name, cast("Mapping[str, Any]", sample(schema)), f"call_{number}")
-            for number, (name, schema) in enumerate(offered.items(), 1)
-        )
+        """The calls that it asks for, the first time."""
+        self.offered.update(_tools(tools))
+        return self.answer.calls if self.times == 1 else ()
 
     def _of_application(self, call: AppCall) -> Reply:
         """The answer in the form in which the vendor gives it to an application's own client."""

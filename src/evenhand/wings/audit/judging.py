@@ -13,6 +13,7 @@ from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan, Row, RunOptions, Sheet, Slot
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
+from evenhand.engine.calls import CallDesk
 from evenhand.engine.trial import LiveTrial
 from evenhand.wings.audit.auditing import Attempt, CaseAudit
 from evenhand.wings.audit.examining import MARKS, Exam
@@ -33,7 +34,7 @@ class GivenBody(Record, frozen=True):
     async def __call__(self, trial: Trial) -> object:
         live, exam = cast("LiveTrial", trial), self.exam
         if exam.again:
-            live.asker = Given(self.answer, live.asker)
+            live.asker = Given(self.answer, cast("CallDesk", live.asker))
             return await exam.planned.body(trial)
         mark = MARKS[0] if exam.asks else exam.output
         trial.show(exam.variables)
@@ -75,7 +76,7 @@ def judged_plan(plan: Plan, audits: Sequence[CaseAudit]) -> Plan:
             planned = exam.planned
             slot = Slot(
                 variant=planned.variant,
-                body=GivenBody(exam, Answer(subject.text, subject.tools)),
+                body=GivenBody(exam, Answer(subject.text, subject.calls)),
                 review=planned.review,
                 test=planned.test,
             )

@@ -61,6 +61,8 @@ class Material(MutableRecord, kw_only=True):
         accepted: Outputs of earlier runs, or of people's labels, that are right.
         wanted: What is expected.
         prompt: The prompt as sent.
+        acts: Whether it is about what an agent does, and not only about what it says.
+        stays: Whether the state that it wants to be left is the one that it begins with.
     """
 
     case: Case
@@ -71,6 +73,8 @@ class Material(MutableRecord, kw_only=True):
     accepted: tuple[str, ...] = ()
     wanted: tuple[Wanted, ...] = ()
     prompt: str = ""
+    acts: bool = False
+    stays: bool = False
 
     @property
     def right(self) -> str:
@@ -112,7 +116,12 @@ class Material(MutableRecord, kw_only=True):
     def only_forbids(self) -> bool:
         """Whether it only says what an answer must not say: then an answer of no use may pass."""
         roles = {one.role for one in self.wanted} - {"beside", "form"}
-        return roles == {"forbids"}
+        return roles == {"forbids"} or (self.stays and roles <= {"forbids", "state"})
+
+    @property
+    def only_measures(self) -> bool:
+        """Whether it looks at nothing but time and cost."""
+        return not self.acts and {one.role for one in self.wanted} == {"beside"}
 
 
 def _has(text: str, part: str) -> bool:

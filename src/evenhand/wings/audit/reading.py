@@ -6,6 +6,8 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from msgspec.structs import replace
+
 from evenhand.core.errors import NotRecorded
 from evenhand.core.expect import Expectation
 from evenhand.core.record import Record
@@ -61,6 +63,14 @@ _ONES: Mapping[str, Role] = {
     "guardrails": "beside",
     "steps:leaves-state": "state",
     "latency": "beside",
+    "steps:never-succeeds": "forbids",
+    "steps:only-calls": "forbids",
+    **dict.fromkeys(
+        ("steps:never-fails", "steps:never-repeats", "steps:never-loops", "steps:count"), "beside"
+    ),
+    **dict.fromkeys(("steps:tokens", "steps:cost", "steps:duration"), "beside"),
+    **dict.fromkeys(("trajectory:step-count",), "beside"),
+    **dict.fromkeys(("steps:achieves-goal", "steps:passes", "trajectory:goal-success"), "judge"),
 }
 _MODULES: Mapping[str, Role] = {
     "limits": "beside",
@@ -83,8 +93,14 @@ _MODULES: Mapping[str, Role] = {
 }
 """The roles of our scorers, by their modules."""
 _FORMS = frozenset({"WordCount", "MeasuredNumber"})
-_BESIDE = frozenset({"StepCount", "TokenCount", "StepCost", "StepDuration"})
-_NEVER = frozenset({"NeverSucceeds", "NeverFails", "NeverRepeats", "NeverLoops", "OnlyCalls"})
+_BESIDE = frozenset(
+    {
+        *("StepCount", "TokenCount", "StepCost", "StepDuration"),
+        *("NeverFails", "NeverRepeats", "NeverLoops"),
+    }
+)
+"""Scorers of how something is done, whatever it is."""
+_NEVER = frozenset({"NeverSucceeds", "OnlyCalls"})
 
 
 class Wanted(Record, frozen=True, kw_only=True):
@@ -99,6 +115,7 @@ class Wanted(Record, frozen=True, kw_only=True):
         exact: Whether nothing but `whole` will do: another wording of it is wrong.
         refusal: Whether a refusal is wanted.
         own_code: Whether code of the user's decides, which may not do so twice in the same way.
+        of_steps: Whether it looks at what was done, or at what was left behind.
     """
 
     name: str
@@ -109,6 +126,7 @@ class Wanted(Record, frozen=True, kw_only=True):
     exact: bool = False
     refusal: bool = False
     own_code: bool = False
+    of_steps: bool = False
 
     @property
     def says_something(self) -> bool:
@@ -135,10 +153,23 @@ def wanted_of(expectation: Expectation, outcome: Outcome | None = None) -> Wante
         written = ""
     name = expectation.label or label_of(expectation.scorer)
     wanted = _of_scorer(expectation.scorer, written, name)
+    if _of_steps(expectation.scorer, written):
+        wanted = replace(wanted, of_steps=True)
     if outcome is not None and outcome.error == NotRecorded.slug:
         role: Role = "judge"
-        return Wanted(name=name, role=role, own_code=False)
+        return replace(wanted, role=role, own_code=False)
     return wanted
+
+
+def _of_steps(scorer: object, written: str) -> bool:
+    """Whether a scorer looks at what an agent did."""
+    if isinstance(scorer, Not):
+        scorer = scorer.scorer
+    kind = written.removeprefix("not-")
+    module = type(scorer).__module__
+    return kind.startswith(("steps:", "trajectory:")) or module.startswith(
+        ("evenhand.scorers.agents", "evenhand.scorers.final_state")
+    )
 
 
 def _of_scorer(scorer: object, written: str, name: str) -> Wanted:
@@ -156,7 +187,7 @@ def _of_scorer(scorer: object, written: str, name: str) -> Wanted:
             name=name, role="forbids" if inner.negated else "content", refusal=not inner.negated
         )
     own = role == "code" or changed
-    if _is_negated(inner) or (negated and role in ("content", "code", "judge")):
+    if _is_negated(inner) or (negated and role in ("content", "code", "judge", "steps")):
         texts = () if changed else _forbidden(inner)
         whole = _whole(inner) if not changed and role == "content" else None
         return Wanted(
@@ -186,14 +217,14 @@ def _of_set(scorer: AssertSet, name: str) -> Wanted:
     inside = [wanted_of(one) for one in scorer.expectations]
     roles = [one.role for one in inside]
     order: tuple[Role, ...] = ("judge", "code", "content", "steps", "state", "form", "forbids")
-    role: Role = next((one for one in order if one in roles), "beside")
+    known: list[Role] = [one for one in order if one in roles]
     # By threshold or `excusing` some of it may fail.
     all_of_it = scorer.threshold is None and not scorer.excusing
     texts = [text for one in inside if one.role == "content" for text in one.texts]
     whole = next((one.whole for one in inside if one.whole is not None), None)
     return Wanted(
         name=name,
-        role=role,
+        role=known[0] if known else "beside",
         texts=tuple(texts) if all_of_it else (),
         whole=whole if all_of_it else None,
         refusal=any(one.refusal for one in inside),

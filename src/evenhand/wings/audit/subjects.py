@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from evenhand.core.message import ToolCall
 from evenhand.core.record import Record
 from evenhand.wings.audit.altering import negated, other_names, other_numbers, paraphrase, styled
 from evenhand.wings.audit.material import Material, Pool, normal
@@ -84,12 +85,12 @@ class Subject(Record, frozen=True):
     Attributes:
         kind: Which it is.
         text: What it answers.
-        tools: Whether it calls every tool that it is offered, before it answers.
+        calls: The calls of tools that it asks for before it answers.
     """
 
     kind: Kind
     text: str
-    tools: bool = False
+    calls: tuple[ToolCall, ...] = ()
 
     @property
     def must_pass(self) -> bool:
@@ -110,7 +111,7 @@ def wrong_subjects(pool: Pool, place: int) -> Iterator[Subject]:
         plain = " ".join(subject.text.split())
         if (
             plain in texts
-            or (not plain and subject.kind != "nothing")
+            or (not plain and subject.kind not in ("nothing", "idle"))
             or mine.is_right(subject.text)
         ):
             continue
@@ -126,11 +127,11 @@ def _candidates(pool: Pool, place: int) -> Iterator[Subject]:
                 yield Subject("forbidden", one.whole)
             for text in one.texts:
                 yield Subject("forbidden", f"{mine.right} {text}".strip())
-    if mine.only_forbids:
+    if mine.only_forbids or mine.only_measures:
         return
     empty_is_right = mine.reference is not None and not mine.reference.strip()
     if not empty_is_right:
-        yield Subject("nothing", "")
+        yield Subject("idle" if mine.acts else "nothing", "")
     if not mine.refusal_is_right:
         yield Subject("refusal", REFUSAL)
     if normal(mine.question) not in map(normal, mine.answers):
