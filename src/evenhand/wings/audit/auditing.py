@@ -13,7 +13,6 @@ from evenhand.core.expect import Expectation
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import State
-from evenhand.core.step import Step
 from evenhand.engine.call_context import Home
 from evenhand.engine.code import CodeHost
 from evenhand.wings.audit.allowing import allowed_of
@@ -206,7 +205,7 @@ def _opened(exam: Exam, group: str, trials: int, earlier: Earlier) -> CaseAudit:
         case=case,
         group=group,
         question=question_of(case, variables),
-        reference=reference_of(case, variables, wanted),
+        reference=reference_of(case, variables, wanted, variant.prompt_raw),
         partial=partial_of(wanted),
         accepted=tuple(dict.fromkeys(accepted))[:3],
         wanted=wanted,
@@ -272,22 +271,17 @@ async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) 
 
 async def _acted(audit: CaseAudit, members: Sequence[CaseAudit]) -> None:
     """Gives a case the agents that act wrongly."""
-    from evenhand.wings.audit.worlds import agents  # noqa: PLC0415 (it looks at cases)
+    from evenhand.wings.audit.worlds import agents, harmed  # noqa: PLC0415 (it looks at cases)
 
     for subject, steps in agents(audit, members):
-        await attempted(audit, subject, steps)
+        judged = await audit.exam.judged(Answer(subject.text, subject.calls), steps)
+        if subject.kind != "busy" or harmed(steps or judged.steps, audit):
+            audit.attempts.append(attempt_of(subject, judged))
 
 
-async def attempted(
-    audit: CaseAudit, subject: Subject, steps: tuple[Step, ...] | None = None
-) -> Attempt:
-    """Gives a case a subject, and keeps what it says.
-
-    Args:
-        steps: The steps that it is said to have made; None for its own.
-    """
-    judged = await audit.exam.judged(Answer(subject.text, subject.calls), steps)
-    attempt = attempt_of(subject, judged)
+async def attempted(audit: CaseAudit, subject: Subject) -> Attempt:
+    """Gives a case a subject, and keeps what it says."""
+    attempt = attempt_of(subject, await audit.exam.judged(Answer(subject.text, subject.calls)))
     audit.attempts.append(attempt)
     return attempt
 

@@ -77,8 +77,7 @@ def _of_case(place: int, audit: CaseAudit, trust: Trust) -> Iterator[Finding]:
             detail=KINDS[one.subject.kind],
         )
     yield from (replace(one, case=place) for one in broken)
-    if not any(one.kind == "cant_pass" for one in broken):
-        yield from _fails_good(place, audit, trust)
+    yield from _fails_good(place, audit, trust)
     yield from _of_expectations(place, audit, decided)
     yield from _in_prompt(place, audit, wrong)
 
@@ -134,11 +133,15 @@ def _of_expectations(place: int, audit: CaseAudit, decided: Sequence[Attempt]) -
             expectation=audit.wanted[number].name,
             detail=f"No subject fails it, of {len(decided)}.",
         )
-    deciding = [number for number, count in enumerate(fails) if count]
+    deciding = [
+        number
+        for number, count in enumerate(fails)
+        if count and audit.wanted[number].role in ("content", "code")
+    ]
     others = [
         number
         for number, one in enumerate(audit.wanted)
-        if one.role in ("content", "code", "form") and number not in deciding
+        if one.role in ("content", "code") and number not in deciding
     ]
     overruled = _overruled(audit, decided)
     alone = deciding[0] if len(deciding) == 1 and others and set(others) <= set(idle) else overruled

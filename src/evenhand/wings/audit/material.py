@@ -15,21 +15,13 @@ from evenhand.wings.audit.reading import Wanted, literal_texts
 
 QUESTIONS = ("input", "question", "query", "message", "prompt", "text", "request", "task", "user")
 """Variables that hold what is asked, the likeliest first."""
-REFERENCES = (
+EXPECTED = (
     *("expected", "expected_output", "expected_answer", "reference", "reference_answer"),
-    *(
-        "ground_truth",
-        "groundtruth",
-        "gold",
-        "golden",
-        "ideal",
-        "target",
-        "answer",
-        "correct_answer",
-        "label",
-    ),
+    *("ground_truth", "groundtruth", "gold", "golden", "ideal", "correct_answer"),
 )
 """Variables that hold a right answer, the likeliest first."""
+REFERENCES = (*EXPECTED, "target", "answer", "label")
+"""The same, and those that hold one unless the prompt has them, as `target: French` of a translation."""
 LONGEST_LABEL = 40
 MOST_LABELS = 20
 _REFUSING = re.compile(
@@ -94,7 +86,9 @@ class Material(MutableRecord, kw_only=True):
     def is_right(self, text: str) -> bool:
         """Whether a text is a right answer, as far as anybody said: then it must not fail."""
         plain = normal(text)
-        return any(normal(one) == plain for one in self.answers)
+        if any(normal(one) == plain for one in self.answers):
+            return True
+        return self.refusal_is_right and refuses(text)
 
     def includes(self, text: str) -> bool:
         """Whether a text that is hardly longer than the reference has it in it: another case's may be right here."""
@@ -151,22 +145,25 @@ def question_of(case: Case, variables: Mapping[str, object]) -> str:
 
 
 def reference_of(
-    case: Case, variables: Mapping[str, object], wanted: Sequence[Wanted]
+    case: Case, variables: Mapping[str, object], wanted: Sequence[Wanted], prompt: str = ""
 ) -> str | None:
-    """A right answer that a case's author wrote down; None for none."""
+    """A right answer that a case's author wrote down; None for none.
+
+    Args:
+        prompt: The prompt as it is written, before it is filled in.
+    """
     if case.expected is not None:
         return _text(case.expected)
-    whole = next(
-        (one.whole for one in wanted if one.whole is not None and one.role == "content"), None
-    )
-    if whole is not None:
-        return whole
-    by_name = {name.lower(): value for name, value in variables.items()}
-    for name in REFERENCES:
-        value = by_name.get(name)
+    by_name = {name.lower(): (name, value) for name, value in variables.items()}
+    for one in REFERENCES:
+        name, value = by_name.get(one, ("", None))
+        if one not in EXPECTED and re.search(rf"\{{\s*{re.escape(name)}\b", prompt):
+            continue
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             return _text(value)
-    return None
+    return next(
+        (one.whole for one in wanted if one.whole is not None and one.role == "content"), None
+    )
 
 
 def partial_of(wanted: Sequence[Wanted]) -> str:
@@ -210,11 +207,11 @@ class Pool(Record, frozen=True, kw_only=True):
             outputs: Outputs of earlier runs, each after its case's id.
         """
         texts = [one.reference if one.reference is not None else one.partial for one in members]
-        counts = Counter(text for text in texts if text and text.strip())
-        labels: tuple[str, ...] = ()
-        short = all(len(text) <= LONGEST_LABEL for text in counts)
-        if short and 2 <= len(counts) <= MOST_LABELS and counts.total() >= 1.5 * len(counts):
-            labels = tuple(text for text, _ in counts.most_common())
+        counts = Counter(text for text in texts if text.strip() and len(text) <= LONGEST_LABEL)
+        # What answers several cases is a label; what answers one only is an answer of its own.
+        labels = tuple(text for text, times in counts.most_common() if times > 1)
+        if not 2 <= len(labels) <= MOST_LABELS:
+            labels = ()
         spoken = [(case, text) for case, text in outputs if text.strip()]
         by_length = sorted(spoken, key=lambda one: (len(one[1]), one[1]))
         return Pool(
@@ -224,12 +221,18 @@ class Pool(Record, frozen=True, kw_only=True):
             shortest=by_length[0] if by_length else None,
         )
 
-    def other(self, place: int) -> str:
-        """Another case's right answer that isn't one here; empty where there is none.
+    def others(self, place: int) -> list[str]:
+        """Other cases' right answers that aren't right here: the next one, and one of the same form.
 
         Args:
             place: The case's place among the members.
         """
+        apart = list(self._apart(place))
+        form = _form(self.members[place].right)
+        alike = next((text for text in apart if _form(text) == form), "")
+        return list(filter(None, dict.fromkeys([*apart[:1], alike])))
+
+    def _apart(self, place: int) -> Iterator[str]:
         mine = self.members[place]
         count = len(self.members)
         for step in range(1, min(count, 40)):
@@ -240,8 +243,12 @@ class Pool(Record, frozen=True, kw_only=True):
             if mine.right and not _apart(mine, one):
                 continue
             if not mine.is_right(text) and not mine.includes(text):
-                return text
-        return ""
+                yield text
+
+
+def _form(text: str) -> str:
+    """A text with its letters and digits made alike."""
+    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", text))
 
 
 def _apart(mine: Material, other: Material) -> bool:

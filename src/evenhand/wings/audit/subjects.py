@@ -130,17 +130,18 @@ def _candidates(pool: Pool, place: int) -> Iterator[Subject]:
     if mine.only_forbids or mine.only_measures:
         return
     empty_is_right = mine.reference is not None and not mine.reference.strip()
-    if not empty_is_right:
+    if not empty_is_right and not any(one.refusal for one in mine.wanted):
         yield Subject("idle" if mine.acts else "nothing", "")
     if not mine.refusal_is_right:
         yield Subject("refusal", REFUSAL)
     if normal(mine.question) not in map(normal, mine.answers):
         yield Subject("echo", mine.question)
     yield Subject("prompt", mine.prompt)
-    yield Subject("constant", pool.labels[0] if pool.labels else CONSTANT)
-    if pool.labels and mine.is_right(pool.labels[0]):
-        yield Subject("constant", CONSTANT)
-    yield Subject("other", pool.other(place))
+    labelled = mine.right in pool.labels
+    constant = pool.labels[0] if labelled else CONSTANT
+    yield Subject("constant", CONSTANT if mine.is_right(constant) else constant)
+    for text in pool.others(place):
+        yield Subject("other", text)
     lengths: tuple[tuple[Kind, tuple[str, str] | None], ...] = (
         ("longest", pool.longest),
         ("shortest", pool.shortest),
@@ -148,7 +149,7 @@ def _candidates(pool: Pool, place: int) -> Iterator[Subject]:
     for kind, stored in lengths:
         if stored and stored[0] != mine.case.id and not mine.includes(stored[1]):
             yield Subject(kind, stored[1])
-    if len(pool.labels) > 1:
+    if labelled:
         yield Subject("labels", ", ".join(pool.labels))
     yield Subject("instructions", INSTRUCTIONS)
 

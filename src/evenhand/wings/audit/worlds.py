@@ -143,6 +143,20 @@ def _busy(
         yield Subject("busy", text), _steps(calls)
 
 
+def harmed(steps: Sequence[Step], audit: CaseAudit) -> bool:
+    """Whether an agent changed something that a case doesn't want changed: a world may have refused all of it."""
+    first = audit.exam.first
+    names = {one.name for one in wanted_calls(first.expectations)} if first is not None else set()
+    return any(
+        step.kind == "tool"
+        and step.status != "error"
+        and not str(step.result).lower().startswith("error")
+        and changes(step.name)
+        and step.name not in names
+        for step in steps
+    )
+
+
 def _as_here(call: ToolCall, there: CaseAudit, here: CaseAudit) -> ToolCall:
     """Another case's call, with the numbers of this case's question in the place of those of its own."""
     theirs, mine = (_DIGITS.findall(one.material.question) for one in (there, here))
