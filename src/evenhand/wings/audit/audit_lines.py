@@ -33,7 +33,12 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
     if report.findings:
         yield ""
         yield "to mend, by how many verdicts hang on it"
-        for group in grouped(report.findings):
+        hopeless = {
+            one.case for one in report.findings if one.kind == "cant_fail" and not one.expectation
+        }
+        # What can't fail passes every subject: to say so once is enough.
+        each = [one for one in report.findings if one.kind != "passes" or one.case not in hopeless]
+        for group in grouped(each):
             yield from _group(report, group)
     yield from _rest(report, score)
 

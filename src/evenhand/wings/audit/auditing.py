@@ -14,6 +14,7 @@ from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import State
 from evenhand.engine.call_context import Home
+from evenhand.engine.capture import Sink, current
 from evenhand.engine.code import CodeHost
 from evenhand.wings.audit.allowing import allowed_of
 from evenhand.wings.audit.earlier import Earlier, Key, Stored
@@ -148,6 +149,7 @@ async def _examined(
     plan: Plan, earlier: Earlier, host: CodeHost, home: Home, *, styles: bool
 ) -> list[CaseAudit]:
     history: dict[int, Any] = {}
+    current.set(Sink(""))  # what the user's code prints is nobody's to read
     memory = Memory()
     refusals: dict[str, int] = {}
     problems: dict[str, str] = {}
