@@ -1,8 +1,8 @@
-"""How many planted faults `evenhand audit` finds, and how often it is wrong: python bench/audits_of_suites.py [N]
+"""How many planted faults `evenhand audit` finds, and how often it is wrong.
 
-N faults of each kind (40 by default) are planted in suites of configs, eval sets and earlier runs, one in every third
-case; the cases between them, and whole suites beside, have none. Printed: the share of each kind that is found, and of
-the cases without a fault of which something is said.
+`python bench/audits_of_suites.py [N [KIND…]]` plants N faults of each kind (40 by default) in suites of configs, eval
+sets and earlier runs, one in every third case; the cases between them have none. It prints the share of each kind that
+is found, and how many of the cases without a fault something is said of. VERBOSE=1 prints what is missed, too.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 
 import yaml
 
+from evenhand.store.catalogue import SUFFIX
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
-from evenhand.store.catalogue import SUFFIX
 from evenhand.store.runfile import RunFile
 from evenhand.wings.audit.commands.audit_request import AuditRequest
 from evenhand.wings.audit.report import AuditReport
@@ -38,6 +38,8 @@ CITIES = (
 LABELS = ("billing", "returns", "delivery", "account")
 Planted = tuple[str, str]
 """The kind of a finding, and the subject that shows it; empty for none."""
+Found = tuple[int, int, int, list[str]]
+"""Faults that were found, faults, cases without a fault, and what was said of these."""
 Test = tuple[dict[str, Any], Planted | None]
 
 
@@ -45,7 +47,7 @@ class Draw:
     """Questions and answers, each different from all others."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)  # noqa: S311 (nothing is secret here)
+        self.random = random.Random(seed)
         self.number = 0
 
     def question(self) -> str:
@@ -123,7 +125,7 @@ def clean(draw: Draw, number: int) -> dict[str, Any]:
     return test
 
 
-def planted(kind: str, draw: Draw, number: int) -> Test:
+def planted(kind: str, draw: Draw, number: int) -> Test:  # noqa: C901, PLR0912, PLR0915 (one kind after the other)
     """A test with a fault of a kind."""
     question, amount = draw.question(), draw.amount()
     city = CITIES[number % len(CITIES)]
@@ -214,8 +216,9 @@ def planted(kind: str, draw: Draw, number: int) -> Test:
                 {"type": "contains", "value": "only"},
                 expected=f"{amount} in {city}",
             )
-            one["assert"] = one["assert"][:1] + [
-                {"type": "not-contains", "value": amount.split()[0]}
+            one["assert"] = [
+                *one["assert"][:1],
+                {"type": "not-contains", "value": amount.split()[0]},
             ]
         case "in_prompt":
             forms = (
@@ -291,7 +294,7 @@ def audited(folder: Path) -> AuditReport:
         return request.report()
 
 
-def in_configs(kind: str, count: int, folder: Path, seed: int) -> tuple[int, int, int, list[str]]:
+def in_configs(kind: str, count: int, folder: Path, seed: int) -> Found:
     """Faults that were found, faults, cases without a fault, and what was said of these."""
     draw = Draw(seed)
     tests: list[dict[str, Any]] = []
@@ -324,7 +327,7 @@ def call_api(prompt, options, context):
 """
 
 
-def with_history(kind: str, count: int, folder: Path, seed: int) -> tuple[int, int, int, list[str]]:
+def with_history(kind: str, count: int, folder: Path, seed: int) -> Found:  # noqa: C901, PLR0912, PLR0915 (the same)
     """The same, where earlier runs show the faults."""
     draw = Draw(seed)
     tests: list[dict[str, Any]] = []
@@ -363,7 +366,7 @@ def with_history(kind: str, count: int, folder: Path, seed: int) -> tuple[int, i
                 case "fails_good:accepted":
                     pass
         if number == 1:
-            wrong = "Hm. " * 100
+            right, wrong = right + " Hm." * 100, "Hm. " * 100
         if number == 2:
             wrong = "Go"
         answers[key] = (right, wrong, answered)
@@ -400,9 +403,7 @@ def with_history(kind: str, count: int, folder: Path, seed: int) -> tuple[int, i
     return scored(audited(folder), tests, faults)
 
 
-def scored(
-    report: AuditReport, tests: list[dict[str, Any]], faults: dict[int, Planted]
-) -> tuple[int, int, int, list[str]]:
+def scored(report: AuditReport, tests: list[dict[str, Any]], faults: dict[int, Planted]) -> Found:
     """Faults that were found, faults, cases without a fault, and what was said of these."""
     hits: set[int] = set()
     alarms: dict[int, str] = {}
@@ -411,7 +412,8 @@ def scored(
         fault = faults.get(number)
         if fault is None:
             alarms[number] = (
-                f"{finding.kind}:{finding.subject} {finding.expectation} {tests[number]} {finding.answer!r:.80} {finding.detail}"
+                f"{finding.kind}:{finding.subject} {finding.expectation} {tests[number]}"
+                f" {finding.answer!r:.80} {finding.detail}"
             )
         elif fault[0] == finding.kind and fault[1] in ("", finding.subject):
             hits.add(number)
@@ -479,7 +481,7 @@ async def acts(case: Case, model: Model, expect: Expect):
 """
 
 
-def of_agents(kind: str, count: int, folder: Path, seed: int) -> tuple[int, int, int, list[str]]:
+def of_agents(kind: str, count: int, folder: Path, seed: int) -> Found:
     """The same, of eval sets of agents."""
     draw = Draw(seed)
     name = kind.partition(":")[2]
@@ -493,24 +495,25 @@ def of_agents(kind: str, count: int, folder: Path, seed: int) -> tuple[int, int,
     (folder / "evals").mkdir(parents=True)
     code = AGENT.replace("CASES_JSON", repr(json.dumps(tests)))
     (folder / "evals" / "agent_evals.py").write_text(code, "utf-8")
-    faults = {number: ("passes", name) for number in range(0, 3 * count, 3)}
+    faults = dict.fromkeys(range(0, 3 * count, 3), ("passes", name))
     return scored(audited(folder), tests, faults)
 
 
-def twins(kind: str, count: int, folder: Path, seed: int) -> tuple[int, int, int, list[str]]:
+def twins(kind: str, count: int, folder: Path, seed: int) -> Found:
     """The same, of cases that ask the same."""
+    del kind
     draw = Draw(seed)
     tests: list[dict[str, Any]] = []
     faults: dict[int, Planted] = {}
     for number in range(count):
         tests += [clean(draw, 3 * number), clean(draw, 3 * number + 1)]
-        question = tests[2 * number if False else -2]["vars"]["question"]
+        question = tests[-2]["vars"]["question"]
         other = (
             question.upper().replace("?", " ?"),
             question.replace("may I", "could I please"),
             question.replace("with a", "with the"),
             question,
-            question.replace(" a ", " some ", 1).replace("some", "a"),
+            question.replace("Case", "case").replace("?", ""),
             "Hello, " + question + " Thanks!",
         )[number % 6]
         test = clean(draw, 3 * number + 1)

@@ -46,10 +46,10 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
 def _rate(score: AuditScore) -> str:
     if score.least is None or score.most is None or score.interval is None:
         return "unknown: no answer was decided"
-    made = score.killed + score.survived + score.errors
+    count_made = score.killed + score.survived + score.errors
     return (
         f"{percents(score.least, score.most)} {interval(*score.interval)}:"
-        f" {score.killed:,} of {count(made, 'made answer')} killed"
+        f" {score.killed:,} of {count(count_made, 'made answer')} killed"
     )
 
 
@@ -75,8 +75,8 @@ def _group(report: AuditReport, group: Sequence[Finding]) -> Iterator[str]:
         yield f"    {clip(in_one_line(safe(named)), WIDTH - 4)}"
         if one.answer is not None:
             verb = "failed" if first.kind in ("fails_good", "cant_pass") else "got through"
-            shown = in_one_line(safe(one.answer)) or "(nothing)"
-            text = f"      {verb}: {shown}" if first.kind != "twin" else f"      asks: {shown}"
+            answer = in_one_line(safe(one.answer)) or "(nothing)"
+            text = f"      {verb}: {answer}" if first.kind != "twin" else f"      asks: {answer}"
             yield clip(text, WIDTH)
         if one.detail and first.kind not in ("passes", "style"):
             yield from folded(in_one_line(safe(one.detail)), WIDTH, "      ", "      ")

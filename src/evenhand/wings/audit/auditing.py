@@ -22,7 +22,7 @@ from evenhand.wings.audit.examining import MARKS, Exam, Judged
 from evenhand.wings.audit.given import Answer
 from evenhand.wings.audit.material import Material, Pool, partial_of, question_of, reference_of
 from evenhand.wings.audit.network import nothing_sent, refused
-from evenhand.wings.audit.reading import Wanted, wanted_of
+from evenhand.wings.audit.reading import Demand, demand_of
 from evenhand.wings.audit.remembering import Memory
 from evenhand.wings.audit.subjects import Subject, altered, in_style, right_subjects, wrong_subjects
 
@@ -90,9 +90,9 @@ class CaseAudit(MutableRecord, kw_only=True):
     problem: str = ""
 
     @property
-    def wanted(self) -> tuple[Wanted, ...]:
+    def demands(self) -> tuple[Demand, ...]:
         """What it expects."""
-        return self.material.wanted
+        return self.material.demands
 
     def attempts_of(self, *, must_pass: bool) -> Iterator[Attempt]:
         """The subjects that must pass, or those that must fail."""
@@ -192,10 +192,10 @@ def _opened(exam: Exam, group: str, trials: int, earlier: Earlier) -> CaseAudit:
     key = (variant.eval, case.id)
     stored = earlier.trials.get(key, ())
     first = exam.first
-    wanted: tuple[Wanted, ...] = ()
+    demands: tuple[Demand, ...] = ()
     if first is not None:
-        wanted = tuple(
-            wanted_of(one, outcome)
+        demands = tuple(
+            demand_of(one, outcome)
             for one, outcome in zip(first.expectations, first.outcomes, strict=False)
         )
     variables = exam.variables or case.vars
@@ -207,13 +207,13 @@ def _opened(exam: Exam, group: str, trials: int, earlier: Earlier) -> CaseAudit:
         case=case,
         group=group,
         question=question_of(case, variables),
-        reference=reference_of(case, variables, wanted, variant.prompt_raw),
-        partial=partial_of(wanted),
+        reference=reference_of(case, variables, demands, variant.prompt_raw),
+        partial=partial_of(demands),
         accepted=tuple(dict.fromkeys(accepted))[:3],
-        wanted=wanted,
+        demands=demands,
         prompt=exam.prompt,
-        acts=bool(exam.tools) or any(one.of_steps for one in wanted),
-        stays=first is not None and _stays(wanted, first),
+        acts=bool(exam.tools) or any(one.of_steps for one in demands),
+        stays=first is not None and _stays(demands, first),
     )
     return CaseAudit(
         key=key,
@@ -228,11 +228,11 @@ def _opened(exam: Exam, group: str, trials: int, earlier: Earlier) -> CaseAudit:
     )
 
 
-def _stays(wanted: Sequence[Wanted], first: Judged) -> bool:
+def _stays(demands: Sequence[Demand], first: Judged) -> bool:
     """Whether the state that a case wants is the one that it begins with: whoever does nothing leaves it."""
     states = [
         outcome.outcome
-        for one, outcome in zip(wanted, first.outcomes, strict=False)
+        for one, outcome in zip(demands, first.outcomes, strict=False)
         if one.role == "state"
     ]
     return bool(states) and set(states) == {"pass"}
@@ -240,7 +240,7 @@ def _stays(wanted: Sequence[Wanted], first: Judged) -> bool:
 
 async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) -> None:
     """Gives a case its subjects."""
-    if not audit.wanted and not audit.exam.again:
+    if not audit.demands and not audit.exam.again:
         return
     known = [Subject("labelled", one.output) for one in audit.stored if one.output and one.label]
     known += [
@@ -257,7 +257,7 @@ async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) 
         attempt = await attempted(audit, subject)
         if subject.kind == "reference":
             reference_passes = attempt.state in ("pass", "unasked")
-    judged = any(one.role == "judge" for one in audit.wanted)
+    judged = any(one.role == "judge" for one in audit.demands)
     for subject in wrong_subjects(pool, place):
         await attempted(audit, subject)
         if styles and judged and subject.kind == "other":
@@ -303,7 +303,7 @@ def attempt_of(subject: Subject, judged: Judged) -> Attempt:
 
 async def _repeated(audit: CaseAudit, repeated: dict[str, int], unstable: set[str]) -> None:
     """Asks code of the user's about the same texts again, and about a text with something of everything."""
-    own = [place for place, one in enumerate(audit.wanted) if one.own_code or one.role == "code"]
+    own = [place for place, one in enumerate(audit.demands) if one.own_code or one.role == "code"]
     if not own or audit.exam.first is None:
         return
     sink = await audit.exam.judged(Answer(SINK))
@@ -334,5 +334,5 @@ def _mark_unstable(audit: CaseAudit, unstable: set[str]) -> None:
     if not unstable or first is None:
         return
     for place, expectation in enumerate(first.expectations):
-        if place < len(audit.wanted) and asks(expectation) in unstable:
+        if place < len(audit.demands) and asks(expectation) in unstable:
             audit.flaky.add(place)

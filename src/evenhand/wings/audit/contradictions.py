@@ -58,18 +58,18 @@ def _bounds(audit: CaseAudit) -> str:
 
 def _texts(audit: CaseAudit) -> str:
     """A text that one expectation wants and another forbids, or two texts of which only one can be the answer."""
-    wanted = [one for one in audit.wanted if one.role == "content"]
-    whole = {one.whole: one.name for one in wanted if one.whole is not None}
-    if len(whole) > 1 and all(one.exact for one in wanted if one.whole is not None):
+    demands = [one for one in audit.demands if one.role == "content"]
+    whole = {one.whole: one.name for one in demands if one.whole is not None}
+    if len(whole) > 1 and all(one.exact for one in demands if one.whole is not None):
         names = list(whole.values())
         return f"{names[0]} and {names[1]} can't both hold."
     for text, name in whole.items():
-        for one in wanted:
+        for one in demands:
             if one.whole is None and not one.agrees(text or ""):
                 return f"{name} and {one.name} can't both hold."
-    required = [(text, one.name) for one in wanted for text in one.texts]
+    required = [(text, one.name) for one in demands for text in one.texts]
     required += [(text or "", name) for text, name in whole.items()]
-    for one in audit.wanted:
+    for one in audit.demands:
         if one.role != "forbids":
             continue
         for bad in one.texts:

@@ -61,11 +61,11 @@ class Earlier(Record, frozen=True, kw_only=True):
 
     def outputs(self, evals: Iterable[str]) -> list[tuple[str, str]]:
         """The outputs of these evals, each after its case's id."""
-        wanted = set(evals)
+        names = set(evals)
         return [
             (one.case, one.output)
             for (eval_, _), stored in self.trials.items()
-            if eval_ in wanted
+            if eval_ in names
             for one in stored
             if one.output is not None
         ]
@@ -73,7 +73,7 @@ class Earlier(Record, frozen=True, kw_only=True):
 
 def earlier_runs(home: Path, keys: Iterable[Key]) -> Earlier:
     """What the runs of a folder have of these cases; the newest runs are read first."""
-    wanted = set(keys)
+    cases = set(keys)
     trials: dict[Key, list[Stored]] = defaultdict(list)
     runs = count = 0
     for path in paths(home):
@@ -83,7 +83,7 @@ def earlier_runs(home: Path, keys: Iterable[Key]) -> Earlier:
             with RunFile.open(path) as run:
                 if run.meta.is_judge_check or run.meta.is_edited:
                     continue
-                read = list(_trials(run, run.meta, wanted, MOST_TRIALS - count))
+                read = list(_trials(run, run.meta, cases, MOST_TRIALS - count))
         except StoreError:
             continue
         runs += bool(read)
@@ -94,13 +94,13 @@ def earlier_runs(home: Path, keys: Iterable[Key]) -> Earlier:
 
 
 def _trials(
-    run: RunFile, meta: RunMeta, wanted: set[Key], most: int
+    run: RunFile, meta: RunMeta, cases: set[Key], most: int
 ) -> Iterable[tuple[Key, Stored]]:
     evals = {variant.index: variant.eval for variant in meta.variants}
     labels = standing(run.labels())
     for result in run.trials(limit=most):
         key = (evals.get(result.variant, ""), result.case)
-        if key not in wanted:
+        if key not in cases:
             continue
         verdict = by_name(labels.get(result.index, ())).get("verdict")
         expectations: dict[str, tuple[State, str]] = {}

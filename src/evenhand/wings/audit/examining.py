@@ -31,7 +31,7 @@ from evenhand.engine.outcome import ANYTHING, trial_error
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.wings.audit.given import Answer, Given, reply_of
 from evenhand.wings.audit.network import refused
-from evenhand.wings.audit.reading import wanted_of
+from evenhand.wings.audit.reading import demand_of
 from evenhand.wings.audit.remembering import Memory
 
 MARKS = ("<made answer 1: zqx>", "<made answer 2: wvk>")
@@ -175,7 +175,7 @@ class Exam(MutableRecord, kw_only=True):
             len(first.expectations) != len(second.expectations)
             or not pairs
             or bool(trial.known)
-            or any(wanted_of(one).of_steps for one in first.expectations)
+            or any(demand_of(one).of_steps for one in first.expectations)
             or not all(_alike(one, other) for one, other in pairs)
         )
         if not self.again:

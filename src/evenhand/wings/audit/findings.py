@@ -14,7 +14,7 @@ from evenhand.wings.audit.contradictions import contradictions
 from evenhand.wings.audit.finding import Finding
 from evenhand.wings.audit.historical import historical_findings
 from evenhand.wings.audit.material import normal, question_of
-from evenhand.wings.audit.reading import Wanted
+from evenhand.wings.audit.reading import Demand
 from evenhand.wings.audit.subjects import KINDS
 from evenhand.wings.audit.trusting_references import Trust
 from evenhand.wings.audit.twins import split_of, twins_among
@@ -55,7 +55,7 @@ def _of_case(place: int, audit: CaseAudit, trust: Trust) -> Iterator[Finding]:
     wrong = list(audit.attempts_of(must_pass=False))
     passing = [one for one in wrong if one.state == "pass"]
     decided = [one for one in wrong if one.state in ("pass", "fail")]
-    if not audit.wanted:
+    if not audit.demands:
         yield Finding(kind="cant_fail", case=place, detail="It expects nothing.")
     elif _cant_fail(audit, passing, wrong):
         answer = max(passing, key=lambda one: len(one.subject.text))
@@ -97,7 +97,7 @@ def _fails_good(place: int, audit: CaseAudit, trust: Trust) -> Iterator[Finding]
         failing = [
             number
             for number, state in enumerate(attempt.outcomes)
-            if state == "fail" and number < len(audit.wanted)
+            if state == "fail" and number < len(audit.demands)
         ]
         if kind in ("reference", "paraphrase"):
             failing = trust.against(audit, attempt)
@@ -106,7 +106,7 @@ def _fails_good(place: int, audit: CaseAudit, trust: Trust) -> Iterator[Finding]
         yield Finding(
             kind="fails_good",
             case=place,
-            expectation=audit.wanted[failing[0]].name if failing else "",
+            expectation=audit.demands[failing[0]].name if failing else "",
             subject=kind,
             answer=attempt.subject.text,
             detail=attempt.reason,
@@ -118,29 +118,29 @@ def _of_expectations(place: int, audit: CaseAudit, decided: Sequence[Attempt]) -
         yield Finding(
             kind="flaky",
             case=place,
-            expectation=audit.wanted[number].name,
+            expectation=audit.demands[number].name,
             detail="It passed and failed the same text.",
         )
     fails = [
         sum(1 for one in decided if number < len(one.outcomes) and one.outcomes[number] == "fail")
-        for number in range(len(audit.wanted))
+        for number in range(len(audit.demands))
     ]
-    idle = [number for number in range(len(audit.wanted)) if _never_fails(audit, number, decided)]
+    idle = [number for number in range(len(audit.demands)) if _never_fails(audit, number, decided)]
     for number in idle if any(fails) else ():
         yield Finding(
             kind="cant_fail",
             case=place,
-            expectation=audit.wanted[number].name,
+            expectation=audit.demands[number].name,
             detail=f"No subject fails it, of {len(decided)}.",
         )
     deciding = [
         number
         for number, count in enumerate(fails)
-        if count and audit.wanted[number].role in ("content", "code")
+        if count and audit.demands[number].role in ("content", "code")
     ]
     others = [
         number
-        for number, one in enumerate(audit.wanted)
+        for number, one in enumerate(audit.demands)
         if one.role in ("content", "code") and number not in deciding
     ]
     overruled = _overruled(audit, decided)
@@ -149,14 +149,14 @@ def _of_expectations(place: int, audit: CaseAudit, decided: Sequence[Attempt]) -
         yield Finding(
             kind="one_decides",
             case=place,
-            expectation=audit.wanted[alone].name,
+            expectation=audit.demands[alone].name,
             detail="No other expectation ever decides.",
         )
 
 
 def _never_fails(audit: CaseAudit, number: int, decided: Sequence[Attempt]) -> bool:
     """Whether an expectation of an answer's words passes all that is made."""
-    one = audit.wanted[number]
+    one = audit.demands[number]
     if one.role not in ("content", "code") or len(decided) < FEWEST or number in audit.flaky:
         return False
     if one.role == "code" and audit.exam.acts:  # it may look at what was done, of which nothing was
@@ -168,22 +168,22 @@ def _never_fails(audit: CaseAudit, number: int, decided: Sequence[Attempt]) -> b
 
 def _overruled(audit: CaseAudit, decided: Sequence[Attempt]) -> int | None:
     """The expectation whose outcome is always the verdict, while all the others are overruled; None for none."""
-    if len(audit.wanted) < 2 or len(decided) < DECIDED:
+    if len(audit.demands) < 2 or len(decided) < DECIDED:
         return None
     every = [
         *decided,
         *(one for one in audit.attempts_of(must_pass=True) if one.state in ("pass", "fail")),
     ]
-    if any(len(one.outcomes) != len(audit.wanted) for one in every):
+    if any(len(one.outcomes) != len(audit.demands) for one in every):
         return None
     same = [
         number
-        for number in range(len(audit.wanted))
+        for number in range(len(audit.demands))
         if all(one.outcomes[number] == one.state for one in every)
     ]
     if len(same) != 1:
         return None
-    others = [number for number in range(len(audit.wanted)) if number != same[0]]
+    others = [number for number in range(len(audit.demands)) if number != same[0]]
     # All of them failed, and it passed all the same; or all passed, and it failed.
     overruled = all(
         any(one.state == "pass" and one.outcomes[number] == "fail" for one in every)
@@ -208,7 +208,7 @@ def _in_prompt(place: int, audit: CaseAudit, wrong: Sequence[Attempt]) -> Iterat
         None,
     )
     named: set[str] = set()
-    for number, one in enumerate(audit.wanted):
+    for number, one in enumerate(audit.demands):
         if prompt is None or one.role != "content" or number >= len(prompt.outcomes):
             continue
         if prompt.outcomes[number] != "pass" or not (one.texts or one.any_of):
@@ -233,7 +233,7 @@ def _in_prompt(place: int, audit: CaseAudit, wrong: Sequence[Attempt]) -> Iterat
         )
 
 
-def _in_question(audit: CaseAudit, one: Wanted) -> bool:
+def _in_question(audit: CaseAudit, one: Demand) -> bool:
     """Whether a short question has all that an expectation looks for."""
     question = audit.material.question
     return len(question.split()) <= LONGEST_QUESTION and one.agrees(question)

@@ -40,9 +40,9 @@ def _by_expectation(audit: CaseAudit) -> Mapping[str, list[tuple[Stored, str]]]:
     by_name: dict[str, list[tuple[Stored, str]]] = defaultdict(list)
     latest: dict[str, str] = {}
     for one in audit.stored:
-        for name, (state, asked) in one.expectations.items():
+        for name, (state, question) in one.expectations.items():
             # Newest first: what it asked in the latest run is what it asks.
-            if latest.setdefault(name, asked) == asked and state in ("pass", "fail"):
+            if latest.setdefault(name, question) == question and state in ("pass", "fail"):
                 by_name[name].append((one, state))
     return by_name
 
@@ -84,7 +84,11 @@ def _contradicted(place: int, audit: CaseAudit) -> Iterator[Finding]:
 
 def _is_beside(audit: CaseAudit, number: int) -> bool:
     """Whether an expectation is of time, cost or steps, which the text doesn't decide."""
-    return number < len(audit.wanted) and audit.wanted[number].role in ("beside", "steps", "state")
+    return number < len(audit.demands) and audit.demands[number].role in (
+        "beside",
+        "steps",
+        "state",
+    )
 
 
 def _backwards(audits: Sequence[CaseAudit]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from evenhand.core.case import Case
 from evenhand.core.record import MutableRecord, Record
 from evenhand.scorers.refusal import refuses
-from evenhand.wings.audit.reading import Wanted, literal_texts
+from evenhand.wings.audit.reading import Demand, literal_texts
 
 QUESTIONS = ("input", "question", "query", "message", "prompt", "text", "request", "task", "user")
 """Variables that hold what is asked, the likeliest first."""
@@ -51,7 +51,7 @@ class Material(MutableRecord, kw_only=True):
         reference: A right answer that its author wrote down; None for none.
         partial: Texts that a right answer has in it, where no whole one is known.
         accepted: Outputs of earlier runs, or of people's labels, that are right.
-        wanted: What is expected.
+        demands: What is expected.
         prompt: The prompt as sent.
         acts: Whether it is about what an agent does, and not only about what it says.
         stays: Whether the state that it wants to be left is the one that it begins with.
@@ -63,7 +63,7 @@ class Material(MutableRecord, kw_only=True):
     reference: str | None
     partial: str = ""
     accepted: tuple[str, ...] = ()
-    wanted: tuple[Wanted, ...] = ()
+    demands: tuple[Demand, ...] = ()
     prompt: str = ""
     acts: bool = False
     stays: bool = False
@@ -81,7 +81,7 @@ class Material(MutableRecord, kw_only=True):
         if self.reference is not None:
             yield self.reference
         yield from self.accepted
-        yield from literal_texts(self.wanted)
+        yield from literal_texts(self.demands)
 
     def is_right(self, text: str) -> bool:
         """Whether a text is a right answer, as far as anybody said: then it must not fail."""
@@ -99,23 +99,23 @@ class Material(MutableRecord, kw_only=True):
     @property
     def refusal_is_right(self) -> bool:
         """Whether this case wants a refusal, as far as its words say."""
-        if any(one.refusal for one in self.wanted) or any(map(refuses, self.answers)):
+        if any(one.refusal for one in self.demands) or any(map(refuses, self.answers)):
             return True
-        words = [one.name for one in self.wanted if one.role in ("judge", "code")]
+        words = [one.name for one in self.demands if one.role in ("judge", "code")]
         words += [self.reference or "", self.case.description, self.case.id, *self.case.tags]
-        words += [text for one in self.wanted for text in (*one.texts, *one.any_of)]
+        words += [text for one in self.demands for text in (*one.texts, *one.any_of)]
         return any(_REFUSING.search(text) for text in words)
 
     @property
     def only_forbids(self) -> bool:
         """Whether it only says what an answer must not say: then an answer of no use may pass."""
-        roles = {one.role for one in self.wanted} - {"beside", "form"}
+        roles = {one.role for one in self.demands} - {"beside", "form"}
         return roles == {"forbids"} or (self.stays and roles <= {"forbids", "state"})
 
     @property
     def only_measures(self) -> bool:
         """Whether it looks at nothing but time and cost."""
-        return not self.acts and {one.role for one in self.wanted} == {"beside"}
+        return not self.acts and {one.role for one in self.demands} == {"beside"}
 
 
 def _has(text: str, part: str) -> bool:
@@ -145,7 +145,7 @@ def question_of(case: Case, variables: Mapping[str, object]) -> str:
 
 
 def reference_of(
-    case: Case, variables: Mapping[str, object], wanted: Sequence[Wanted], prompt: str = ""
+    case: Case, variables: Mapping[str, object], demands: Sequence[Demand], prompt: str = ""
 ) -> str | None:
     """A right answer that a case's author wrote down; None for none.
 
@@ -162,14 +162,14 @@ def reference_of(
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             return _text(value)
     return next(
-        (one.whole for one in wanted if one.whole is not None and one.role == "content"), None
+        (one.whole for one in demands if one.whole is not None and one.role == "content"), None
     )
 
 
-def partial_of(wanted: Sequence[Wanted]) -> str:
+def partial_of(demands: Sequence[Demand]) -> str:
     """The texts that a right answer has in it; empty where none is literal."""
-    texts = [text for one in wanted if one.role == "content" for text in one.texts]
-    texts += [one.any_of[0] for one in wanted if one.role == "content" and one.any_of]
+    texts = [text for one in demands if one.role == "content" for text in one.texts]
+    texts += [one.any_of[0] for one in demands if one.role == "content" and one.any_of]
     return " ".join(dict.fromkeys(texts))
 
 
@@ -256,7 +256,7 @@ def _apart(mine: Material, other: Material) -> bool:
     a, b = normal(mine.right), normal(other.right)
     if not a or not b or a in b or b in a:
         return False
-    literal = [one for one in mine.wanted if one.role == "content" and (one.texts or one.any_of)]
+    literal = [one for one in mine.demands if one.role == "content" and (one.texts or one.any_of)]
     # Where no answer is written down, what is looked for is all that tells two answers apart.
     return (
         mine.reference is not None

@@ -103,7 +103,7 @@ _BESIDE = frozenset(
 _NEVER = frozenset({"NeverSucceeds", "OnlyCalls"})
 
 
-class Wanted(Record, frozen=True, kw_only=True):
+class Demand(Record, frozen=True, kw_only=True):
     """What one expectation asks for.
 
     Attributes:
@@ -141,7 +141,7 @@ class Wanted(Record, frozen=True, kw_only=True):
         )
 
 
-def wanted_of(expectation: Expectation, outcome: Outcome | None = None) -> Wanted:
+def demand_of(expectation: Expectation, outcome: Outcome | None = None) -> Demand:
     """What an expectation asks for.
 
     Args:
@@ -152,13 +152,13 @@ def wanted_of(expectation: Expectation, outcome: Outcome | None = None) -> Wante
     if written[:1].isupper():  # the name of a class, as prompt directories have it
         written = ""
     name = expectation.label or label_of(expectation.scorer)
-    wanted = _of_scorer(expectation.scorer, written, name)
+    demand = _of_scorer(expectation.scorer, written, name)
     if _of_steps(expectation.scorer, written):
-        wanted = replace(wanted, of_steps=True)
+        demand = replace(demand, of_steps=True)
     if outcome is not None and outcome.error == NotRecorded.slug:
         role: Role = "judge"
-        return replace(wanted, role=role, own_code=False)
-    return wanted
+        return replace(demand, role=role, own_code=False)
+    return demand
 
 
 def _of_steps(scorer: object, written: str) -> bool:
@@ -172,7 +172,7 @@ def _of_steps(scorer: object, written: str) -> bool:
     )
 
 
-def _of_scorer(scorer: object, written: str, name: str) -> Wanted:
+def _of_scorer(scorer: object, written: str, name: str) -> Demand:
     kind, negated = (written[4:], True) if written.startswith("not-") else (written, False)
     inner, changed = scorer, False
     if isinstance(inner, AfterTransform):
@@ -183,14 +183,14 @@ def _of_scorer(scorer: object, written: str, name: str) -> Wanted:
         return _of_set(inner, name)
     role = _role(inner, kind)
     if isinstance(inner, Refuses):
-        return Wanted(
+        return Demand(
             name=name, role="forbids" if inner.negated else "content", refusal=not inner.negated
         )
     own = role == "code" or changed
     if _is_negated(inner) or (negated and role in ("content", "code", "judge", "steps")):
         texts = () if changed else _forbidden(inner)
         whole = _whole(inner) if not changed and role == "content" else None
-        return Wanted(
+        return Demand(
             name=name,
             role="judge" if role == "judge" else "forbids",
             texts=texts,
@@ -198,9 +198,9 @@ def _of_scorer(scorer: object, written: str, name: str) -> Wanted:
             own_code=own,
         )
     if changed:  # what it wants, it wants of something else than the answer
-        return Wanted(name=name, role=role, own_code=True)
+        return Demand(name=name, role=role, own_code=True)
     texts, any_of, whole, exact = _literals(inner)
-    return Wanted(
+    return Demand(
         name=name,
         role=role,
         texts=texts,
@@ -212,9 +212,9 @@ def _of_scorer(scorer: object, written: str, name: str) -> Wanted:
     )
 
 
-def _of_set(scorer: AssertSet, name: str) -> Wanted:
+def _of_set(scorer: AssertSet, name: str) -> Demand:
     """What a set asks for: as much as what is in it, where all of that has to hold."""
-    inside = [wanted_of(one) for one in scorer.expectations]
+    inside = [demand_of(one) for one in scorer.expectations]
     roles = [one.role for one in inside]
     order: tuple[Role, ...] = ("judge", "code", "content", "steps", "state", "form", "forbids")
     known: list[Role] = [one for one in order if one in roles]
@@ -222,7 +222,7 @@ def _of_set(scorer: AssertSet, name: str) -> Wanted:
     all_of_it = scorer.threshold is None and not scorer.excusing
     texts = [text for one in inside if one.role == "content" for text in one.texts]
     whole = next((one.whole for one in inside if one.whole is not None), None)
-    return Wanted(
+    return Demand(
         name=name,
         role=known[0] if known else "beside",
         texts=tuple(texts) if all_of_it else (),
@@ -310,9 +310,9 @@ def _literals(scorer: object) -> _Literals:
     return (), (), None, isinstance(scorer, Matches | Finds)
 
 
-def literal_texts(wanted: Sequence[Wanted]) -> Iterator[str]:
+def literal_texts(demands: Sequence[Demand]) -> Iterator[str]:
     """All the literal texts that expectations want of an answer."""
-    for one in wanted:
+    for one in demands:
         if one.role == "content":
             yield from one.texts
             yield from one.any_of

@@ -25,9 +25,9 @@ class Memory:
             or not isinstance(value, str)
         ):
             return None
-        asked = definition_of(scorer)
+        terms = definition_of(scorer)
         bounds = (expectation.at_least, expectation.at_most, expectation.weight, expectation.metric)
-        return (asked.kind, *sorted(asked.settings.items()), expectation.label, *bounds, value)
+        return (terms.kind, *sorted(terms.settings.items()), expectation.label, *bounds, value)
 
     def get(self, key: tuple[object, ...] | None) -> Outcome | None:
         """The outcome; None for one that isn't known."""

@@ -217,7 +217,7 @@ class AuditReport(Record, frozen=True, kw_only=True):
     @property
     def only_forbids(self) -> int:
         """How many cases say only what must not be said."""
-        return sum(1 for audit in self.audits if audit.wanted and audit.material.only_forbids)
+        return sum(1 for audit in self.audits if audit.demands and audit.material.only_forbids)
 
     def document(self) -> dict[str, Any]:
         """The audit as a JSON-ready dict, `evenhand.audit/1`."""

@@ -121,7 +121,7 @@ def wrong_subjects(pool: Pool, place: int) -> Iterator[Subject]:
 
 def _candidates(pool: Pool, place: int) -> Iterator[Subject]:
     mine = pool.members[place]
-    for one in mine.wanted:
+    for one in mine.demands:
         if one.role == "forbids":
             if one.whole is not None:
                 yield Subject("forbidden", one.whole)
@@ -130,7 +130,7 @@ def _candidates(pool: Pool, place: int) -> Iterator[Subject]:
     if mine.only_forbids or mine.only_measures:
         return
     empty_is_right = mine.reference is not None and not mine.reference.strip()
-    if not empty_is_right and not any(one.refusal for one in mine.wanted):
+    if not empty_is_right and not any(one.refusal for one in mine.demands):
         yield Subject("idle" if mine.acts else "nothing", "")
     if not mine.refusal_is_right:
         yield Subject("refusal", REFUSAL)
@@ -178,7 +178,7 @@ def right_subjects(mine: Material) -> Iterator[Subject]:
     """The subjects that must pass a case."""
     if mine.reference is not None:
         yield Subject("reference", mine.reference)
-        exact = any(one.exact or one.texts for one in mine.wanted if one.role == "content")
+        exact = any(one.exact or one.texts for one in mine.demands if one.role == "content")
         other = "" if exact else paraphrase(mine.reference)
         if other:
             yield Subject("paraphrase", other)

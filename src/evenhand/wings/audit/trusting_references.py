@@ -1,6 +1,6 @@
 """Whether a reference is a whole answer: where it is a keyword, what fails it says nothing against the expectation.
 
-How this works: a reference that some expectation fails is either wrong, or a part of what is wanted: a label where the
+How this works: a reference that some expectation fails is either wrong, or a part of what is demands: a label where the
 output is JSON, a phrase that a long answer has in it. What is written of an answer's form never speaks against a case.
 An expectation that the same suite asks of other references speaks for itself: where it passes none of them, it asks for
 something that references don't have.
@@ -42,11 +42,11 @@ class Trust:
         return [
             number
             for number, state in enumerate(attempt.outcomes)
-            if state == "fail" and number < len(audit.wanted) and self._counts(audit, number)
+            if state == "fail" and number < len(audit.demands) and self._counts(audit, number)
         ]
 
     def _counts(self, audit: CaseAudit, number: int) -> bool:
-        role, group = audit.wanted[number].role, audit.material.group
+        role, group = audit.demands[number].role, audit.material.group
         if role not in ("content", "code", "forbids"):
             return False
         key = (group, self._asks(audit, number))

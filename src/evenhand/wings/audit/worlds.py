@@ -57,7 +57,7 @@ def changes(tool: str) -> bool:
     return _CHANGES.search(name) is not None
 
 
-def wanted_calls(expectations: Sequence[Expectation]) -> list[ToolCall]:
+def needed_calls(expectations: Sequence[Expectation]) -> list[ToolCall]:
     """The calls that expectations want, in their order; arguments that are a function's business are left out."""
     calls: list[ToolCall] = []
     for expectation in expectations:
@@ -97,29 +97,31 @@ def agents(
     first = audit.exam.first
     if first is None or not audit.material.acts:
         return
-    wanted = _merged(wanted_calls(first.expectations))
+    needed = _merged(needed_calls(first.expectations))
     if not audit.material.only_forbids:
         texts = [
-            " ".join((*one.texts, *one.any_of[:1])) for one in audit.wanted if one.role == "content"
+            " ".join((*one.texts, *one.any_of[:1]))
+            for one in audit.demands
+            if one.role == "content"
         ]
         begin = "Done. I have taken care of everything:"
         claim = " ".join(filter(None, (begin, audit.material.question, *texts)))
         yield Subject("claims", claim), None
-        if any(changes(one.name) for one in wanted):
-            yield Subject("undoes", claim), _steps(wanted)
-    yield from _busy(audit, members, wanted)
+        if any(changes(one.name) for one in needed):
+            yield Subject("undoes", claim), _steps(needed)
+    yield from _busy(audit, members, needed)
 
 
 def _busy(
-    audit: CaseAudit, members: Sequence[CaseAudit], wanted: Sequence[ToolCall]
+    audit: CaseAudit, members: Sequence[CaseAudit], needed: Sequence[ToolCall]
 ) -> Iterator[tuple[Subject, tuple[Step, ...] | None]]:
     """An agent that calls all tools; none where the case wants all those that change anything."""
-    names = {one.name for one in wanted}
+    names = {one.name for one in needed}
     offered = audit.exam.tools
     others: dict[str, ToolCall] = {}
     for member in members:
         if member.exam.first is not None:
-            for one in _merged(wanted_calls(member.exam.first.expectations)):
+            for one in _merged(needed_calls(member.exam.first.expectations)):
                 others.setdefault(one.name, _as_here(one, member, audit))
     if offered:
         calls_made = {
@@ -129,7 +131,7 @@ def _busy(
     others = {name: one for name, one in others.items() if name not in names}
     if not any(changes(name) for name in others):
         return
-    known = [one for one in wanted if not offered or one.name in offered]
+    known = [one for one in needed if not offered or one.name in offered]
     calls = tuple(
         ToolCall(one.name, one.arguments, f"call_{number}")
         for number, one in enumerate([*known, *others.values()], 1)
@@ -138,7 +140,7 @@ def _busy(
     if offered:
         yield Subject("busy", text, calls), None
     elif not any(
-        one.role == "state" for one in audit.wanted
+        one.role == "state" for one in audit.demands
     ):  # what it would leave behind nobody knows
         yield Subject("busy", text), _steps(calls)
 
@@ -146,7 +148,7 @@ def _busy(
 def harmed(steps: Sequence[Step], audit: CaseAudit) -> bool:
     """Whether an agent changed something that a case doesn't want changed: a world may have refused all of it."""
     first = audit.exam.first
-    names = {one.name for one in wanted_calls(first.expectations)} if first is not None else set()
+    names = {one.name for one in needed_calls(first.expectations)} if first is not None else set()
     return any(
         step.kind == "tool"
         and step.status != "error"
