@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from evenhand.core.wording.words import clip, count, folded, in_one_line, interval, percents, safe
 from evenhand.wings.audit.finding import MEND, TITLES, Finding
-from evenhand.wings.audit.report import AuditReport, AuditScore, grouped
+from evenhand.wings.audit.report import AuditReport, AuditScore, Group, grouped
 from evenhand.wings.audit.subjects import KINDS
 
 WIDTH = 100
+LONGEST_NAME = 40
 NAMED = 3
 """Cases that are named of each group of findings."""
 FEW = 10
@@ -33,12 +34,7 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
     if report.findings:
         yield ""
         yield "to mend, by how many verdicts hang on it"
-        hopeless = {
-            one.case for one in report.findings if one.kind == "cant_fail" and not one.expectation
-        }
-        # What can't fail passes every subject: to say so once is enough.
-        each = [one for one in report.findings if one.kind != "passes" or one.case not in hopeless]
-        for group in grouped(each):
+        for group in grouped(report.findings):
             yield from _group(report, group)
     yield from _rest(report, score)
 
@@ -48,7 +44,7 @@ def _rate(score: AuditScore) -> str:
         return "unknown: no answer was decided"
     count_made = score.killed + score.survived + score.errors
     return (
-        f"{percents(score.least, score.most)} {interval(*score.interval)}:"
+        f"{percents(score.least, score.most)} [{interval(*score.interval)}]:"
         f" {score.killed:,} of {count(count_made, 'made answer')} killed"
     )
 
@@ -60,29 +56,32 @@ def _row(one: AuditScore) -> str:
     return f"  {name:<38} {one.killed:>6,}  {one.survived:>8,}  {', '.join(notes)}".rstrip()
 
 
-def _group(report: AuditReport, group: Sequence[Finding]) -> Iterator[str]:
-    first = group[0]
-    verdicts = sum(one.verdicts for one in group)
-    about = KINDS.get(first.subject, "") if first.kind in ("passes", "fails_good") else ""  # pyright: ignore[reportCallIssue, reportArgumentType] (empty for none)
-    what = f"{TITLES[first.kind]}: {about}" if about else TITLES[first.kind]
-    if first.kind == "cant_fail" and first.expectation:
-        what = "an expectation can't fail"
+def _group(report: AuditReport, group: Group) -> Iterator[str]:
+    """Cases with the same faults: their names, what the first one does, and what to do about it."""
+    first = group.findings[0]
+    names = [report.audits[each[0].case].name for each in group.findings]
+    named = ", ".join(clip(in_one_line(safe(name)), LONGEST_NAME) for name in names[:NAMED])
+    if len(names) > NAMED:
+        named += f" and {len(names) - NAMED:,} more"
     yield ""
-    yield f"  {count(verdicts, 'verdict')} · {count(len(group), 'case')} · {what}"
-    for one in group[:NAMED]:
-        audit = report.audits[one.case]
-        named = f"{audit.name}" + (f": {one.expectation}" if one.expectation else "")
-        yield f"    {clip(in_one_line(safe(named)), WIDTH - 4)}"
-        if one.answer is not None:
-            verb = "failed" if first.kind in ("fails_good", "cant_pass") else "got through"
-            answer = in_one_line(safe(one.answer)) or "(nothing)"
-            text = f"      {verb}: {answer}" if first.kind != "twin" else f"      asks: {answer}"
-            yield clip(text, WIDTH)
-        if one.detail and first.kind not in ("passes", "style"):
-            yield from folded(in_one_line(safe(one.detail)), WIDTH, "      ", "      ")
-    if len(group) > NAMED:
-        yield f"    … and {count(len(group) - NAMED, 'more case', 'more cases')}"
-    yield f"    → {MEND[first.kind]}"
+    yield clip(f"  {count(group.verdicts, 'verdict')} · {named}", WIDTH)
+    for one in first:
+        yield clip(f"    {in_one_line(safe(_sentence(one)))}", WIDTH)
+    for mend in dict.fromkeys(MEND[one.kind] for one in first):
+        yield f"    → {mend}"
+
+
+def _sentence(one: Finding) -> str:
+    """One finding in a line: what does what, and what shows it."""
+    what = TITLES[one.kind]
+    if one.kind in ("passes", "fails_good", "style"):
+        what += f" {KINDS[one.subject]}"  # pyright: ignore[reportArgumentType] (of these kinds there is a subject)
+    subject = f"{one.expectation} {what}" if one.expectation and one.kind != "fails_good" else what
+    if one.kind in ("passes", "fails_good", "style"):
+        return f"{subject}: {one.answer or '(nothing)'}"
+    if one.kind == "in_prompt" and one.expectation:
+        return subject
+    return f"{subject}: {one.detail}"
 
 
 def _rest(report: AuditReport, score: AuditScore) -> Iterator[str]:
@@ -93,8 +92,9 @@ def _rest(report: AuditReport, score: AuditScore) -> Iterator[str]:
             f"{count(score.not_asked, 'made answer')} not asked: judges decide; --judges asks them, within --max-cost"
         )
     if report.only_forbids:
+        say = "says" if report.only_forbids == 1 else "say"
         lines.append(
-            f"{count(report.only_forbids, 'case')} only say what must not be said: an empty answer may pass them"
+            f"{count(report.only_forbids, 'case')} only {say} what must not be: an empty answer may pass"
         )
     if report.allowed:
         reasons = Counter(one.allowed for one in report.allowed)

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import field
 
 from evenhand.core.definition import definition_of
+from evenhand.core.errors import UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.record import MutableRecord, Record
@@ -16,7 +17,7 @@ from evenhand.core.score import State
 from evenhand.engine.call_context import Home
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.code import CodeHost
-from evenhand.wings.audit.allowing import allowed_of
+from evenhand.wings.audit.allowing import allowed_of, misallowed
 from evenhand.wings.audit.earlier import Earlier, Key, Stored
 from evenhand.wings.audit.examining import MARKS, Exam, Judged
 from evenhand.wings.audit.given import Answer
@@ -136,7 +137,17 @@ async def examined(plan: Plan, earlier: Earlier, *, styles: bool = False) -> lis
 
     Args:
         styles: Whether judged cases are also given a wrong answer in good style.
+
+    Raises:
+        UsageError: A case allows what there isn't, or gives no reason.
     """
+    problems = [
+        problem
+        for planned, _, _ in cases_of(plan)
+        for problem in misallowed(str(planned.case), allowed_of(planned.case, planned.test))
+    ]
+    if problems:
+        raise UsageError("\n".join(dict.fromkeys(problems)))
     home = Home(asyncio.get_running_loop())
     with CodeHost(LIMIT_S).open() as host, nothing_sent():
         try:

@@ -23,17 +23,17 @@ FindingKind = Literal[
 TITLES: dict[FindingKind, str] = {
     "cant_fail": "can't fail",
     "cant_pass": "can't pass",
-    "passes": "passes a subject that must fail",
-    "fails_good": "fails a good answer",
-    "ranks_backwards": "ranks backwards over the history",
+    "passes": "passes",
+    "fails_good": "fails",
+    "ranks_backwards": "ranks backwards",
     "says_nothing": "says nothing",
-    "twin": "is a twin",
-    "in_prompt": "expects what is in the prompt",
     "flaky": "is flaky",
-    "one_decides": "is decided by one scorer",
-    "style": "its judge passes a style edit",
+    "in_prompt": "expects what is in the prompt",
+    "twin": "is a twin",
+    "one_decides": "decides alone",
+    "style": "passes",
 }
-"""What people read for each kind, of a case."""
+"""What people read for each kind, of a case or of an expectation; the gravest first."""
 
 MEND: dict[FindingKind, str] = {
     "cant_fail": "Expect something that a wrong answer lacks, or delete it.",

@@ -46,7 +46,7 @@ def findings_of(audits: Sequence[CaseAudit], more: Sequence[Finding] = ()) -> li
 
 def _weighed(finding: Finding, audit: CaseAudit) -> Finding:
     allow = audit.allowed
-    reason = allow.get(finding.subject) or allow.get(finding.kind) or allow.get("all", "")
+    reason = allow.get(finding.subject) or allow.get(finding.kind, "")
     return replace(finding, verdicts=audit.trials, allowed=reason)
 
 

@@ -192,7 +192,7 @@ class AuditReport(Record, frozen=True, kw_only=True):
             for one in audit.attempts_of(must_pass=False)
             if kind in ("", one.subject.kind)
             and one.subject.kind not in allow
-            and not ("all" in allow or "passes" in allow)
+            and "passes" not in allow
         ]
 
     @property
@@ -261,15 +261,39 @@ class AuditReport(Record, frozen=True, kw_only=True):
         )
 
 
-def grouped(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Findings of one kind, subject and expectation together: those on which most verdicts hang come first."""
-    groups: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
-    for one in findings:
-        # What is expected of each case in words of its own is one habit of its author.
-        name = one.expectation.split('"')[0].strip()
-        groups[one.kind, one.subject, name].append(one)
+class Group(Record, frozen=True):
+    """Cases with the same faults.
+
+    Attributes:
+        findings: Those of each case, in the same order.
+        verdicts: How many verdicts hang on them.
+    """
+
+    findings: tuple[tuple[Finding, ...], ...]
+    verdicts: int
+
+
+def grouped(findings: Sequence[Finding]) -> list[Group]:
+    """Cases with the same faults together: those on which most verdicts hang come first."""
     order = list(TITLES)
+    by_case: dict[int, list[Finding]] = defaultdict(list)
+    for one in findings:
+        by_case[one.case].append(one)
+    groups: dict[tuple[object, ...], list[tuple[Finding, ...]]] = defaultdict(list)
+    for each in by_case.values():
+        # What can't fail passes every subject, and what can't pass fails every good one: to say so once is enough.
+        kinds = {one.kind for one in each if not one.expectation}
+        less = {"passes", "in_prompt"} if "cant_fail" in kinds else set[str]()
+        less |= {"fails_good"} if "cant_pass" in kinds else set[str]()
+        own = sorted(
+            (one for one in each if one.kind not in less), key=lambda one: order.index(one.kind)
+        )
+        # What is expected of each case in words of its own is one habit of its author.
+        signature = tuple(
+            (one.kind, one.subject, one.expectation.split('"')[0].strip()) for one in own
+        )
+        groups[signature].append(tuple(own))
+    made_of = [Group(tuple(each), sum(own[0].verdicts for own in each)) for each in groups.values()]
     return sorted(
-        groups.values(),
-        key=lambda group: (-sum(one.verdicts for one in group), order.index(group[0].kind)),
+        made_of, key=lambda group: (-group.verdicts, order.index(group.findings[0][0].kind))
     )

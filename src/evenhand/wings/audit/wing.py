@@ -20,5 +20,6 @@ WING = Wing(
         ),
     },
     studies={"audit": "evenhand.wings.audit.commands.audit:study"},
+    settings={"audit": "evenhand.wings.audit.allowing:Settings"},
     documents={"evenhand.audit/1": "evenhand.wings.audit.report:AuditDocument"},
 )

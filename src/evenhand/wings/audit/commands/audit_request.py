@@ -144,7 +144,9 @@ class AuditRequest(MutableRecord):
                 run = opened.meta.id
                 with_judges(audits, {result.index: result for result in opened.trials()})
         return AuditReport.of(
-            ", ".join(near(path) for path in self.asked.paths),
+            ", ".join(
+                near(path) if near(path) != "." else Path(path).name for path in self.asked.paths
+            ),
             audits,
             runs=self.runs,
             at_least=self.options.at_least,
@@ -154,13 +156,22 @@ class AuditRequest(MutableRecord):
 
     def _examined(self, *, with_judges: bool) -> list[CaseAudit]:
         if self.audits is None:
+            from evenhand.core.errors import UsageError
             from evenhand.engine.door import waited_for
             from evenhand.store.catalogue import home_for
+            from evenhand.wings import settings_of
+            from evenhand.wings.audit.allowing import Settings, misallowed
             from evenhand.wings.audit.auditing import examined, keys_of
             from evenhand.wings.audit.earlier import earlier_runs
 
             plan = self.audited = self.asked.plan(prepare=False)
             earlier = earlier_runs(home_for(Path(plan.source)), keys_of(plan))
             self.runs = earlier.runs
+            settings = settings_of("audit", Settings)
+            wrong = list(misallowed("[tool.evenhand.audit]", settings.allow))
+            if wrong:
+                raise UsageError("\n".join(wrong))
             self.audits = waited_for(examined(plan, earlier, styles=with_judges))
+            for audit in self.audits:
+                audit.allowed = {**settings.allow, **audit.allowed}
         return self.audits
