@@ -175,6 +175,7 @@ class Exam(MutableRecord, kw_only=True):
             len(first.expectations) != len(second.expectations)
             or not pairs
             or bool(trial.known)
+            or bool(source.offered)
             or any(demand_of(one).of_steps for one in first.expectations)
             or not all(_alike(one, other) for one, other in pairs)
         )

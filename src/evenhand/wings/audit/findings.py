@@ -248,6 +248,9 @@ def _leaked(audit: CaseAudit) -> bool:
     rest = normal(material.prompt)
     values = [value for value in audit.exam.variables.values() if isinstance(value, str)]
     values += [material.case.input] if isinstance(material.case.input, str) else []
+    # What asks for a copy has its answer in the question.
+    if normal(material.question) == reference:
+        return False
     own = [value for value in values if normal(value) == reference]
     for value in sorted(set(values) - set(own), key=len, reverse=True):
         plain = normal(value)

@@ -8,7 +8,6 @@ few words may differ that one was pasted from the other.
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections import Counter
@@ -67,10 +66,10 @@ def twins_among(questions: Sequence[str]) -> Iterator[tuple[int, int]]:
             yield first, place
             continue
         candidates: set[int] = set()
-        # Any two that share so much share one of these words.
-        rare = sorted(text.words, key=lambda word: (counts[word], word))
-        count = len(rare) - math.ceil(SHORT_ALIKE * len(rare)) + 1
-        for word in rare[:count]:
+        content = text.words - _SMALL or text.words
+        # Of n words at most a third may differ: so any two share one of the rarest of that many and one.
+        rare = sorted(content, key=lambda word: (counts[word], word))[: len(content) // 3 + 2]
+        for word in rare:
             candidates.update(by_word.get(word, ()))
             by_word.setdefault(word, []).append(place)
         twin = next((one for one in sorted(candidates) if alike(texts[one], text)), None)

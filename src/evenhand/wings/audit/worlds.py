@@ -131,7 +131,17 @@ def _busy(
     others = {name: one for name, one in others.items() if name not in names}
     if not any(changes(name) for name in others):
         return
-    known = [one for one in needed if not offered or one.name in offered]
+    known = [
+        ToolCall(
+            one.name,
+            {
+                **_sampled(offered.get(one.name, {}), audit.material.question),
+                **(one.arguments or {}),
+            },
+        )
+        for one in needed
+        if not offered or one.name in offered
+    ]
     calls = tuple(
         ToolCall(one.name, one.arguments, f"call_{number}")
         for number, one in enumerate([*known, *others.values()], 1)
@@ -143,6 +153,16 @@ def _busy(
         one.role == "state" for one in audit.demands
     ):  # what it would leave behind nobody knows
         yield Subject("busy", text), _steps(calls)
+
+
+def _sampled(schema: Mapping[str, Any], question: str) -> dict[str, Any]:
+    """Arguments that a tool's schema allows; a number is the one that the question names."""
+    number = _DIGITS.search(question)
+    arguments = dict(_arguments(sample(schema)))
+    for name, value in arguments.items():
+        if number is not None and isinstance(value, int) and not isinstance(value, bool):
+            arguments[name] = int(number[0])
+    return arguments
 
 
 def harmed(steps: Sequence[Step], audit: CaseAudit) -> bool:
