@@ -68,7 +68,7 @@ class FunctionScorer(Question):
 
     @property
     def takes_case(self) -> bool:
-        """Whether it is given the case, too."""
+        """Whether the function is given the case, too."""
         return self._with_case
 
     async def score(self, output: Any, trial: Trial) -> Score:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-from msgspec import field
 
 from evenhand.core.definition import definition_of
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.plan import Plan, PlannedTrial
-from evenhand.core.record import MutableRecord, Record
-from evenhand.core.score import State
+from evenhand.core.record import MutableRecord
 from evenhand.engine.call_context import Home
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.code import CodeHost
 from evenhand.wings.audit.allowing import allowed_of, misallowed
-from evenhand.wings.audit.earlier import Earlier, Key, Stored
+from evenhand.wings.audit.case_audit import Attempt, CaseAudit, attempt_of
+from evenhand.wings.audit.earlier import Earlier, Key
 from evenhand.wings.audit.examining import MARKS, Exam, Judged
 from evenhand.wings.audit.given import Answer
 from evenhand.wings.audit.material import Material, Pool, partial_of, question_of, reference_of
@@ -26,6 +24,7 @@ from evenhand.wings.audit.network import nothing_sent, refused
 from evenhand.wings.audit.reading import Demand, demand_of
 from evenhand.wings.audit.remembering import Memory
 from evenhand.wings.audit.subjects import Subject, altered, in_style, right_subjects, wrong_subjects
+from evenhand.wings.audit.worlds import agents, harmed
 
 LIMIT_S = 20.0
 """Seconds that one call of the user's code may take."""
@@ -41,63 +40,6 @@ SINK = (
     "- Yes. No! Perhaps? ÄÖÜ 漢字 🙂 HELLO hello; I think that this damn thing is wrong, stupid and dangerous.\n"
 ) * 40
 """A long text with something of everything, which only code that looks at nothing lets through."""
-
-
-class Attempt(Record, frozen=True):
-    """A subject, and what a case says of it.
-
-    Attributes:
-        subject: It.
-        state: The case's verdict: `unasked` where a judge would have to be asked.
-        outcomes: What became of each expectation, in their order; `unasked` in the same way.
-        reason: Why, in a line; empty for a pass.
-    """
-
-    subject: Subject
-    state: State | str
-    outcomes: tuple[State | str, ...] = ()
-    reason: str = ""
-
-
-class CaseAudit(MutableRecord, kw_only=True):
-    """A case, and what it said of its subjects.
-
-    Attributes:
-        key: Its eval and id.
-        name: What people call it.
-        where: The config, prompt or eval that has it.
-        trials: How many verdicts of the plan hang on it.
-        material: What is known of it.
-        exam: How it is given answers.
-        attempts: The subjects that it was given.
-        allowed: What its author allows, with the reason.
-        stored: Its trials of earlier runs, the newest first.
-        flaky: The places of expectations that said two things of one text.
-        lets_all: The places of expectations that even a text with something of everything passes.
-        problem: Why it could not be examined; empty where it could.
-    """
-
-    key: Key
-    name: str
-    where: str
-    trials: int = 1
-    material: Material
-    exam: Exam
-    attempts: list[Attempt] = field(default_factory=list[Attempt])
-    allowed: Mapping[str, str] = field(default_factory=dict[str, str])
-    stored: Sequence[Stored] = ()
-    flaky: set[int] = field(default_factory=set[int])
-    lets_all: set[int] = field(default_factory=set[int])
-    problem: str = ""
-
-    @property
-    def demands(self) -> tuple[Demand, ...]:
-        """What it expects."""
-        return self.material.demands
-
-    def attempts_of(self, *, must_pass: bool) -> Iterator[Attempt]:
-        """The subjects that must pass, or those that must fail."""
-        return (one for one in self.attempts if one.subject.must_pass is must_pass)
 
 
 class _Chosen(MutableRecord):
@@ -284,8 +226,6 @@ async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) 
 
 async def _acted(audit: CaseAudit, members: Sequence[CaseAudit]) -> None:
     """Gives a case the agents that act wrongly."""
-    from evenhand.wings.audit.worlds import agents, harmed  # noqa: PLC0415 (it looks at cases)
-
     for subject, steps in agents(audit, members):
         judged = await audit.exam.judged(Answer(subject.text, subject.calls), steps)
         if subject.kind != "busy" or harmed(steps or judged.steps, audit):
@@ -297,19 +237,6 @@ async def attempted(audit: CaseAudit, subject: Subject) -> Attempt:
     attempt = attempt_of(subject, await audit.exam.judged(Answer(subject.text, subject.calls)))
     audit.attempts.append(attempt)
     return attempt
-
-
-def attempt_of(subject: Subject, judged: Judged) -> Attempt:
-    """A subject with what a case says of it."""
-    outcomes = tuple(
-        "unasked" if one.error == "not-recorded" else one.outcome for one in judged.outcomes
-    )
-    reason = ""
-    if judged.error is not None:
-        reason = judged.error.message
-    elif judged.state in ("fail", "error"):
-        reason = next((one.reason for one in judged.outcomes if one.outcome == judged.state), "")
-    return Attempt(subject, "unasked" if judged.unasked else judged.state, outcomes, reason)
 
 
 async def _repeated(audit: CaseAudit, repeated: dict[str, int], unstable: set[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenhand.wings.audit.auditing import CaseAudit
+from evenhand.wings.audit.case_audit import CaseAudit
 from evenhand.wings.audit.finding import Finding
 from evenhand.wings.audit.trusting_references import Trust
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from evenhand.doors.eval_sets.dataset import Dataset
-from evenhand.wings.audit.auditing import Attempt, CaseAudit
+from evenhand.wings.audit.case_audit import Attempt, CaseAudit
 from evenhand.wings.audit.contradictions import contradictions
 from evenhand.wings.audit.finding import Finding
 from evenhand.wings.audit.historical import historical_findings

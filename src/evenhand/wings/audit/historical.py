@@ -15,7 +15,7 @@ from statistics import NormalDist, fmean
 
 from evenhand.stats.interval import CONFIDENCE, z_of
 from evenhand.stats.multiple import benjamini_hochberg
-from evenhand.wings.audit.auditing import CaseAudit
+from evenhand.wings.audit.case_audit import CaseAudit
 from evenhand.wings.audit.earlier import Stored
 from evenhand.wings.audit.finding import Finding
 

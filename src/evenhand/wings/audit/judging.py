@@ -15,7 +15,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.trial import LiveTrial
-from evenhand.wings.audit.auditing import Attempt, CaseAudit
+from evenhand.wings.audit.case_audit import Attempt, CaseAudit
 from evenhand.wings.audit.examining import MARKS, Exam
 from evenhand.wings.audit.given import Answer, Given, reply_of
 

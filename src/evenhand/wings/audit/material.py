@@ -108,13 +108,13 @@ class Material(MutableRecord, kw_only=True):
 
     @property
     def only_forbids(self) -> bool:
-        """Whether it only says what an answer must not say: then an answer of no use may pass."""
+        """Whether the case only says what an answer must not say: then an answer of no use may pass."""
         roles = {one.role for one in self.demands} - {"beside", "form"}
         return roles == {"forbids"} or (self.stays and roles <= {"forbids", "state"})
 
     @property
     def only_measures(self) -> bool:
-        """Whether it looks at nothing but time and cost."""
+        """Whether the case looks at nothing but time and cost."""
         return not self.acts and {one.role for one in self.demands} == {"beside"}
 
 

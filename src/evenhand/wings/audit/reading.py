@@ -128,11 +128,6 @@ class Demand(Record, frozen=True, kw_only=True):
     own_code: bool = False
     of_steps: bool = False
 
-    @property
-    def says_something(self) -> bool:
-        """Whether it wants something of an answer's words, so that an answer of no use should fail it."""
-        return self.role in ("content", "code", "judge")
-
     def agrees(self, text: str) -> bool:
         """Whether a text has the literal texts that are wanted, capitals aside; true where none are."""
         lower = text.casefold()

@@ -94,7 +94,7 @@ class Subject(Record, frozen=True):
 
     @property
     def must_pass(self) -> bool:
-        """Whether it must pass; otherwise it must fail."""
+        """Whether the case must pass this subject; otherwise it must fail."""
         return self.kind in GOOD
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from evenhand.wings.audit.auditing import Attempt, CaseAudit, asks
+from evenhand.wings.audit.auditing import asks
+from evenhand.wings.audit.case_audit import Attempt, CaseAudit
 
 
 class Trust:

@@ -16,7 +16,7 @@ from evenhand.core.message import ToolCall
 from evenhand.core.step import Step
 from evenhand.scorers.agents.step_checks import Recovers, Succeeds
 from evenhand.scorers.agents.tools import CallsTool, CallsTools
-from evenhand.wings.audit.auditing import CaseAudit
+from evenhand.wings.audit.case_audit import CaseAudit
 from evenhand.wings.audit.given import sample
 from evenhand.wings.audit.subjects import Subject
 

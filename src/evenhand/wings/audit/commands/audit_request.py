@@ -19,7 +19,7 @@ from evenhand.doors.promptfoo.overrides import Overrides
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
-    from evenhand.wings.audit.auditing import CaseAudit
+    from evenhand.wings.audit.case_audit import CaseAudit
     from evenhand.wings.audit.report import AuditReport
 
 AGAIN = "Start a new audit: answers that the cache has are not paid for twice."
