@@ -211,10 +211,13 @@ async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) 
         if subject.kind == "reference":
             reference_passes = attempt.state in ("pass", "unasked")
     judged = any(one.role == "judge" for one in audit.demands)
-    for subject in wrong_subjects(pool, place):
+    wrong = list(wrong_subjects(pool, place))
+    if styles and judged:
+        kinds = {one.kind: one for one in reversed(wrong)}
+        plain = kinds.get("other") or kinds.get("constant")
+        wrong += [in_style(plain)] if plain is not None else []
+    for subject in wrong:
         await attempted(audit, subject)
-        if styles and judged and subject.kind == "other":
-            await attempted(audit, in_style(subject))
     for one in audit.stored:
         if one.output and one.label is False and one.output not in texts:
             texts.add(one.output)

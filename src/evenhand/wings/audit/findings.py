@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,10 @@ from evenhand.wings.audit.subjects import KINDS
 from evenhand.wings.audit.trusting_references import Trust
 from evenhand.wings.audit.twins import split_of, twins_among
 
+MOST_OTHERS = 50
+"""References that are looked for in a prompt."""
+MOST_RULED = 50
+"""Of more expectations, the rule isn't asked which of them decides."""
 FEWEST = 3
 """A case that so many different subjects pass, and none fails, can't fail."""
 LONGEST_QUESTION = 40
@@ -34,10 +39,13 @@ def findings_of(audits: Sequence[CaseAudit], more: Sequence[Finding] = ()) -> li
         more: Findings that were seen otherwise.
     """
     trust = Trust(audits)
+    others = list(
+        dict.fromkeys(one.material.reference for one in audits if one.material.reference)
+    )[:MOST_OTHERS]
     findings = list(more)
     for place, audit in enumerate(audits):
         if not audit.problem:
-            findings += _of_case(place, audit, trust)
+            findings += _of_case(place, audit, trust, others)
     findings += historical_findings(audits)
     findings += _twins(audits)
     findings = [_weighed(one, audits[one.case]) for one in findings]
@@ -50,7 +58,9 @@ def _weighed(finding: Finding, audit: CaseAudit) -> Finding:
     return replace(finding, verdicts=audit.trials, allowed=reason)
 
 
-def _of_case(place: int, audit: CaseAudit, trust: Trust) -> Iterator[Finding]:
+def _of_case(
+    place: int, audit: CaseAudit, trust: Trust, others: Sequence[str]
+) -> Iterator[Finding]:
     broken = list(contradictions(audit, trust))
     wrong = list(audit.attempts_of(must_pass=False))
     passing = [one for one in wrong if one.state == "pass"]
@@ -68,7 +78,8 @@ def _of_case(place: int, audit: CaseAudit, trust: Trust) -> Iterator[Finding]:
         )
     for one in passing:
         # Where it passes without the style, the style isn't to blame.
-        style = one.subject.kind == "styled" and not any(p.subject.kind == "other" for p in passing)
+        plain = any(other.subject.kind in ("other", "constant") for other in passing)
+        style = one.subject.kind == "styled" and not plain
         yield Finding(
             kind="style" if style else "passes",
             case=place,
@@ -79,7 +90,7 @@ def _of_case(place: int, audit: CaseAudit, trust: Trust) -> Iterator[Finding]:
     yield from (replace(one, case=place) for one in broken)
     yield from _fails_good(place, audit, trust)
     yield from _of_expectations(place, audit, decided)
-    yield from _in_prompt(place, audit, wrong)
+    yield from _in_prompt(place, audit, wrong, others)
 
 
 def _cant_fail(audit: CaseAudit, passing: Sequence[Attempt], wrong: Sequence[Attempt]) -> bool:
@@ -143,9 +154,11 @@ def _of_expectations(place: int, audit: CaseAudit, decided: Sequence[Attempt]) -
         for number, one in enumerate(audit.demands)
         if one.role in ("content", "code") and number not in deciding
     ]
-    overruled = _overruled(audit, decided)
-    alone = deciding[0] if len(deciding) == 1 and others and set(others) <= set(idle) else overruled
-    if alone is not None and sum(one.state == "fail" for one in decided) >= DECIDED:
+    failures = sum(one.state == "fail" for one in decided)
+    alone = _alone(audit)
+    if len(deciding) == 1 and others and set(others) <= set(idle) and failures >= DECIDED:
+        alone = deciding[0]
+    if alone is not None:
         yield Finding(
             kind="one_decides",
             case=place,
@@ -166,33 +179,41 @@ def _never_fails(audit: CaseAudit, number: int, decided: Sequence[Attempt]) -> b
     return states == {"pass"} and sink
 
 
-def _overruled(audit: CaseAudit, decided: Sequence[Attempt]) -> int | None:
-    """The expectation whose outcome is always the verdict, while all the others are overruled; None for none."""
-    if len(audit.demands) < 2 or len(decided) < DECIDED:
+def _alone(audit: CaseAudit) -> int | None:
+    """The expectation that decides whatever the others come to, by the case's rule; None for none.
+
+    Nothing is scored: the rule is asked what it makes of all others failing, and of all others passing.
+    """
+    first = audit.exam.first
+    if first is None or not 2 <= len(first.outcomes) <= MOST_RULED:
         return None
-    every = [
-        *decided,
-        *(one for one in audit.attempts_of(must_pass=True) if one.state in ("pass", "fail")),
-    ]
-    if any(len(one.outcomes) != len(audit.demands) for one in every):
+    counted = [place for place, one in enumerate(first.outcomes) if one.weight > 0]
+    rule = audit.exam.planned.rule
+
+    def comes_to(passing: set[int]) -> str:
+        outcomes = [
+            replace(
+                one,
+                outcome="pass" if place in passing else "fail",
+                score=1.0 if place in passing else 0.0,
+                error="",
+            )
+            for place, one in enumerate(first.outcomes)
+        ]
+        return rule(outcomes).outcome
+
+    if len(counted) < 2:
         return None
-    same = [
-        number
-        for number in range(len(audit.demands))
-        if all(one.outcomes[number] == one.state for one in every)
-    ]
-    if len(same) != 1:
-        return None
-    others = [number for number in range(len(audit.demands)) if number != same[0]]
-    # All of them failed, and it passed all the same; or all passed, and it failed.
-    overruled = all(
-        any(one.state == "pass" and one.outcomes[number] == "fail" for one in every)
-        for number in others
-    )
-    return same[0] if overruled else None
+    every = set(counted)
+    for place in counted:
+        if comes_to({place}) == "pass" and comes_to(every - {place}) == "fail":
+            return place
+    return None
 
 
-def _in_prompt(place: int, audit: CaseAudit, wrong: Sequence[Attempt]) -> Iterator[Finding]:
+def _in_prompt(
+    place: int, audit: CaseAudit, wrong: Sequence[Attempt], others: Sequence[str]
+) -> Iterator[Finding]:
     """Expectations that the prompt alone meets, and references that a variable of the prompt holds.
 
     Where other expectations fail the prompt, an expectation may well look for what a document in the prompt says: that
@@ -223,7 +244,7 @@ def _in_prompt(place: int, audit: CaseAudit, wrong: Sequence[Attempt]) -> Iterat
                 answer=audit.material.prompt,
                 detail="The prompt alone meets it.",
             )
-    if not named and _leaked(audit):
+    if not named and _leaked(audit, others):
         yield Finding(
             kind="in_prompt",
             case=place,
@@ -239,51 +260,42 @@ def _in_question(audit: CaseAudit, one: Demand) -> bool:
     return len(question.split()) <= LONGEST_QUESTION and one.agrees(question)
 
 
-def _leaked(audit: CaseAudit) -> bool:
-    """Whether the prompt says the reference in words of its own: in none of the variables that it is filled with."""
+def _leaked(audit: CaseAudit, others: Sequence[str]) -> bool:
+    """Whether a variable that the prompt is filled with holds the reference.
+
+    Args:
+        others: The references of all cases: a prompt that has several of them lists what to choose from.
+    """
     material = audit.material
     reference = normal(material.reference or "")
-    if len(reference) < 2 or not material.prompt:
-        return False
-    rest = normal(material.prompt)
-    values = [value for value in audit.exam.variables.values() if isinstance(value, str)]
-    values += [material.case.input] if isinstance(material.case.input, str) else []
     # What asks for a copy has its answer in the question.
-    if normal(material.question) == reference:
+    if len(reference) < 2 or not material.prompt or normal(material.question) == reference:
         return False
-    own = [value for value in values if normal(value) == reference]
-    for value in sorted(set(values) - set(own), key=len, reverse=True):
-        plain = normal(value)
-        if plain:
-            rest = rest.replace(plain, " ")
-    padded = f" {rest} "
-    if not own:  # words of the template are every case's: labels to choose from, say
-        return False
-    return any(
-        f"{before}{reference}{after}" in padded for before in " \n\"'(" for after in " \n\"').,;:"
-    )
+    variables = {
+        name: value for name, value in audit.exam.variables.items() if isinstance(value, str)
+    }
+    own = [name for name, value in variables.items() if normal(value) == reference]
+    written = audit.exam.planned.variant.prompt_raw
+    if "{{" in written:
+        return any(re.search(rf"\{{\{{[^}}]*\b{re.escape(name)}\b", written) for name in own)
+    rest = normal(material.prompt)
+    for name, value in sorted(variables.items(), key=lambda one: -len(one[1])):
+        if name not in own and normal(value):
+            rest = rest.replace(normal(value), " ")
+    listed = any(normal(one) != reference and _within(normal(one), rest) for one in others)
+    return bool(own) and not listed and _within(reference, rest)
+
+
+def _within(part: str, text: str) -> bool:
+    return bool(part) and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
 def _twins(audits: Sequence[CaseAudit]) -> Iterator[Finding]:
-    """The cases that ask what an earlier one asks."""
+    """The cases that ask what an earlier one asks: of one eval, of another config, or of another file of eval sets."""
     texts = [one.material.question for one in audits]
-    # An eval set may ask several things of the same cases.
-    by_eval: dict[str, list[int]] = defaultdict(list)
-    for place, audit in enumerate(audits):
-        by_eval[audit.key[0]].append(place)
-    pairs: set[tuple[int, int]] = set()
-    for places in by_eval.values():
-        pairs |= {
-            (places[a], places[b]) for a, b in twins_among([texts[place] for place in places])
-        }
-    for first, second in sorted(pairs):
+    for first, second in _pairs(audits, texts):
         one, other = audits[first], audits[second]
-        if one.material.case.id == other.material.case.id and one.where != other.where:
-            continue
-        parts = [
-            split_of(audit.material.case.id, audit.material.case.tags, audit.material.case.metadata)
-            for audit in (one, other)
-        ]
+        parts = [split_of(each.material.case) for each in (one, other)]
         leak = parts[0] != parts[1] and all(parts)
         where = f" of {one.where}" if one.where != other.where else ""
         yield Finding(
@@ -293,6 +305,30 @@ def _twins(audits: Sequence[CaseAudit]) -> Iterator[Finding]:
             detail=f"It asks what '{one.name}'{where} asks."
             + (f" One is in {parts[0]}, the other in {parts[1]}." if leak else ""),
         )
+
+
+def _pairs(audits: Sequence[CaseAudit], texts: Sequence[str]) -> list[tuple[int, int]]:
+    """The places of twins: cases of one eval, and of files that are not the same."""
+    files = [audit.exam.planned.variant.where.rpartition(":")[0] for audit in audits]
+    pairs: set[tuple[int, int]] = set()
+    by_eval: dict[str, list[int]] = defaultdict(list)
+    for place, audit in enumerate(audits):
+        by_eval[audit.key[0]].append(place)
+    for places in by_eval.values():
+        pairs |= {
+            (places[a], places[b]) for a, b in twins_among([texts[place] for place in places])
+        }
+    # Evals of one file may ask several things of the same cases; those of two files have data of their own.
+    if len(set(filter(None, files))) > 1:
+        heads: dict[tuple[str, str], int] = {}
+        for place, text in enumerate(texts):
+            heads.setdefault((files[place], text), place)
+        places = sorted(heads.values())
+        across = {
+            (places[a], places[b]) for a, b in twins_among([texts[place] for place in places])
+        }
+        pairs |= {pair for pair in across if files[pair[0]] != files[pair[1]]}
+    return sorted(pairs)
 
 
 def twins_in_files(audits: Sequence[CaseAudit], files: Sequence[str]) -> Iterator[Finding]:

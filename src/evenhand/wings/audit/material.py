@@ -77,11 +77,15 @@ class Material(MutableRecord, kw_only=True):
 
     @property
     def answers(self) -> Iterator[str]:
-        """All that is known to be right, or a part of it."""
+        """All that is known to be right; where no whole answer is, what a right one has in it."""
         if self.reference is not None:
             yield self.reference
         yield from self.accepted
-        yield from literal_texts(self.demands)
+        for one in self.demands:
+            if one.role == "content" and one.whole is not None:
+                yield one.whole
+        if self.reference is None:
+            yield from literal_texts(self.demands)
 
     def is_right(self, text: str) -> bool:
         """Whether a text is a right answer, as far as anybody said: then it must not fail."""

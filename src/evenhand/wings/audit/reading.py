@@ -78,6 +78,8 @@ _MODULES: Mapping[str, Role] = {
     "label": "content",
     "refusal": "content",
     "metric": "content",
+    "wording": "content",
+    "retrieval": "beside",
     "structured": "form",
     "html": "form",
     "xml": "form",

@@ -19,11 +19,13 @@ class Memory:
     def key(self, expectation: Expectation) -> tuple[object, ...] | None:
         """What its outcome hangs on; None where that is more than the text."""
         scorer, value = expectation.scorer, expectation.value
-        if (
-            not isinstance(scorer, FunctionScorer)
-            or scorer.takes_case
-            or not isinstance(value, str)
-        ):
+        if not isinstance(scorer, FunctionScorer) or not isinstance(value, str):
+            return None
+        function = scorer.function
+        # What a function was given when it was made may be the case, or anything.
+        if not isinstance(function, FunctionType) or function.__closure__ or function.__defaults__:
+            return None
+        if scorer.takes_case:
             return None
         terms = definition_of(scorer)
         bounds = (expectation.at_least, expectation.at_most, expectation.weight, expectation.metric)

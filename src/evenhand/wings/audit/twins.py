@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from evenhand.core.case import Case
 from evenhand.core.record import Record
 
 LONG = 40
@@ -104,12 +105,11 @@ def _respelt(one: str, other: str) -> bool:
     return SequenceMatcher(None, one, other).ratio() >= 0.8
 
 
-def split_of(case_id: str, tags: Sequence[str], metadata: Mapping[str, object]) -> str:
+def split_of(case: Case) -> str:
     """The part of a dataset that a case is in, as far as it says so; empty where it doesn't."""
     for name in ("split", "part", "fold"):
-        value = metadata.get(name)
+        value = case.metadata.get(name)
         if isinstance(value, str) and value:
             return value
-    del case_id
     names = ("train", "test", "dev", "validation", "val", "holdout")
-    return next((tag for tag in tags if tag.lower() in names), "")
+    return next((tag for tag in case.tags if tag.lower() in names), "")

@@ -212,3 +212,51 @@ def test_a_case_of_a_prompt_directory_allows_in_its_eval_yml(tmp_path: Path):
     report = audit(folder)
     assert {one.allowed for one in report.allowed} == {"It is a demo."}
     assert not any(one.kind == "passes" for one in report.findings)
+
+
+def test_a_function_that_knows_its_case_is_asked_for_each_case(tmp_path: Path):
+    """What it said of a text for one case is not what it says of it for another."""
+    code = """
+from evenhand import Case, EvalSet, Expect, Model
+
+evals = EvalSet(
+    "shop",
+    data=[{"id": "a", "input": "a?", "expected": "Paris"}, {"id": "b", "input": "b?", "expected": "Rome"}],
+    model="openai:gpt-5-mini",
+)
+
+
+@evals.eval
+async def is_it(case: Case, model: Model, expect: Expect) -> None:
+    reply = await model.generate(case.input)
+    expect(reply.text, lambda output: output == case.expected, label="is it")
+"""
+    report = audit(evals(tmp_path, code))
+    assert [subjects(report, place)["reference"] for place in (0, 1)] == ["pass", "pass"]
+    assert findings(report) == set()
+
+
+def test_a_slow_function_of_the_output_alone_is_asked_once_about_a_text(tmp_path: Path):
+    """A hundred cases are given the same refusal."""
+    code = """
+from evenhand import Case, EvalSet, Expect, Model
+
+evals = EvalSet(
+    "shop", data=[{"id": str(n), "input": f"Is {n} even?"} for n in range(20)], model="openai:gpt-5-mini"
+)
+LOG = FILE
+
+
+def is_short(output: str) -> bool:
+    with open(LOG, "a") as log:
+        log.write(output[:20] + chr(10))
+    return "yes" in output
+
+
+@evals.eval
+async def short(case: Case, model: Model, expect: Expect) -> None:
+    expect((await model.generate(case.input)).text, is_short)
+"""
+    log = tmp_path / "log"
+    audit(evals(tmp_path, code.replace("FILE", repr(str(log)))))
+    assert log.read_text("utf-8").count("I'm sorry") == 1
