@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+
 from evenhand.core.definition import definition_of
 from evenhand.core.expect import Expectation
 from evenhand.core.score import Outcome
