@@ -154,3 +154,18 @@ def test_a_thousand_cases_take_seconds(run: Run, tmp_path: Path):
     document = json.loads(run("audit", ".", "--json").out)
     assert document["examined"] == 1000
     assert time.process_time() - begun < 6
+
+
+def test_gate_and_doctor_mention_cases_that_cannot_fail(run: Run, tmp_path: Path):
+    """One line, and nothing where all of them can."""
+    test = {"vars": {"question": "Is it open?"}, "assert": [{"type": "python", "value": "True"}]}
+    whole = {"prompts": ["{{question}}"], "providers": ["echo"], "tests": [test]}
+    config(tmp_path, whole)
+    run("run", ".")
+    run("baseline", "latest", "--to", "baseline.evn")
+    ended = run("gate", ".", "--baseline", "baseline.evn", "--margin", "0.3")
+    assert "1 case can't fail, whatever is answered: `evenhand audit` says which" in ended.err
+    assert "1 case can't fail, whatever is answered" in run("doctor").out
+    test["assert"] = [{"type": "icontains", "value": "open"}]
+    config(tmp_path, whole)
+    assert "can't fail" not in run("doctor").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,11 +75,14 @@ def keys_of(plan: Plan) -> list[Key]:
     return [(planned.variant.eval, planned.case.id) for planned, _, _ in cases_of(plan)]
 
 
-async def examined(plan: Plan, earlier: Earlier, *, styles: bool = False) -> list[CaseAudit]:
+async def examined(
+    plan: Plan, earlier: Earlier, *, styles: bool = False, within_s: float | None = None
+) -> list[CaseAudit]:
     """The cases of a plan, each with what it said of its subjects. Nothing is sent, and no judge is asked.
 
     Args:
         styles: Whether judged cases are also given a wrong answer in good style.
+        within_s: Seconds after which no further case is begun, and code isn't asked again; None for all of it.
 
     Raises:
         UsageError: A case allows what there isn't, or gives no reason.
@@ -93,13 +97,19 @@ async def examined(plan: Plan, earlier: Earlier, *, styles: bool = False) -> lis
     home = Home(asyncio.get_running_loop())
     with CodeHost(LIMIT_S).open() as host, nothing_sent():
         try:
-            return await _examined(plan, earlier, host, home, styles=styles)
+            return await _examined(plan, earlier, host, home, styles=styles, within_s=within_s)
         finally:
             await home.close()
 
 
 async def _examined(
-    plan: Plan, earlier: Earlier, host: CodeHost, home: Home, *, styles: bool
+    plan: Plan,
+    earlier: Earlier,
+    host: CodeHost,
+    home: Home,
+    *,
+    styles: bool,
+    within_s: float | None,
 ) -> list[CaseAudit]:
     history: dict[int, Any] = {}
     current.set(Sink(""))  # what the user's code prints is nobody's to read
@@ -108,7 +118,10 @@ async def _examined(
     problems: dict[str, str] = {}
     groups: dict[str, list[CaseAudit]] = {}
     audits: list[CaseAudit] = []
+    begun = time.monotonic()
     for planned, group, trials in cases_of(plan):
+        if within_s is not None and time.monotonic() - begun > within_s:
+            break
         exam = Exam(planned=planned, host=host, home=home, earlier=history, memory=memory)
         before = len(refused)
         if refusals.get(group, 0) < MOST_REFUSED:
@@ -133,7 +146,8 @@ async def _examined(
             await _attempted(audit, pool, place, styles=styles)
             if audit.material.acts:
                 await _acted(audit, members)
-            await _repeated(audit, repeated, unstable)
+            if within_s is None:
+                await _repeated(audit, repeated, unstable)
     for audit in audits:
         _mark_unstable(audit, unstable)
     return audits
