@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from evenhand.core.case import Case
 from evenhand.core.record import MutableRecord, Record
@@ -24,6 +25,8 @@ REFERENCES = (*EXPECTED, "target", "answer", "label")
 """The same, and those that hold one unless the prompt has them, as `target: French` of a translation."""
 LONGEST_LABEL = 40
 MOST_LABELS = 20
+MOST_OTHERS = 16
+"""Cases whose answers are looked at for one that is none here."""
 _REFUSING = re.compile(
     r"\b(?:refus\w*|declin\w*|reject\w*|won't|not (?:answer|help|comply|reveal|disclose|provide|give)"
     r"|doesn't (?:answer|help|comply|reveal|provide|give)|unable|sorry|harmful|unsafe|out of scope|escalat\w*)\b",
@@ -31,6 +34,7 @@ _REFUSING = re.compile(
 )
 
 
+@lru_cache(maxsize=16_384)  # each case's answers are compared with many others
 def normal(text: str) -> str:
     """A text without what doesn't count: capitals, spaces, and marks around it.
 
@@ -55,6 +59,7 @@ class Material(MutableRecord, kw_only=True):
         prompt: The prompt as sent.
         acts: Whether it is about what an agent does, and not only about what it says.
         stays: Whether the state that it wants to be left is the one that it begins with.
+        refuses: What `refusal_is_right` came to; None while nobody has asked.
     """
 
     case: Case
@@ -67,6 +72,7 @@ class Material(MutableRecord, kw_only=True):
     prompt: str = ""
     acts: bool = False
     stays: bool = False
+    refuses: bool | None = None
 
     @property
     def right(self) -> str:
@@ -103,6 +109,11 @@ class Material(MutableRecord, kw_only=True):
     @property
     def refusal_is_right(self) -> bool:
         """Whether this case wants a refusal, as far as its words say."""
+        if self.refuses is None:
+            self.refuses = self._wants_refusal()
+        return self.refuses
+
+    def _wants_refusal(self) -> bool:
         if any(one.refusal for one in self.demands) or any(map(refuses, self.answers)):
             return True
         words = [one.name for one in self.demands if one.role in ("judge", "code")]
@@ -239,7 +250,7 @@ class Pool(Record, frozen=True, kw_only=True):
     def _apart(self, place: int) -> Iterator[str]:
         mine = self.members[place]
         count = len(self.members)
-        for step in range(1, min(count, 40)):
+        for step in range(1, min(count, MOST_OTHERS)):
             one = self.members[(place + step) % count]
             text = one.right
             if not text.strip() or normal(one.question) == normal(mine.question):

@@ -41,7 +41,7 @@ def mention(plan: Plan) -> str:
 
 
 def mention_of(folder: Path) -> str:
-    """The same of the config in a folder; empty where there is none, or it can't be read."""
+    """A line on the config of a folder; empty where there is none, or where it can't be read."""
     from evenhand.wings.audit.commands.audit_request import AuditRequest  # noqa: PLC0415 (it imports this)
 
     if not any(folder.glob("promptfooconfig.*")):

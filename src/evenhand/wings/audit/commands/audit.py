@@ -13,7 +13,7 @@ from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, ended, judges_asked, study_options, study_settings
-from evenhand.core.ranges import Range
+from evenhand.core.ranges import ROWS, Range
 
 if TYPE_CHECKING:
     from evenhand.core.run import RunMeta
@@ -29,6 +29,13 @@ SHARE = Range(0, 1)
     type=Number(SHARE),
     metavar="SHARE",
     help="Exit with 1 if fewer of the answers that must fail are killed, from 0 to 1.",
+)
+@click.option(
+    "-n",
+    "--first",
+    type=Number(ROWS),
+    metavar="N",
+    help="Audit only the first N cases of each eval set, prompt or config.",
 )
 @click.option(
     "--judges",
@@ -47,6 +54,7 @@ SHARE = Range(0, 1)
 def audit(
     paths: tuple[str, ...],
     at_least: float | None,
+    first: float | None,
     judges: bool,
     against: tuple[Path, ...],
     offline: bool,
@@ -64,7 +72,11 @@ def audit(
 
     session = Session.of({**options, "no_table": True})
     request = AuditRequest.of(
-        paths, at_least, tuple(str(one.absolute()) for one in against), offline=offline
+        paths,
+        at_least,
+        tuple(str(one.absolute()) for one in against),
+        offline=offline,
+        first=None if first is None else int(first),
     )
     judges = judges or offline or session.max_cost is not None
     with request.ready(judges=judges):

@@ -58,12 +58,21 @@ class AuditRequest(MutableRecord):
 
     @staticmethod
     def of(
-        paths: tuple[str, ...], at_least: float | None, against: tuple[str, ...], *, offline: bool
+        paths: tuple[str, ...],
+        at_least: float | None,
+        against: tuple[str, ...],
+        *,
+        offline: bool,
+        first: int | None = None,
     ) -> AuditRequest:
-        """An audit of these paths; the current folder for none."""
+        """An audit of these paths; the current folder for none.
+
+        Args:
+            first: Only the first cases.
+        """
         request = Asked(
             paths=tuple(absolute(path) for path in paths or (".",)),
-            selection=Selection(),
+            selection=Selection(first=first),
             over=Overrides(),
             offline=offline,
         )
