@@ -33,6 +33,7 @@ from evenhand.wings.audit.given import Answer, Given, reply_of
 from evenhand.wings.audit.network import refused
 from evenhand.wings.audit.reading import demand_of
 from evenhand.wings.audit.remembering import Memory
+from evenhand.wings.audit.wrapping import paths_of, wrapped
 
 MARKS = ("<made answer 1: zqx>", "<made answer 2: wvk>")
 """Two answers that no suite expects."""
@@ -127,6 +128,7 @@ class Exam(MutableRecord, kw_only=True):
         output: The body's own output, where it asks nobody.
         again: Whether its body has to run for each answer.
         template: What it expects of an answer, where its body needn't run again.
+        path: Where an answer stands in the JSON that the body takes; empty where it takes a text.
     """
 
     planned: PlannedTrial
@@ -145,6 +147,7 @@ class Exam(MutableRecord, kw_only=True):
     output: object = None
     again: bool = True
     template: tuple[Expectation, ...] = ()
+    path: tuple[str, ...] = ()
 
     async def open(self) -> None:
         """Runs the body for the marks, and finds out how it takes answers."""
@@ -160,12 +163,11 @@ class Exam(MutableRecord, kw_only=True):
         self.acts = source.times > 1 or source.talked > 0 or bool(source.offered)
         self.acts = self.acts or any(step.kind == "tool" for step in first.steps)
         self.prompt, self.variables, self.tools = trial.prompt_text, trial.vars, source.offered
-        if first.error is not None and not first.outcomes:
-            # Some applications raise for an answer of no use; then only others say whether it can be examined.
-            second, _, _ = await self._run(Answer("{}"))
-            if second.error is not None and not second.outcomes:
-                self.problem = first.error.message
-            return
+        broke = first.error is not None and not first.outcomes
+        if broke or (first.state == "error" and not first.unasked):
+            await self._open_wrapped(first)
+            if broke or self.path:
+                return
         if not self.asks:
             self._own_output(first)
             return
@@ -181,6 +183,20 @@ class Exam(MutableRecord, kw_only=True):
         )
         if not self.again:
             self.template = first.expectations
+
+    async def _open_wrapped(self, first: Judged) -> None:
+        """Looks for a form in which the body takes an answer, where it raises for a mere text."""
+        for path in paths_of(self.planned.test):
+            judged, _, _ = await self._run(Answer(wrapped(MARKS[0], path)))
+            if judged.error is None and (judged.state != "error" or judged.unasked):
+                self.first, self.path = judged, path
+                return
+        if first.error is None:
+            return
+        # Some applications raise for an answer of no use; then only others say whether it can be examined.
+        second, _, _ = await self._run(Answer("{}"))
+        if second.error is not None and not second.outcomes:
+            self.problem = first.error.message
 
     def _own_output(self, first: Judged) -> None:
         """Takes what a body that asks nobody came to for its output."""
@@ -207,7 +223,8 @@ class Exam(MutableRecord, kw_only=True):
             anew: Whether all of it is asked again, though it may be known already.
         """
         if self.again:
-            return (await self._run(answer, steps, anew=anew))[0]
+            answer_here = replace(answer, text=wrapped(answer.text, self.path))
+            return (await self._run(answer_here, steps, anew=anew))[0]
         mark = MARKS[0] if self.asks else self.output
         expectations = tuple(
             replace(one, value=answer.text) if self.asks or one.value == mark else one

@@ -18,6 +18,7 @@ from evenhand.engine.trial import LiveTrial
 from evenhand.wings.audit.case_audit import Attempt, CaseAudit
 from evenhand.wings.audit.examining import MARKS, Exam
 from evenhand.wings.audit.given import Answer, Given, reply_of
+from evenhand.wings.audit.wrapping import wrapped
 
 
 class GivenBody(Record, frozen=True):
@@ -34,7 +35,8 @@ class GivenBody(Record, frozen=True):
     async def __call__(self, trial: Trial) -> object:
         live, exam = cast("LiveTrial", trial), self.exam
         if exam.again:
-            live.asker = Given(self.answer, cast("CallDesk", live.asker))
+            answer = replace(self.answer, text=wrapped(self.answer.text, exam.path))
+            live.asker = Given(answer, cast("CallDesk", live.asker))
             return await exam.planned.body(trial)
         mark = MARKS[0] if exam.asks else exam.output
         trial.show(exam.variables)

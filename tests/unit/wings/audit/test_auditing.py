@@ -260,3 +260,19 @@ async def short(case: Case, model: Model, expect: Expect) -> None:
     log = tmp_path / "log"
     audit(evals(tmp_path, code.replace("FILE", repr(str(log)))))
     assert log.read_text("utf-8").count("I'm sorry") == 1
+
+
+def test_an_answer_is_given_in_the_form_that_a_transform_takes(tmp_path: Path):
+    """A transform that reads JSON would raise for a mere text."""
+    transform = {"transform": "JSON.parse(output).answer.text"}
+    tests = [
+        case("How long?", check("equals", "30 days"), options=transform),
+        case("How far?", check("javascript", "output.length >= 0"), options=transform),
+        case("How deep?", check("python", "json.loads(output)['answer'] == '9 m'")),
+    ]
+    report = audit(config(tmp_path, tests))
+    assert report.examined == 3
+    assert set(subjects(report).values()) == {"pass", "fail"}
+    assert set(subjects(report, 2).values()) == {"fail"}
+    assert subjects(report)["reference"] == "pass"
+    assert {name for name, kind, _ in findings(report) if kind == "cant_fail"} == {"How far?"}
