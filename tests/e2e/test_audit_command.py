@@ -93,8 +93,10 @@ def test_judges_are_asked_within_a_run_that_can_be_resumed_and_shown(run: Run, t
     assert {(one["kind"], one["subject"]) for one in document["findings"]} >= {("passes", "other")}
     resumed = run("resume", document["run"], "--json")
     assert json.loads(resumed.out)["score"] == document["score"]
-    listed = run("runs", "list")
-    assert "audit of" in listed.out
+    assert "audit of" in run("runs", "list").out
+    refused = run("calibrate", document["run"])
+    assert refused.code == 2
+    assert "is of an audit, whose outputs are made" in refused.err
 
 
 def test_a_judge_that_only_style_fools_is_a_finding_of_its_own(run: Run, tmp_path: Path):
