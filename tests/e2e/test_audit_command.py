@@ -6,13 +6,14 @@ import json
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from tests.e2e.commands import Run, in_process
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit.md"
-JUDGED = {
+JUDGED: dict[str, Any] = {
     "prompts": ["Answer: {{question}}"],
     "providers": ["openai:chat:gpt-5-mini"],
     "defaultTest": {
@@ -107,6 +108,31 @@ def test_a_judge_that_only_style_fools_is_a_finding_of_its_own(run: Run, tmp_pat
     (tmp_path / "offline.jsonl").write_text("\n".join(rules), "utf-8")
     document = json.loads(run("audit", ".", "--offline", "--json").out)
     assert ("style", "styled") in {(one["kind"], one["subject"]) for one in document["findings"]}
+
+
+def test_a_judge_that_fails_the_reference_in_a_models_words_fails_a_good_answer(
+    run: Run, tmp_path: Path
+):
+    """The judge passes the reference, and not what means the same."""
+    config(tmp_path, JUDGED)
+    rules = [
+        {"match": ["Say the following in other words"], "reply": "You have thirty days."},
+        {**FOOLED, "match": ["Within 30 days of delivery"]},
+        STRICT,
+    ]
+    whole = {
+        **JUDGED,
+        "tests": [
+            {"vars": {**JUDGED["tests"][0]["vars"], "expected": "Within 30 days of delivery."}}
+        ],
+    }
+    config(tmp_path, whole)
+    (tmp_path / "offline.jsonl").write_text("\n".join(map(json.dumps, rules)), "utf-8")
+    document = json.loads(run("audit", ".", "--offline", "--json").out)
+    good = [one for one in document["findings"] if one["kind"] == "fails_good"]
+    assert [(one["subject"], one["answer"]) for one in good] == [
+        ("paraphrase", "You have thirty days.")
+    ]
 
 
 def test_twins_are_looked_for_in_another_part_of_a_split(run: Run, tmp_path: Path):

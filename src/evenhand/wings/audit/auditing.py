@@ -24,7 +24,14 @@ from evenhand.wings.audit.material import Material, Pool, partial_of, question_o
 from evenhand.wings.audit.network import nothing_sent, refused
 from evenhand.wings.audit.reading import Demand, demand_of
 from evenhand.wings.audit.remembering import Memory
-from evenhand.wings.audit.subjects import Subject, altered, in_style, right_subjects, wrong_subjects
+from evenhand.wings.audit.subjects import (
+    Subject,
+    altered,
+    in_style,
+    reworded,
+    right_subjects,
+    wrong_subjects,
+)
 from evenhand.wings.audit.worlds import agents, harmed
 
 LIMIT_S = 20.0
@@ -230,6 +237,8 @@ async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) 
         kinds = {one.kind: one for one in reversed(wrong)}
         plain = kinds.get("other") or kinds.get("constant")
         wrong += [in_style(plain)] if plain is not None else []
+        if audit.exam.judge is not None and reference_passes:
+            audit.attempts += [Attempt(one, "unasked") for one in reworded(audit.material)]
     for subject in wrong:
         await attempted(audit, subject)
     for one in audit.stored:

@@ -20,7 +20,7 @@ from evenhand.core.errors import NotRecorded
 from evenhand.core.expect import Expectation
 from evenhand.core.message import Prompt
 from evenhand.core.plan import PlannedTrial
-from evenhand.core.provider import Host
+from evenhand.core.provider import Host, Provider
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, State, Verdict
@@ -31,7 +31,7 @@ from evenhand.engine.outcome import ANYTHING, trial_error
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.wings.audit.given import Answer, Given, reply_of
 from evenhand.wings.audit.network import refused
-from evenhand.wings.audit.reading import demand_of
+from evenhand.wings.audit.reading import demand_of, judge_in
 from evenhand.wings.audit.remembering import Memory
 from evenhand.wings.audit.wrapping import paths_of, wrapped
 
@@ -148,6 +148,12 @@ class Exam(MutableRecord, kw_only=True):
     again: bool = True
     template: tuple[Expectation, ...] = ()
     path: tuple[str, ...] = ()
+
+    @property
+    def judge(self) -> Provider | None:
+        """Who judges: for scorers that name nobody, or else whom one of them names; None for nobody."""
+        expectations = self.first.expectations if self.first is not None else ()
+        return self.planned.judge or judge_in(expectations)
 
     async def open(self) -> None:
         """Runs the body for the marks, and finds out how it takes answers."""

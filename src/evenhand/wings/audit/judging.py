@@ -20,6 +20,11 @@ from evenhand.wings.audit.examining import MARKS, Exam
 from evenhand.wings.audit.given import Answer, Given, reply_of
 from evenhand.wings.audit.wrapping import wrapped
 
+REWORD = (
+    "Say the following in other words. Keep its meaning, its language, all names and all numbers. Answer with the new"
+    " wording and nothing else."
+)
+
 
 class GivenBody(Record, frozen=True):
     """What happens in a trial of the audit's own run: a made answer is given, and its judges are asked.
@@ -27,12 +32,19 @@ class GivenBody(Record, frozen=True):
     Attributes:
         exam: The case.
         answer: The made answer.
+        by_model: Whether a model says it in other words first.
     """
 
     exam: Exam
     answer: Answer
+    by_model: bool = False
 
     async def __call__(self, trial: Trial) -> object:
+        judge = self.exam.judge
+        if self.by_model and judge is not None:
+            reply = await trial.model(judge, "judge").generate(f"{REWORD}\n\n{self.answer.text}")
+            trial.keep(reply.text)
+            return await GivenBody(self.exam, replace(self.answer, text=reply.text.strip()))(trial)
         live, exam = cast("LiveTrial", trial), self.exam
         if exam.again:
             answer = replace(self.answer, text=wrapped(self.answer.text, exam.path))
@@ -78,7 +90,7 @@ def judged_plan(plan: Plan, audits: Sequence[CaseAudit]) -> Plan:
             planned = exam.planned
             slot = Slot(
                 variant=planned.variant,
-                body=GivenBody(exam, Answer(subject.text, subject.calls)),
+                body=GivenBody(exam, Answer(subject.text, subject.calls), subject.by_model),
                 review=planned.review,
                 test=planned.test,
             )
@@ -130,6 +142,9 @@ def with_judges(audits: Sequence[CaseAudit], results: dict[int, TrialResult]) ->
         if result is None:
             continue
         before = audits[case].attempts[number]
+        subject = before.subject
+        if subject.by_model and isinstance(result.kept, str):
+            subject = replace(subject, text=result.kept.strip())
         outcomes: tuple[Any, ...] = tuple(one.outcome for one in result.outcomes)
         reason = result.reason if result.outcome != "pass" else ""
-        audits[case].attempts[number] = Attempt(before.subject, result.outcome, outcomes, reason)
+        audits[case].attempts[number] = Attempt(subject, result.outcome, outcomes, reason)

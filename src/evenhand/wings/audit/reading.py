@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from evenhand.core.errors import NotRecorded
 from evenhand.core.expect import Expectation
+from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome
 from evenhand.core.traits import label_of
@@ -315,3 +316,13 @@ def literal_texts(demands: Sequence[Demand]) -> Iterator[str]:
             yield from one.any_of
             if one.whole is not None:
                 yield one.whole
+
+
+def judge_in(expectations: Sequence[Expectation]) -> Provider | None:
+    """The model that judges some expectation, where its scorer names one; None where none does."""
+    for expectation in expectations:
+        values = list(vars_of(expectation.scorer).values())
+        for value in [*values, *(one for each in values for one in vars_of(each).values())]:
+            if isinstance(value, Provider):
+                return value
+    return None

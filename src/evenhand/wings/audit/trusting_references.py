@@ -48,12 +48,13 @@ class Trust:
 
     def _counts(self, audit: CaseAudit, number: int) -> bool:
         role, group = audit.demands[number].role, audit.material.group
-        if role not in ("content", "code", "forbids"):
+        if role not in ("content", "code", "forbids", "judge"):
             return False
         key = (group, self._asks(audit, number))
         if self._passed[key]:
             return True
-        if self._total[key] > 1:
+        # A judge may well want more than a reference says.
+        if self._total[key] > 1 or role == "judge":
             return False
         if role == "code":
             return self._whole[group] > 0
