@@ -197,3 +197,25 @@ def test_gate_and_doctor_mention_cases_that_cannot_fail(run: Run, tmp_path: Path
     test["assert"] = [{"type": "icontains", "value": "open"}]
     config(tmp_path, whole)
     assert "can't fail" not in run("doctor").out
+
+
+def test_a_file_that_is_broken_is_said_and_the_others_are_audited(run: Run, tmp_path: Path):
+    """Exit code 2, as of a run."""
+    (tmp_path / "evals").mkdir()
+    good = """
+from evenhand import Case, EvalSet, Expect, Model
+from evenhand.scorers import Contains
+
+evals = EvalSet("shop", data=[{"id": "a", "input": "How long?"}], model="openai:gpt-5-mini")
+
+
+@evals.eval
+async def answers(case: Case, model: Model, expect: Expect) -> None:
+    expect((await model.generate(case.input)).text, Contains("30 days"))
+"""
+    (tmp_path / "evals" / "good_evals.py").write_text(good, "utf-8")
+    (tmp_path / "evals" / "bad_evals.py").write_text("import nothing_of_this_name\n", "utf-8")
+    ended = run("audit", "evals")
+    assert "1 case, 1 examined" in ended.out
+    assert "bad_evals.py" in ended.err
+    assert ended.code == 2

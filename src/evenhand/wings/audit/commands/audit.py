@@ -17,6 +17,7 @@ from evenhand.core.ranges import ROWS, Range
 
 if TYPE_CHECKING:
     from evenhand.core.run import RunMeta
+    from evenhand.wings.audit.commands.audit_request import AuditRequest
     from evenhand.wings.audit.report import AuditReport
 
 SHARE = Range(0, 1)
@@ -81,10 +82,10 @@ def audit(
     judges = judges or offline or session.max_cost is not None
     with request.ready(judges=judges):
         if not judges:
-            return printed(request.report(), session)
+            return _with_problems(printed(request.report(), session), request)
         plan = request.plan()
         if not plan.size:
-            return printed(request.report(), session)
+            return _with_problems(printed(request.report(), session), request)
         from evenhand.core.wording.words import count
         from evenhand.store.catalogue import home_for
 
@@ -92,7 +93,19 @@ def audit(
             tell(f"{count(plan.size, 'made answer')} for judges to look at")
         settings = study_settings(home_for(request.folder), session, request.record())
         finished = judges_asked(request, plan, settings, None, session)
-        return ended(finished, printed(request.report(finished.path), session), "audit")
+        code = ended(finished, printed(request.report(finished.path), session), "audit")
+        return _with_problems(code, request)
+
+
+def _with_problems(code: int, request: AuditRequest) -> int:
+    """The exit code, once it is said what is wrong with files that were left out."""
+    from evenhand.cli.exits import USAGE
+    from evenhand.cli.run_and_report import safe_text
+
+    problems = request.audited.broken if request.audited is not None else ()
+    for problem in problems:
+        tell(safe_text(str(problem)))
+    return code or (USAGE if problems else code)
 
 
 def printed(report: AuditReport, session: Session) -> int:
