@@ -9,9 +9,14 @@ from evenhand import Case, Dataset, EvalSet, Expect, Model
 
 WORDS = [f"{a}{b}{c}" for a in "bcdfg" for b in "aeiou" for c in ("lt", "nd", "rk", "st", "ve")]
 
+# `evenhand audit` answers with the question itself, which must fail elsewhere.
+RIGHT = {"audit": {"allow": {"echo": "A word that is spelt right is its own answer."}}}
+
 evals = EvalSet(
     "spelling",
-    data=Dataset([Case(f"word-{n}", input=WORDS[n % len(WORDS)]) for n in range(100)]),
+    data=Dataset(
+        [Case(f"word-{n}", input=WORDS[n % len(WORDS)], metadata=RIGHT) for n in range(100)]
+    ),
     over={"model": ["openai:chat:gpt-5-mini"]},
 )
 

@@ -130,6 +130,11 @@ def tests_csv() -> str:
     return out.getvalue()
 
 
+def two_parts(folder: Path) -> None:
+    """The other part of a split."""
+    write(folder, {"train.csv": "question\nWhat about parcel 3?\n"})
+
+
 def eval_sets(folder: Path) -> None:
     """Evals of a shop, each in a file of more than 41 lines."""
     write(
@@ -373,6 +378,7 @@ TAGGED = ("rm -rf .evenhand my-evals/.evenhand report.html", *["evenhand run eva
 WORLDS: Mapping[str, World] = {
     "README.md": World((examples,), ("evenhand run examples/summaries --offline",)),
     "docs/agents.md": World((examples,)),
+    "docs/audit.md": World((recorded_shop, two_parts)),
     "docs/batches.md": World((recorded_shop, examples)),
     "docs/ci.md": World((recorded_shop,), ("git init -q .",), {"git fetch": ACCEPTED}),
     "docs/coding-agents.md": World((own_skill,)),

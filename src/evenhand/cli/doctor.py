@@ -7,10 +7,10 @@ import shutil
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from evenhand.cli.plugin_listing import checked
@@ -18,6 +18,7 @@ from evenhand.core.built_parts import is_built, missing
 from evenhand.core.document import Key, as_object
 from evenhand.core.errors import ConfigError
 from evenhand.core.record import Record
+from evenhand.core.wing import hook
 from evenhand.languages.documents.findings import shown_path
 from evenhand.languages.documents.project import project_for
 from evenhand.store.catalogue import cache_folder, run_folder
@@ -86,7 +87,7 @@ class Finding(Record, frozen=True):
 
 
 def doctor(home: Path, env: Mapping[str, str], folder: Path | None = None) -> list[Finding]:
-    """Looks at Python, packages, keys, addresses, the project, folders, space and clock, in that order.
+    """Looks at Python, packages, keys, addresses, the project, folders, space, clock and cases, in that order.
 
     Args:
         home: The folder that keeps, or will keep, the runs.
@@ -103,6 +104,7 @@ def doctor(home: Path, env: Mapping[str, str], folder: Path | None = None) -> li
         *_project(folder or Path.cwd()),
         *_folders(home),
         *_clock(),
+        *_cases(folder or Path.cwd()),
     ]
 
 
@@ -226,6 +228,13 @@ def _project(folder: Path) -> Iterator[Finding]:
             place = shown_path(Path(project.path)) + (f":{line}" if line else "")
             text = value if isinstance(value, str) else f"{value:g}"
             yield Finding("ok", f"project: {name} = {text} ({place})")
+
+
+def _cases(folder: Path) -> Iterator[Finding]:
+    """Cases of the folder's config that can't fail."""
+    line = cast("Callable[[Path], str]", hook("cant_fail_in"))(folder)
+    if line:
+        yield Finding("warn", line.partition(":")[0], "`evenhand audit` says which.")
 
 
 def _host(address: str) -> tuple[str, str]:

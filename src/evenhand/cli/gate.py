@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from msgspec.structs import replace
@@ -360,6 +360,8 @@ def _gated(
         outcome = gating.outcome(run_file)
     outcome = replace(outcome, baseline=near(gating.terms.baseline))
     ending, broken = finished.ending, bool(plan.broken)
+    if ending.status in ("finished", "decided") and (line := _cant_fail(plan)):
+        tell(line)
     return _Ended(
         outcome=outcome,
         terms=gating.terms,
@@ -368,6 +370,13 @@ def _gated(
         file=finished.path,
         why=ending.message,
     )
+
+
+def _cant_fail(plan: Plan) -> str:
+    """A line on cases that can't fail, and so gate nothing; empty for none."""
+    from evenhand.core.wing import hook
+
+    return cast("Callable[[Plan], str]", hook("cant_fail"))(plan)
 
 
 def _run_before(file: Path | None) -> int:

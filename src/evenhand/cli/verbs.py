@@ -63,7 +63,7 @@ SECTIONS: Mapping[str, str] = {
     "Start": "init check doctor",
     "Run": "run watch resume regrade",
     "Look": "view show compare export",
-    "CI": "gate baseline comment",
+    "CI": "gate baseline audit comment",
     "Judges": "label calibrate probe canaries",
     "More": "runs data prompt new import cache info",
 }

@@ -1,4 +1,4 @@
-"""Runs that ask about judges and not about a system: probes, checks of canaries, and tryouts."""
+"""Runs that ask about judges and not about a system: probes, checks of canaries, tryouts, and audits."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def is_tryout(meta: RunMeta) -> bool:
     return "tryout" in meta.settings
 
 
+def is_audit(meta: RunMeta) -> bool:
+    """Whether a run asked judges about the made answers of an audit."""
+    return "audit" in meta.settings
+
+
 def refuse_judge_check(meta: RunMeta) -> None:
     """Raises an error for a run that asked about judges: none of its outputs is a system's answer.
 
@@ -32,6 +37,10 @@ def refuse_judge_check(meta: RunMeta) -> None:
     """
     if is_canary_check(meta):
         raise UsageError(f"run {meta.id} asked judges about canaries", hint="Name a run of evals.")
+    if is_audit(meta):
+        raise UsageError(
+            f"run {meta.id} is of an audit, whose outputs are made", hint="Name a run of evals."
+        )
     if is_tryout(meta):
         run = (meta.config.get("tryout") or {}).get("run")
         raise UsageError(

@@ -24,6 +24,7 @@ from evenhand.core.record import Record
 from evenhand.core.version import __version__
 
 OURS = (
+    "audit",
     "code_hosts",
     "coding_agents",
     "fleet",
@@ -120,7 +121,8 @@ class Wing(Record, frozen=True, kw_only=True):
         destinations: What `evenhand export --to NAME` sends a run to: functions of a `RunFile` that return how many
             events were sent, and where to.
         hooks: What commands of the kernel leave to a wing of ours: `fleet` for `run --workers` and `--ray`, `canaries`
-            for `run --canaries`. Those of packages are not looked for.
+            for `run --canaries`, `cant_fail` and `cant_fail_in` for what `gate` and `doctor` say of cases that can't
+            fail. Those of packages are not looked for.
     """
 
     name: str

@@ -66,6 +66,11 @@ class FunctionScorer(Question):
         if self.traits == Traits():
             object.__setattr__(self, "traits", _annotated(function))
 
+    @property
+    def takes_case(self) -> bool:
+        """Whether the function is given the case, too."""
+        return self._with_case
+
     async def score(self, output: Any, trial: Trial) -> Score:
         call = functools.partial(cast("Callable[..., Any]", self.function), output)
         if self._with_case:

@@ -151,6 +151,28 @@ class Defaults(Record, frozen=True, kw_only=True):
     ] = field(default_factory=dict[str, Mapping[str, float]])
 
 
+def _no_reasons(name: str, value: object) -> str:
+    reasons = value.values() if is_mapping(value) else [value]
+    fits = all(isinstance(reason, str) and reason.strip() for reason in reasons)
+    return "" if fits else f"{name} is {value!r:.80}, not subjects with a reason each"
+
+
+_ALLOWED = Form(
+    schema={"type": "object", "additionalProperties": TEXT},
+    problem=_no_reasons,
+    hint="Write allow: {nothing: An empty answer is right here.}",
+)
+
+
+class AuditTable(Record, frozen=True):
+    """What `evenhand audit` lets pass of a case: `audit` of a case."""
+
+    allow: Annotated[
+        Mapping[str, str],
+        TableKey("The subjects and findings that are right here, each with the reason.", _ALLOWED),
+    ] = field(default_factory=dict[str, str])
+
+
 class EvalCase(Record, frozen=True, kw_only=True):
     """One case.
 
@@ -180,6 +202,9 @@ class EvalCase(Record, frozen=True, kw_only=True):
     timeout_s: Annotated[float | None, TableKey("Seconds for one attempt.", _TIMEOUT)] = None
     hooks: Annotated[bool, TableKey("Whether guard.sh and verify.sh take part.", flag())] = True
     tags: Annotated[tuple[str, ...], TableKey("To filter by.", _TAGS)] = ()
+    audit: Annotated[
+        AuditTable, TableKey("What `evenhand audit` lets pass.", nested(AuditTable))
+    ] = AuditTable()
     place: Place
     problem: Problem | None = None
     checks: str = ""

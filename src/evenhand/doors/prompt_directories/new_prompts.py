@@ -38,7 +38,11 @@ cases:
   - name: first
     inputs_from: examples/first
     assert:
+      - contains: nine  # what a right answer has, and a wrong one lacks
+      - not_contains: <prompt>
       - max_words: 200
+    audit:
+      allow: {echo: The text is its own summary., in_prompt: The same.}
 """
 MODEL = "anthropic:claude-haiku-4-5"
 

@@ -86,6 +86,8 @@ class Suite(MutableRecord, kw_only=True):
             return Case(name, {"query": item.text}, item.text, description=label, metadata=about)
         values = merged(self.prompt.defaults, item.inputs, over or {})
         about |= {"where": str(item.place)} | ({"tags": list(item.tags)} if item.tags else {})
+        if item.audit.allow:
+            about["audit"] = {"allow": dict(item.audit.allow)}
         return Case(item.name, values, description=item.name, tags=item.tags, metadata=about)
 
     def judge_of(self, case: EvalCase, models: Roster) -> Provider | None:

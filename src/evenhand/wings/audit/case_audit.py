@@ -1,0 +1,86 @@
+"""One case of an audit: what it was given, and what it said of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import field
+
+from evenhand.core.errors import NotRecorded
+from evenhand.core.record import MutableRecord, Record
+from evenhand.core.score import State
+from evenhand.wings.audit.earlier import Key, Stored
+from evenhand.wings.audit.examining import Exam, Judged
+from evenhand.wings.audit.material import Material
+from evenhand.wings.audit.reading import Demand
+from evenhand.wings.audit.subjects import Subject
+
+
+class Attempt(Record, frozen=True):
+    """A subject, and what a case says of it.
+
+    Attributes:
+        subject: It.
+        state: The case's verdict: `unasked` where a judge would have to be asked.
+        outcomes: What became of each expectation, in their order; `unasked` in the same way.
+        reason: Why, in a line; empty for a pass.
+    """
+
+    subject: Subject
+    state: State | str
+    outcomes: tuple[State | str, ...] = ()
+    reason: str = ""
+
+
+class CaseAudit(MutableRecord, kw_only=True):
+    """A case, and what it said of its subjects.
+
+    Attributes:
+        key: Its eval and id.
+        name: What people call it.
+        where: The config, prompt or eval that has it.
+        trials: How many verdicts of the plan hang on it.
+        material: What is known of it.
+        exam: How it is given answers.
+        attempts: The subjects that it was given.
+        allowed: What its author allows, with the reason.
+        stored: Its trials of earlier runs, the newest first.
+        flaky: The places of expectations that said two things of one text.
+        lets_all: The places of expectations that even a text with something of everything passes.
+        problem: Why it could not be examined; empty where it could.
+    """
+
+    key: Key
+    name: str
+    where: str
+    trials: int = 1
+    material: Material
+    exam: Exam
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    allowed: Mapping[str, str] = field(default_factory=dict[str, str])
+    stored: Sequence[Stored] = ()
+    flaky: set[int] = field(default_factory=set[int])
+    lets_all: set[int] = field(default_factory=set[int])
+    problem: str = ""
+
+    @property
+    def demands(self) -> tuple[Demand, ...]:
+        """The demands of its expectations."""
+        return self.material.demands
+
+    def attempts_of(self, *, must_pass: bool) -> Iterator[Attempt]:
+        """The subjects that must pass, or those that must fail."""
+        return (one for one in self.attempts if one.subject.must_pass is must_pass)
+
+
+def attempt_of(subject: Subject, judged: Judged) -> Attempt:
+    """A subject with what a case says of it."""
+    outcomes = tuple(
+        "unasked" if one.error == NotRecorded.slug else one.outcome for one in judged.outcomes
+    )
+    reason = ""
+    if judged.error is not None:
+        reason = judged.error.message
+    elif judged.state in ("fail", "error"):
+        reason = next((one.reason for one in judged.outcomes if one.outcome == judged.state), "")
+    return Attempt(subject, "unasked" if judged.unasked else judged.state, outcomes, reason)

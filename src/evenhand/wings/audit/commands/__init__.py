@@ -1,0 +1,1 @@
+"""The command of `audit`: what it is asked to do, and what it prints."""

@@ -1,0 +1,186 @@
+"""What an audit is asked to do. A run that asks judges keeps it, so that `resume` continues the same audit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from evenhand.cli.run_request import Asked, absolute
+from evenhand.cli.study import as_asked, asked_of, kept_of
+from evenhand.core.plan import Selection
+from evenhand.core.record import MutableRecord, Record
+from evenhand.doors.promptfoo.overrides import Overrides
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+    from evenhand.core.run import RunMeta
+    from evenhand.wings.audit.case_audit import CaseAudit
+    from evenhand.wings.audit.report import AuditReport
+
+AGAIN = "Start a new audit: answers that the cache has are not paid for twice."
+
+
+class AuditOptions(Record, frozen=True):
+    """What an audit's file keeps.
+
+    Attributes:
+        at_least: The score that is asked for; None for none.
+        against: Datasets that are searched for twins.
+        offline: Judges' answers come from offline.jsonl.
+    """
+
+    at_least: float | None = None
+    against: tuple[str, ...] = ()
+    offline: bool = False
+
+
+class AuditRequest(MutableRecord):
+    """An audit of evals. Implements `evenhand.cli.run_and_report.Request`.
+
+    Attributes:
+        asked: The evals.
+        options: How.
+        audits: The cases, once they are examined without judges.
+        runs: How many earlier runs were read.
+        audited: The plan of the evals.
+    """
+
+    asked: Asked
+    options: AuditOptions
+    audits: list[CaseAudit] | None = None
+    runs: int = 0
+    audited: Plan | None = None
+
+    @staticmethod
+    def of(
+        paths: tuple[str, ...],
+        at_least: float | None,
+        against: tuple[str, ...],
+        *,
+        offline: bool,
+        first: int | None = None,
+    ) -> AuditRequest:
+        """An audit of these paths; the current folder for none.
+
+        Args:
+            first: Only the first cases.
+        """
+        request = Asked(
+            paths=tuple(absolute(path) for path in paths or (".",)),
+            selection=Selection(first=first),
+            over=Overrides(),
+            offline=offline,
+        )
+        request.check_offline()
+        return AuditRequest(request, AuditOptions(at_least, against, offline))
+
+    @staticmethod
+    def again(meta: RunMeta) -> AuditRequest:
+        """What an earlier session was asked.
+
+        Raises:
+            UsageError: The record is damaged.
+        """
+        options = kept_of(meta, "audit", AuditOptions, f"audit {meta.id}", AGAIN)
+        return AuditRequest(asked_of(meta), options)
+
+    @property
+    def folder(self) -> Path:
+        """Where offline.jsonl is."""
+        return self.asked.folder
+
+    @property
+    def definitions(self) -> str:
+        """Whose definitions of RAG metrics; empty for ours."""
+        return self.asked.definitions
+
+    @property
+    def offline(self) -> bool:
+        """Whether judges' answers come from offline.jsonl."""
+        return self.options.offline
+
+    def record(self) -> Mapping[str, Any]:
+        """For the run's file."""
+        return {"asked": self.asked.record(), "audit": msgspec.to_builtins(self.options)}
+
+    @contextlib.contextmanager
+    def ready(self, *, judges: bool) -> Iterator[None]:
+        """Inside, no model needs a key that isn't asked: the subjects, and judges where they aren't either."""
+        from evenhand.cli.offline import environment_kept
+        from evenhand.providers.leading import judges_alone, keys_not_needed
+
+        with as_asked(self), environment_kept():
+            if judges and not self.offline:
+                with judges_alone():
+                    yield
+                return
+            os.environ.update(keys_not_needed(os.environ))
+            yield
+
+    def plan(self) -> Plan:
+        """The plan that asks judges about made answers.
+
+        Raises:
+            ConfigError: All that is wrong with the files.
+        """
+        from evenhand.wings.audit.judging import judged_plan
+
+        audits = self._examined(with_judges=True)
+        assert self.audited is not None  # noqa: S101 (it was read to be examined)
+        return judged_plan(self.audited, audits)
+
+    def report(self, file: Path | None = None) -> AuditReport:
+        """What the audit comes to.
+
+        Args:
+            file: The run that asked judges; None where none was asked.
+        """
+        from evenhand.core.wording.words import near
+        from evenhand.store.runfile import RunFile
+        from evenhand.wings.audit.findings import twins_in_files
+        from evenhand.wings.audit.judging import with_judges
+        from evenhand.wings.audit.report import AuditReport
+
+        audits = self._examined(with_judges=file is not None)
+        run = ""
+        if file is not None:
+            with RunFile.open(file) as opened:
+                run = opened.meta.id
+                with_judges(audits, {result.index: result for result in opened.trials()})
+        return AuditReport.of(
+            ", ".join(
+                near(path) if near(path) != "." else Path(path).name for path in self.asked.paths
+            ),
+            audits,
+            runs=self.runs,
+            at_least=self.options.at_least,
+            run=run,
+            more=list(twins_in_files(audits, self.options.against)),
+        )
+
+    def _examined(self, *, with_judges: bool) -> list[CaseAudit]:
+        if self.audits is None:
+            from evenhand.core.errors import UsageError
+            from evenhand.engine.door import waited_for
+            from evenhand.store.catalogue import home_for
+            from evenhand.wings import settings_of
+            from evenhand.wings.audit.allowing import Settings, misallowed
+            from evenhand.wings.audit.auditing import examined, keys_of
+            from evenhand.wings.audit.earlier import earlier_runs
+
+            plan = self.audited = self.asked.plan(prepare=False)
+            earlier = earlier_runs(home_for(Path(plan.source)), keys_of(plan))
+            self.runs = earlier.runs
+            settings = settings_of("audit", Settings)
+            wrong = list(misallowed("[tool.evenhand.audit]", settings.allow))
+            if wrong:
+                raise UsageError("\n".join(wrong))
+            self.audits = waited_for(examined(plan, earlier, styles=with_judges))
+            for audit in self.audits:
+                audit.allowed = {**settings.allow, **audit.allowed}
+        return self.audits

@@ -1,0 +1,69 @@
+"""Whether a reference is a whole answer: where it is a keyword, what fails it says nothing against the expectation.
+
+How this works: a reference that some expectation fails is either wrong, or a part of what is demands: a label where the
+output is JSON, a phrase that a long answer has in it. What is written of an answer's form never speaks against a case.
+An expectation that the same suite asks of other references speaks for itself: where it passes none of them, it asks for
+something that references don't have.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from evenhand.wings.audit.auditing import asks
+from evenhand.wings.audit.case_audit import Attempt, CaseAudit
+
+
+class Trust:
+    """What the references of an audit are worth.
+
+    Args:
+        audits: Its cases.
+    """
+
+    def __init__(self, audits: Sequence[CaseAudit]) -> None:
+        self._passed: dict[tuple[str, str], int] = defaultdict(int)
+        self._total: dict[tuple[str, str], int] = defaultdict(int)
+        self._whole: dict[str, int] = defaultdict(int)
+        self._references: dict[str, int] = defaultdict(int)
+        for audit in audits:
+            attempt = next((one for one in audit.attempts if one.subject.kind == "reference"), None)
+            if attempt is None:
+                continue
+            group = audit.material.group
+            self._references[group] += 1
+            self._whole[group] += attempt.state == "pass"
+            for number, state in enumerate(attempt.outcomes):
+                self._total[group, self._asks(audit, number)] += state in ("pass", "fail")
+                self._passed[group, self._asks(audit, number)] += state == "pass"
+
+    def against(self, audit: CaseAudit, attempt: Attempt) -> list[int]:
+        """The places of the expectations that fail a reference, or its paraphrase, though they should pass it."""
+        return [
+            number
+            for number, state in enumerate(attempt.outcomes)
+            if state == "fail" and number < len(audit.demands) and self._counts(audit, number)
+        ]
+
+    def _counts(self, audit: CaseAudit, number: int) -> bool:
+        role, group = audit.demands[number].role, audit.material.group
+        if role not in ("content", "code", "forbids", "judge"):
+            return False
+        key = (group, self._asks(audit, number))
+        if self._passed[key]:
+            return True
+        # A judge may well want more than a reference says.
+        if self._total[key] > 1 or role == "judge":
+            return False
+        if role == "code":
+            return self._whole[group] > 0
+        # Where no reference of many is a whole answer, one more is none either.
+        return self._whole[group] > 0 or self._references[group] < 3
+
+    @staticmethod
+    def _asks(audit: CaseAudit, number: int) -> str:
+        first = audit.exam.first
+        if first is None or number >= len(first.expectations):
+            return f"{number}"
+        return asks(first.expectations[number])

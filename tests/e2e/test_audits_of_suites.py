@@ -1,0 +1,41 @@
+"""Faults that are planted in suites: nearly all are found, and hardly anything is said of cases without one."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+PATH = Path(__file__).resolve().parents[2] / "bench" / "audits_of_suites.py"
+FAULTS = 10
+
+
+def load() -> ModuleType:
+    """The bench, which plants as many faults as one likes."""
+    spec = importlib.util.spec_from_file_location("audits_of_suites", PATH)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+BENCH = load()
+EVERY = [
+    *((kind, BENCH.in_configs) for kind in BENCH.KINDS),
+    *((f"passes:{name}", BENCH.of_agents) for name in ("idle", "claims", "busy", "undoes")),
+    ("twin", BENCH.twins),
+]
+
+
+@pytest.mark.parametrize(("kind", "plant"), EVERY, ids=[kind for kind, _ in EVERY])
+def test_planted_faults_are_found_and_nothing_is_said_of_the_others(
+    kind: str, plant: object, tmp_path: Path
+):
+    """Each kind in a suite of its own, a fault in every third case."""
+    found, faults, _, alarms = plant(kind, FAULTS, tmp_path / "suite", 7)  # type: ignore[operator]
+    assert (found, faults, alarms) == (FAULTS, FAULTS, [])
