@@ -53,8 +53,8 @@ class OptionSet:
 
 
 COMMON = frozenset(
-    "filter_ first sample names case tag repeat model grader replay offline concurrency max_cost no_cache batch workers "
-    "outputs as_json verbose baseline margin metrics at_least exit_zero undecided to detach everything".split()
+    "filter_ first sample names case tag repeat model grader replay offline concurrency max_cost no_cache batch "
+    "workers outputs as_json verbose baseline margin metrics at_least exit_zero undecided to detach everything".split()
 )
 """What people use daily, and what examples and guides begin with, by parameter names: all that the help of a command
 with more options than `MOST` shows."""
