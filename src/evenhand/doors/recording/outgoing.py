@@ -36,7 +36,7 @@ class Outgoing(Record, frozen=True):
 
     @property
     def name(self) -> str:
-        """What it is, for people: `POST api.openai.com/v1/responses`."""
+        """A name for people: `POST api.openai.com/v1/responses`."""
         parts = urlsplit(self.url)
         return f"{self.method} {parts.netloc.rpartition('@')[2]}{parts.path}"
 

@@ -23,8 +23,10 @@ from evenhand.doors.recording.exchange import (
     refuse_to_block,
 )
 from evenhand.doors.recording.outgoing import Outgoing, exchange_for, running_loop, trial_for
+from evenhand.engine.call_context import pass_by
 from evenhand.providers.app_call import Prices, checked
 
+ON_LOOP = "by a plain client, on the event loop"
 PASSED = "evenhand"
 """The extension of a request that a recording client has passed through: nobody else looks at it."""
 
@@ -108,20 +110,36 @@ def outgoing(request: Any) -> Outgoing:
 
 
 def sent(
-    request: Any, through: Callable[[Any], Any], *, role: CallRole | None, prices: Prices
+    request: Any,
+    through: Callable[[Any], Any],
+    *,
+    role: CallRole | None,
+    prices: Prices,
+    may_block: bool = False,
 ) -> Any:
-    """The answer to a request: by the run in a trial, elsewhere by what sends it on."""
-    library, asked = _library_of(request), outgoing(request)
-    trial = trial_for(asked)
+    """The answer to a request: by the run in a trial, elsewhere by what sends it on.
+
+    Args:
+        through: Sends it on.
+        role: See `Transport`.
+        prices: See `Transport`.
+        may_block: Whether a request on the run's own loop, which can't be recorded, is sent and named in the report.
+            Otherwise it is refused.
+    """
+    library, about = _library_of(request), outgoing(request)
+    trial = trial_for(about)
     if isinstance(trial, CodeError):
         return _whole(library, refusal(trial))
     if trial is None or trial.home is None:
         return through(request)
     loop = trial.home.loop
     if running_loop() is loop:
-        return _whole(library, refuse_to_block(trial))
+        error = pass_by(f"{about.name} ({ON_LOOP})", trial) if may_block else None
+        if may_block and error is None:
+            return through(request)
+        return _whole(library, refuse_to_block(trial) if error is None else refusal(error))
     body, timeout_s = request.read(), _timeout_s(request)
-    exchange = exchange_for(trial, asked, body, timeout_s, role=role, prices=prices)
+    exchange = exchange_for(trial, about, body, timeout_s, role=role, prices=prices)
     try:
         head = hop(loop, exchange.opened)
     except ProviderError as error:
@@ -135,16 +153,16 @@ def sent(
 async def sent_async(
     request: Any, through: Callable[[Any], Awaitable[Any]], *, role: CallRole | None, prices: Prices
 ) -> Any:
-    """The same, of an async client."""
-    library, asked = _library_of(request), outgoing(request)
-    trial = trial_for(asked)
+    """Returns the answer to a request of an async client; see `sent`."""
+    library, about = _library_of(request), outgoing(request)
+    trial = trial_for(about)
     if isinstance(trial, CodeError):
         return _whole(library, refusal(trial))
     if trial is None or trial.home is None:
         return await through(request)
     loop = trial.home.loop
     body, timeout_s = await request.aread(), _timeout_s(request)
-    exchange = exchange_for(trial, asked, body, timeout_s, role=role, prices=prices)
+    exchange = exchange_for(trial, about, body, timeout_s, role=role, prices=prices)
     try:
         head = await hop_async(loop, exchange.opened)
     except ProviderError as error:
