@@ -26,10 +26,10 @@ def streamed(
         if "alt=sse" not in path:
             return shapes.written(pieces), "application/json"
         return b"".join(b"data: %s\r\n\r\n" % shapes.written(piece) for piece in pieces), _EVENTS
-    made = _STREAMS.get(kind)
-    if made is None or not body.get("stream"):
+    write = _STREAMS.get(kind)
+    if write is None or not body.get("stream"):
         return None
-    return made(answer, body), _EVENTS
+    return write(answer, body), _EVENTS
 
 
 def _named(steps: Sequence[Mapping[str, Any]]) -> bytes:

@@ -16,12 +16,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from evenhand.core.message import CallRole
 from evenhand.core.record import Record
 from evenhand.doors.recording.wrapping import (
     aiohttp_sessions,
+    framework_tools,
     httpx_transports,
     unseen,
     urllib3_pools,
@@ -40,12 +41,12 @@ class _Way(Record, frozen=True):
 
     Attributes:
         wrap: Wraps or watches it.
-        recorded: Whether its calls are recorded; what isn't is only watched.
+        what: Whether its calls are recorded, its calls of tools are steps, or it is only watched.
         problem: Returns why this release can't be wrapped; empty where it can.
     """
 
     wrap: Callable[[Any], list[Replaced]]
-    recorded: bool = True
+    what: Literal["calls", "tools", "watched"] = "calls"
     problem: Callable[[Any], str] = lambda _: ""
 
 
@@ -54,10 +55,14 @@ _WAYS: Mapping[str, _Way] = {
     "httpx2": _Way(httpx_transports.wrap),
     "aiohttp": _Way(aiohttp_sessions.wrap, problem=aiohttp_sessions.problem),
     "urllib3": _Way(urllib3_pools.wrap),
-    "http.client": _Way(unseen.watch_http_client, recorded=False),
-    "grpc": _Way(unseen.watch_grpc, recorded=False),
-    "websockets.asyncio.client": _Way(unseen.watch_websockets, recorded=False),
-    "websockets.sync.client": _Way(unseen.watch_websockets, recorded=False),
+    "http.client": _Way(unseen.watch_http_client, what="watched"),
+    "grpc": _Way(unseen.watch_grpc, what="watched"),
+    "websockets.asyncio.client": _Way(unseen.watch_websockets, what="watched"),
+    "websockets.sync.client": _Way(unseen.watch_websockets, what="watched"),
+    **{
+        name: _Way(functools.partial(framework_tools.wrap, methods), what="tools")
+        for name, methods in framework_tools.METHODS.items()
+    },
 }
 
 _lock = threading.RLock()
@@ -78,13 +83,23 @@ class Installed:
     @property
     def wrapped(self) -> tuple[str, ...]:
         """The libraries that are imported, and whose calls are recorded."""
-        return tuple(name for name, way in _WAYS.items() if way.recorded and name in _replaced)
+        return tuple(
+            name for name, way in _WAYS.items() if way.what == "calls" and name in _replaced
+        )
+
+    @property
+    def frameworks(self) -> tuple[str, ...]:
+        """The agent frameworks that are imported, and whose calls of tools become steps."""
+        there = (
+            n.partition(".")[0] for n, w in _WAYS.items() if w.what == "tools" and n in _replaced
+        )
+        return tuple(dict.fromkeys(there))
 
     @property
     def waiting(self) -> tuple[str, ...]:
         """The libraries that will be wrapped when they are imported."""
         missing = {*_WAYS}.difference(_replaced, _problems)
-        return tuple(name for name, way in _WAYS.items() if way.recorded and name in missing)
+        return tuple(name for name, way in _WAYS.items() if way.what == "calls" and name in missing)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -121,6 +136,11 @@ class Installed:
         lines = [
             f"model calls are recorded through: {', '.join(versions) or 'nothing yet'}",
             *([f"and, once imported: {', '.join(self.waiting)}"] if self.waiting else []),
+            *(
+                [f"calls of tools are steps: {', '.join(self.frameworks)}"]
+                if self.frameworks
+                else []
+            ),
             *(f"not recorded: {problem}" for problem in self.problems),
             f"can't be recorded: {CANNOT}",
         ]
