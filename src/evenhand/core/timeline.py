@@ -23,6 +23,7 @@ from evenhand.core.step import Step, StepKind, StepStatus
 ANSWERS = frozenset({"final_answer", "final_result", "finish"})
 """Tools with which frameworks have a model end, rather than with words: smolagents, Pydantic AI, DSPy."""
 
+_STATUSES: Mapping[str, StepStatus] = {"success": "ok", "error": "error"}
 _LISTS = ("messages", "input", "contents")
 _MODELS = ("assistant", "model")
 _SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
@@ -262,6 +263,10 @@ def _returned(messages: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, StepSta
                 failed = block.get("is_error")
                 status: StepStatus = "unknown" if failed is None else "error" if failed else "ok"
                 yield block["tool_use_id"], (block.get("content"), status)
+            result = as_mapping(block.get("toolResult"))  # Amazon's
+            if isinstance(result.get("toolUseId"), str):
+                ended = _STATUSES.get(str(result.get("status")), "unknown")
+                yield result["toolUseId"], (result.get("content"), ended)
 
 
 def _is_json(text: str) -> bool:
