@@ -237,7 +237,7 @@ def applies(framework: Framework, check: str) -> bool:
     if check in ("streaming", "stream tokens"):
         return framework.streams
     if check in ("tools", "failures"):
-        return framework.turns > 1
+        return framework.turns > 1 and (framework.runs_tools or check == "tools")
     return True
 
 

@@ -25,6 +25,7 @@ class Framework:
         streams: Whether its agents hand on pieces of an answer.
         native: Whether the model is told of tools, rather than asked for them in words.
         counts: Whether it has the vendor count the tokens of a stream.
+        runs_tools: Whether it runs tools itself, so that it can say how they ended.
         batches: Whether the vendor takes its calls in batches.
     """
 
@@ -38,6 +39,7 @@ class Framework:
     streams: bool = True
     native: bool = True
     counts: bool = True
+    runs_tools: bool = True
     batches: bool = True
 
 
@@ -139,7 +141,13 @@ FRAMEWORKS = (
         turns=1,
         final="Order",
     ),
-    Framework(agent="litellm", title="LiteLLM", packages=("litellm",), module="litellm"),
+    Framework(
+        agent="litellm",
+        title="LiteLLM",
+        packages=("litellm",),
+        module="litellm",
+        runs_tools=False,
+    ),
 )
 
 

@@ -49,12 +49,15 @@ run against a [fake provider](fake-provider.md), whose ledger counts what a vend
 | recorded | every call of the ledger is in the run, with tokens and cost |
 | tools | every tool call is a [step](agents.md#what-a-step-is) with its arguments and result |
 | failures | a tool that raises is a step that failed |
-| streaming | the same for streamed answers |
+| streaming | streamed answers are recorded in the same way |
 | stream tokens | their tokens are known: the framework asks the vendor to count them |
 | resume | after `kill -9`, `resume` pays for no finished call again |
 | replay | `--replay latest` passes without a network |
 | budget | a `--max-cost` below the price of one call sends nothing |
 | batch | all turns of the agent go through [batches](batches.md) |
+
+A dash means that the check doesn't apply. LangChain has OpenAI count the tokens of streams only with `stream_usage=True`.
+Calls of Gemini's own SDK don't go in batches.
 
 `just frameworks` installs the newest releases, runs the checks and writes this page.
 [How to use each framework](frameworks.md).
