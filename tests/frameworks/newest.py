@@ -56,7 +56,7 @@ run against a [fake provider](fake-provider.md), whose ledger counts what a vend
 | budget | a `--max-cost` below the price of one call sends nothing |
 | batch | all turns of the agent go through [batches](batches.md) |
 
-A dash means that the check doesn't apply. LangChain has OpenAI count the tokens of streams only with `stream_usage=True`.
+A dash means that the check doesn't apply. LangChain has OpenAI count a stream's tokens only with `stream_usage=True`.
 Calls of Gemini's own SDK don't go in batches.
 
 `just frameworks` installs the newest releases, runs the checks and writes this page.

@@ -12,7 +12,7 @@ import pytest
 from tests.frameworks.checks import CHECKS, applies, expected
 from tests.frameworks.frameworks import FRAMEWORKS, Framework
 
-HERE = ("recorded", "resume", "replay")
+HERE = ("resume", "replay")
 """What is looked at on each run of the tests; the script looks at everything."""
 
 
