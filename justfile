@@ -81,6 +81,10 @@ page:
     cd page && npm ci --ignore-scripts --no-fund --no-audit && npm run types
     python packaging/build_backend.py
 
+# Test the newest releases of agent frameworks, each in an environment of its own, and write the matrix; wants a network
+frameworks *args:
+    python tests/frameworks/newest.py {{ args }}
+
 # Build the documentation site into site/
 docs:
     python packaging/docs_site

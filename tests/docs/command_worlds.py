@@ -440,6 +440,7 @@ WORLDS: Mapping[str, World] = {
     "docs/promptfoo.md": World((promptfoo,)),
     "docs/providers.md": World((recorded_shop, signed_in)),
     "docs/pytest.md": World((bot,)),
+    "docs/recording.md": World((eval_sets,)),
     "docs/rag.md": World((rag,)),
     "docs/releasing.md": World(
         (signing,),

@@ -186,9 +186,9 @@ MEASURED: Mapping[str, tuple[Mapping[str, Any], object]] = {
     ),
 }
 UNKNOWN: Mapping[str, tuple[Mapping[str, Any], object]] = {
-    "/v2/chat": ({"messages": _USER, "model": "command-r"}, {"message": {"content": []}}),
+    "/v1/chat": ({"message": "Legs?", "model": "command-r"}, {"text": "Four"}),
     "/v2/rerank": ({"query": "cow", "documents": ["a"]}, {"results": []}),
-    "/model/amazon.nova-lite-v1:0/converse": ({"messages": []}, {"output": {}}),
+    "/model/amazon.nova-lite-v1:0/invoke": ({"messages": []}, {"output": {}}),
     "/model/meta.llama3/invoke": ({"prompt": "cow"}, {"generation": "Four"}),
     "/v1beta/interactions": ({"input": "cow"}, {"outputs": []}),
     "/v1/images/generations": ({"prompt": "a cow"}, {"data": [{"b64_json": "x"}]}),

@@ -106,6 +106,11 @@ if TYPE_CHECKING:
     help="Eval sets: ask, and record their cassettes again.",
 )
 @click.option(
+    "--record-calls/--no-record-calls",
+    default=None,
+    help="Record the model calls of all HTTP clients of your code.  [default: in eval sets]",
+)
+@click.option(
     "--batch/--no-batch",
     default=None,
     help="Ask in batches, at half price: answers may take a day. Only OpenAI, Anthropic, Gemini and Mistral.",

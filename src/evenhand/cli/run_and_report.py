@@ -467,7 +467,7 @@ def unrecorded_client(run: RunFile, imported: Container[str]) -> Iterator[str]:
     if totals.passed + totals.failed and not totals.calls and not run.meta.unrecorded:
         yield (
             f"no call was recorded, though {asks[0]} is imported: what the application asked and spent isn't known."
-            " If it asks a model, give its client evenhand.recording.http_client()"
+            " print(evenhand.recording.install()) says what can be recorded"
         )
 
 

@@ -18,10 +18,12 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace as record_replace
 
 from evenhand.cli.streams import tell
 from evenhand.core.edit import Edit
@@ -118,6 +120,8 @@ class Asked(Record, frozen=True, kw_only=True):
         model: Of eval sets, take this one instead of all models that they name; empty for those.
         definitions: Whose definitions of RAG metrics; empty for ours.
         record_anew: Of eval sets, record their cassettes again.
+        record_calls: Whether the calls of all clients of the process are recorded; None for what is usual where the
+            paths lead.
         edits: One trial of the plan instead of all, edited; and again one of that plan.
     """
 
@@ -135,6 +139,7 @@ class Asked(Record, frozen=True, kw_only=True):
     at_least: float | None = None
     model: str = ""
     record_anew: bool = False
+    record_calls: bool | None = None
     edits: tuple[Edit, ...] = ()
 
     @staticmethod
@@ -167,8 +172,11 @@ class Asked(Record, frozen=True, kw_only=True):
     def record(self) -> dict[str, Any]:
         """For the run's file: the attributes, and the version of their shape."""
         record = {"version": VERSION, **msgspec.to_builtins(self)}
-        if not self.edits:  # an earlier version, which knows of none, can resume it
+        # An earlier version, which knows of neither, can resume it.
+        if not self.edits:
             del record["edits"]
+        if self.record_calls is None:
+            del record["record_calls"]
         return record
 
     @property
@@ -242,6 +250,11 @@ class Asked(Record, frozen=True, kw_only=True):
                 problems = self._or_offline(error.problems)
                 raise ConfigError(problems, error.hints, error.more, spared=error.spared) from None
             plan.broken = self._or_offline(plan.broken)
+        if self.record_calls is not None:
+            from evenhand.doors.eval_sets.recorded_calls import calls_recorded
+
+            around = partial(calls_recorded, strict=True) if self.record_calls else None
+            plan.options = record_replace(plan.options, around=around)
         for edit in self.edits:
             from evenhand.core.editing import edited_plan
 

@@ -330,6 +330,7 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         model=options.get("model", ""),
         at_least=options.get("at_least"),
         record_anew=options.get("record_anew", False),
+        record_calls=options.get("record_calls"),
     )
     request.check_offline()
     return request

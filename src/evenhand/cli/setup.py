@@ -34,19 +34,34 @@ _MOVED = {"translated": "translated", "changed": "changed", "left_out": "not tra
     "--agent", is_flag=True, help="Write a skill for coding agents into this repository instead."
 )
 @click.option(
+    "--agent-framework",
+    metavar="NAME",
+    help="Write an eval set beside the agent of this framework that is in FOLDER: openai-agents, langchain, …",
+)
+@click.option(
     "--from",
     "origin",
     metavar="CONFIG|TOOL",
     help="Print this promptfoo config as an eval set in Python; or write eval sets from another tool's files:"
     " --from openai-evals FILE... [FOLDER].",
 )
-def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: bool) -> int:
+def init(
+    words: tuple[str, ...],
+    origin: str | None,
+    agent_framework: str | None,
+    *,
+    python: bool,
+    agent: bool,
+) -> int:
     """Create an example folder with prompts, tests and scripted replies. It runs right away. Never overwrites a file.
 
     With --python, the tests are functions: evals/*_evals.py, a setup.py that is loaded first, a dataset, and the
     application that they call.
 
     With --agent, write a skill that tells coding agents how to evaluate here: see also `evenhand info mcp`.
+
+    With --agent-framework, find an agent of this framework in FOLDER, and write agent_evals.py beside it: two
+    questions, the call of the agent, and what should hold for its steps.
 
     With --from, print a promptfoo config as an eval set: save it beside the config, in a file that ends in _evals.py.
 
@@ -86,6 +101,8 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
         raise UsageError("nothing is begun in /", hint="Name a folder: evenhand init my-evals")
     look_for_folder(folder.parent)
 
+    if agent_framework:
+        return _first_evals(agent_framework, folder)
     if agent:
         for path in scaffold(folder, "agent"):
             click.echo(f"  {safe(str(path))}")
@@ -97,6 +114,22 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
         click.echo(f"  {safe(str(path))}")
     where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
     click.echo(f"\nnext: evenhand run{safe(where, multiline=True)} --offline")
+    return PASSED
+
+
+def _first_evals(framework: str, folder: Path) -> int:
+    from evenhand.cli.agent_frameworks import write_first_evals
+    from evenhand.core.wording.words import safe
+
+    path, its_agent = write_first_evals(framework, folder)
+    file = shlex.quote(os.path.relpath(path))
+    click.echo(f"  {safe(file)}")
+    if its_agent is None:
+        click.echo(f"\nnext: name your agent in {safe(file)}, then evenhand run {safe(file)}")
+    else:
+        where = os.path.relpath(its_agent.file)
+        click.echo(f"\nIt asks {safe(its_agent.name)} of {safe(where)}.")
+        click.echo(f"next: evenhand run {safe(file)}")
     return PASSED
 
 

@@ -10,6 +10,7 @@ a slot becomes a `PlannedTrial` for each case and repeat.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -132,6 +133,7 @@ class RunOptions(Record, frozen=True, kw_only=True):
         some_alone: Some trials say `alone`. The plan is walked for them first.
         gates: What a gate goes by, in the words of each eval set or config that says so.
         cassettes: What answers the calls of some variants.
+        around: Entered while trials run, in each process that runs some: what has to be in place; None for nothing.
         set_up_once: Where its files say that what a trial sets up cannot be set up again: with batches it would be.
     """
 
@@ -150,6 +152,7 @@ class RunOptions(Record, frozen=True, kw_only=True):
     some_alone: bool = False
     gates: tuple[GateTerms, ...] = ()
     cassettes: tuple[CassetteUse, ...] = ()
+    around: Callable[[], AbstractContextManager[object]] | None = None
     set_up_once: tuple[Problem, ...] = ()
 
 

@@ -130,6 +130,14 @@ class StepLog:
                 for at, note in enumerate(self._notes)
             )
 
+    def holds_tool(self, place: int) -> bool:
+        """Whether a recorded call of a tool is part of the step at a place."""
+        with self._lock:
+            return any(
+                note.step.parent == place and note.step.record.startswith("tool:")
+                for note in self._notes
+            )
+
     def change(self, place: int, **fields: Any) -> None:
         """Says more of a step."""
         with self._lock:

@@ -8,7 +8,7 @@ without the messages that the same conversation had before, so the steps of a lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -20,6 +20,10 @@ from evenhand.core.message import Reply, ToolCall
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.step import Step, StepKind, StepStatus
 
+ANSWERS = frozenset({"final_answer", "final_result", "finish"})
+"""Tools with which frameworks have a model end, rather than with words: smolagents, Pydantic AI, DSPy."""
+
+_STATUSES: Mapping[str, StepStatus] = {"success": "ok", "error": "error"}
 _LISTS = ("messages", "input", "contents")
 _MODELS = ("assistant", "model")
 _SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
@@ -32,6 +36,7 @@ class StepNote(MutableRecord):
         step: As far as it is known by itself; its parent is the place of another note, before this one.
         asked: The tools that the model asked for.
         request: What the model was asked, as canonical JSON; empty once `step.arguments` says it, and for other steps.
+        answer: The tool that the model had to call, which is a form for its answer; empty for none.
         returned: What the request told of earlier calls of tools, by their ids.
         inner: The steps of an agent that reports its own; their parents are places among themselves.
     """
@@ -39,6 +44,7 @@ class StepNote(MutableRecord):
     step: Step
     asked: tuple[ToolCall, ...] = ()
     request: bytes = b""
+    answer: str = ""
     returned: Mapping[str, tuple[Any, StepStatus]] = msgspec.field(
         default_factory=dict[str, tuple[Any, StepStatus]]
     )
@@ -59,6 +65,7 @@ class Conversations:
         parent = note.step.parent
         body = _body(note.request)
         note.request = b""
+        note.answer = _forced(body)
         name = next((key for key in _LISTS if isinstance(body.get(key), list)), "")
         if not name:
             note.step = replace(note.step, arguments=_plain(body))
@@ -112,8 +119,10 @@ def steps_from(notes: Sequence[StepNote]) -> list[Step]:
     pending: list[_Asked] = []
     waiting: dict[str, int] = {}  # by a call's id, the step that has no result yet
 
-    def write_out() -> None:
+    def write_out(returned: Collection[str] = ()) -> None:
         for request in pending:
+            if request.answers and request.call.id not in returned:
+                continue
             if request.call.id:
                 waiting[request.call.id] = len(steps)
             steps.append(request.step)
@@ -122,7 +131,7 @@ def steps_from(notes: Sequence[StepNote]) -> list[Step]:
     for note in notes:
         step = note.step
         if step.kind in ("model", "message"):
-            write_out()
+            write_out(note.returned)
             for call, (result, status) in note.returned.items():
                 place = waiting.pop(call, None)
                 if place is not None:
@@ -140,7 +149,11 @@ def steps_from(notes: Sequence[StepNote]) -> list[Step]:
         places.append(len(steps))
         steps.append(step)
         steps += _within(len(steps) - 1, step.started_s, note.inner)
-        pending += [_Asked.by(step, call) for call in note.asked]
+        pending += [
+            _Asked.by(step, call, answers=call.name == note.answer)
+            for call in note.asked
+            if call.name not in ANSWERS
+        ]
     write_out()
     return steps
 
@@ -160,13 +173,18 @@ def _within(place: int, began: float | None, inner: Sequence[Step]) -> list[Step
 
 
 class _Asked(Record, frozen=True, eq=False):
-    """A tool that a model asked for, of which nothing else has been noted so far."""
+    """A tool that a model asked for, of which nothing else has been noted so far.
+
+    Attributes:
+        answers: It is a form for the model's answer, unless something is returned to it.
+    """
 
     call: ToolCall
     step: Step
+    answers: bool = False
 
     @classmethod
-    def by(cls, model: Step, call: ToolCall) -> _Asked:
+    def by(cls, model: Step, call: ToolCall, *, answers: bool) -> _Asked:
         step = Step(
             "tool",
             call.name,
@@ -175,7 +193,7 @@ class _Asked(Record, frozen=True, eq=False):
             agent=model.agent,
             call=call.id,
         )
-        return cls(call, step)
+        return cls(call, step, answers)
 
 
 def _fitting(step: Step, pending: Sequence[_Asked]) -> _Asked | None:
@@ -190,6 +208,13 @@ def _fitting(step: Step, pending: Sequence[_Asked]) -> _Asked | None:
         if all(key in arguments and arguments[key] == value for key, value in expected.items()):
             return one
     return next(iter(same), None)
+
+
+def _forced(body: Mapping[str, Any]) -> str:
+    """The tool that a model is told to call, by OpenAI's or Anthropic's parameter; empty where it may choose."""
+    choice = as_mapping(body.get("tool_choice"))
+    name = choice.get("name") or as_mapping(choice.get("function")).get("name")
+    return str(name or "")
 
 
 def _goes_on(before: Sequence[Any], now: Sequence[Any]) -> bool:
@@ -238,6 +263,10 @@ def _returned(messages: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, StepSta
                 failed = block.get("is_error")
                 status: StepStatus = "unknown" if failed is None else "error" if failed else "ok"
                 yield block["tool_use_id"], (block.get("content"), status)
+            result = as_mapping(block.get("toolResult"))  # Amazon's
+            if isinstance(result.get("toolUseId"), str):
+                ended = _STATUSES.get(str(result.get("status")), "unknown")
+                yield result["toolUseId"], (result.get("content"), ended)
 
 
 def _is_json(text: str) -> bool:

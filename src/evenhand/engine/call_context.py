@@ -30,7 +30,7 @@ from weakref import WeakKeyDictionary
 from evenhand.core.errors import CodeError, EvenhandError, ProviderError
 from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task
 from evenhand.core.provider import Provider
-from evenhand.core.sight import REFUSED
+from evenhand.core.sight import REFUSED, UNSEEN
 from evenhand.engine.budget import Spending
 from evenhand.providers.configured import reading_by
 
@@ -167,6 +167,12 @@ class Witness(Protocol):
         ...
 
 
+class LiveWitness(Witness, Protocol):
+    """One that knows the run that it is of."""
+
+    home: Home | None
+
+
 class Strangers:
     """What one run does about calls that belong to none of its trials. Any thread may call it.
 
@@ -215,6 +221,20 @@ class Strangers:
             self._mark(trial, call, refused=bool(self._barred))
         self._tell(f"{REFUSED if self._barred else ''}{call}")
         return refusal(call, self._barred) if self._barred else None
+
+    def pass_by(self, call: str, trial: Witness) -> CodeError | None:
+        """Notes a call of this trial's that can't be recorded; returns why it must not be sent, where it must not."""
+        if self._barred:
+            error = CodeError(
+                f"a call can't be recorded, and was not sent as {self._barred}: {call}",
+                hint="`print(recording.install())` says what can be recorded.",
+            )
+            trial.halt(error)
+            self._tell(f"{REFUSED}{call}")
+            return error
+        trial.lose_sight(f"{UNSEEN}{call}")
+        self._tell(f"{UNSEEN}{call}")
+        return None
 
     def close(self) -> None:
         """The run is over."""
@@ -270,6 +290,15 @@ def meet(call: str) -> CodeError | None:
         errors = [one.meet(call) for one in here]
         return next(filter(None, errors), None)
     return _meet_outside(call)
+
+
+def pass_by(call: str, trial: LiveWitness) -> CodeError | None:
+    """Notes a call of a trial's that asks a model and can't be recorded; see `Strangers.pass_by`."""
+    strangers = trial.home.strangers if trial.home is not None else None
+    if strangers is not None:
+        return strangers.pass_by(call, trial)
+    trial.lose_sight(f"{UNSEEN}{call}")
+    return None
 
 
 def refusal(call: str, why: str) -> CodeError:

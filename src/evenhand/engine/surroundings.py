@@ -28,7 +28,7 @@ async def run_surrounded(runner: Runner, session: Session, own: Sequence[Path]) 
         session: Theirs.
         own: Files of the run's, which no code of the user's should hold open.
     """
-    host = session.host
+    host, around = session.host, session.plan.options.around
     try:
         with (
             run_in_process(host.crumbs, tuple(own)),
@@ -41,6 +41,7 @@ async def run_surrounded(runner: Runner, session: Session, own: Sequence[Path]) 
             debuggable(),
             _few_collections(),
             names_watched(),
+            around() if around is not None else contextlib.nullcontext(),
         ):
             return await _run(runner)
     finally:

@@ -26,6 +26,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import CHATS, Prompt, Reply, Task
+from evenhand.core.own_requests import by_the_run
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.secrets import redacted, shown
 from evenhand.providers.chat import ChatProvider, seconds
@@ -119,7 +120,10 @@ class LiteLlm:
         ask = litellm.aembedding if self.embeds else litellm.acompletion
         started = time.perf_counter()
         try:
-            answer = await ask(**request.payload, drop_params=True, num_retries=0, max_retries=0)
+            with by_the_run():
+                answer = await ask(
+                    **request.payload, drop_params=True, num_retries=0, max_retries=0
+                )
         except Exception as error:  # noqa: BLE001 (the library's errors have names of their own)
             block = None if self.embeds else _block(error)
             if block is None:

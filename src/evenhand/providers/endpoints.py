@@ -12,7 +12,9 @@ from urllib.parse import unquote, urlsplit
 from evenhand.core.record import Record
 from evenhand.providers import (
     anthropic,
+    cohere,
     completion,
+    converse,
     embeddings,
     google,
     moderation,
@@ -87,6 +89,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         prefix="ollama:embedding",
         dialect=embeddings.DIALECT,
     ),
+    Endpoint(kind="v2/chat", path=_by_end("v2/chat"), prefix="cohere:chat", dialect=cohere.DIALECT),
     Endpoint(
         kind="chat/completions",
         path=_by_end("(?:chat|agents|fim)/completions"),
@@ -180,6 +183,19 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         path=re.compile(r"/model/(?P<model>[^/]*anthropic\.[^/]+)/invoke$"),
         prefix="bedrock",
         dialect=anthropic.DIALECT,
+    ),
+    Endpoint(
+        kind="converse",
+        path=re.compile(r"/model/(?P<model>[^/]+)/converse$"),
+        prefix="bedrock",
+        dialect=converse.DIALECT,
+    ),
+    Endpoint(
+        kind="converse",
+        path=re.compile(r"/model/(?P<model>[^/]+)/converse-stream$"),
+        prefix="bedrock",
+        dialect=converse.DIALECT,
+        streams=True,
     ),
 )
 """All that is known; where two fit, the first one counts."""

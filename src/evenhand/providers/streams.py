@@ -8,10 +8,11 @@ from typing import Any
 
 from evenhand.core.encoding import decode
 from evenhand.core.json_shapes import as_array, as_mapping, is_array
+from evenhand.providers import cohere, converse
 
 END = re.compile(
-    rb"(?:^|(?<=\r))(?:data: ?\[DONE\]|event: ?(?:message_stop|response\.(?:completed|incomplete|failed)))"
-    rb'|(?<!\\)"(?:finishReason"\s*:\s*"|done"\s*:\s*true)',
+    rb"(?:^|(?<=\r))(?:data: ?\[DONE\]|event: ?(?:message_stop|message-end|response\.(?:completed|incomplete|failed)))"
+    rb'|(?<!\\)"(?:finishReason"\s*:\s*"|stopReason"\s*:\s*"|done"\s*:\s*true)',
     re.MULTILINE,
 )
 """What a stream says when it is whole. A model's own text never begins a line of it, and its quotes are escaped."""
@@ -29,6 +30,8 @@ def whole(kind: str, body: bytes) -> Mapping[str, Any] | None:
         kind: The endpoint's kind, e.g. `chat/completions`.
         body: The stream as it came.
     """
+    if kind == "converse":
+        return converse.whole(body)
     listed = body.lstrip()[:1] in (b"{", b"[")
     events = [*documents(body)] if listed else [*_events(body)]
     if any(event.get("type") == "error" or event.get("error") for event in events):
@@ -42,6 +45,8 @@ def whole(kind: str, body: bytes) -> Mapping[str, Any] | None:
     if kind == "responses":
         last = next((e for e in reversed(events) if e.get("type") in _LAST), {})
         return as_mapping(last.get("response")) or None
+    if kind == "v2/chat":
+        events = [*cohere.chunks(events)]
     return _completion(events)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.score import OFF_SCALE
 from evenhand.core.scripted import SCRIPTED
-from evenhand.core.sight import REFUSED
+from evenhand.core.sight import REFUSED, UNSEEN
 from evenhand.core.wording.words import count, money, near, safe, seconds, tokens
 from evenhand.store.counted import ModelUsage, added
 from evenhand.store.runfile import RunFile
@@ -68,12 +68,18 @@ def _used(used: ModelUsage) -> str:
 
 
 def _unrecorded(run: RunFile) -> list[str]:
-    """The calls that belonged to no trial: those that were sent, and those that were not."""
+    """The calls that belonged to no trial, or can't be recorded: those that were sent, and those that were not."""
     calls = run.meta.unrecorded
-    sent = {name: times for name, times in calls.items() if not name.startswith(REFUSED)}
-    refused = {n.removeprefix(REFUSED): times for n, times in calls.items() if n not in sent}
+    refused = {n.removeprefix(REFUSED): k for n, k in calls.items() if n.startswith(REFUSED)}
+    blind = {n.removeprefix(UNSEEN): k for n, k in calls.items() if n.startswith(UNSEEN)}
+    sent = {n: k for n, k in calls.items() if not n.startswith((REFUSED, UNSEEN))}
+    stray = "of a recording client belonged to no trial, and"
     lines: list[str] = []
-    for these, what in ((sent, "not recorded"), (refused, "not sent")):
+    for these, which, what in (
+        (sent, stray, "not recorded"),
+        (blind, "to models went a way that can't be seen, and", "not recorded"),
+        (refused, stray, "not sent"),
+    ):
         number = sum(these.values())
         if number:
             named = [
@@ -81,7 +87,7 @@ def _unrecorded(run: RunFile) -> list[str]:
             ]
             more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
             lines.append(
-                f"{count(number, 'call')} of a recording client belonged to no trial, and "
+                f"{count(number, 'call')} {which} "
                 f"{'was' if number == 1 else 'were'} {what}: {', '.join(named[:NAMED])}{more}"
             )
     return lines

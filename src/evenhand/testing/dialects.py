@@ -88,10 +88,17 @@ def _completion(request: ScriptedRequest, text: str, rule: Rule, number: int) ->
 def _response(request: ScriptedRequest, spoken: str, rule: Rule, number: int) -> dict[str, Any]:
     cut = rule.finish_reason == "length"
     text = {"type": "output_text", "text": spoken, "annotations": []}
-    message = {"type": "message", "role": "assistant", "content": [text]}
+    message = {
+        "id": f"msg_{number}",
+        "type": "message",
+        "role": "assistant",
+        "status": "incomplete" if cut else "completed",
+        "content": [text],
+    }
     return {
         "id": f"resp_{number}",
         "object": "response",
+        "created_at": shapes.CREATED,
         "model": request.model,
         "status": "incomplete" if cut else "completed",
         "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
@@ -166,6 +173,7 @@ _WRITERS = {
     shapes.COMPLETIONS: _completion,
     shapes.RESPONSES: _response,
     shapes.GENERATE_CONTENT: _content,
+    shapes.STREAMED_CONTENT: _content,
     shapes.OLLAMA_CHAT: _ollama_chat,
     shapes.OLLAMA_GENERATE: _ollama_text,
     shapes.LLAMA: _llama,

@@ -27,6 +27,7 @@ from evenhand.testing.batch_files import BatchFiles
 from evenhand.testing.batch_queue import BatchLine, BatchQueue, BatchRules
 from evenhand.testing.connection import Connection, HttpRequest, response
 from evenhand.testing.dialects import answered
+from evenhand.testing.event_streams import streamed
 from evenhand.testing.google_batches import GoogleBatches
 from evenhand.testing.ledger import Ledger, request_key
 from evenhand.testing.mistral_batches import MistralBatches
@@ -353,9 +354,8 @@ class FakeProvider:
         """A completion as bytes, and what kind of content they are."""
         self._number += 1
         answer = answered(kind, body, prompt, rule, self._number)
-        if body.get("stream") and kind in (shapes.CHAT, shapes.MESSAGES):
-            return shapes.events(kind, answer, body), "text/event-stream"
-        return shapes.written(answer), "application/json"
+        stream = streamed(kind, answer, body, prompt.path)
+        return stream or (shapes.written(answer), "application/json")
 
     def _send(
         self, connection: Connection, fault: str, data: bytes, head: str, content: str, key: str

@@ -17,6 +17,7 @@ from evenhand.testing.script import ScriptedRequest
 CHAT, MESSAGES, EMBEDDINGS = "chat/completions", "messages", "embeddings"
 MODERATIONS, COMPLETIONS, RESPONSES = "moderations", "completions", "responses"
 GENERATE_CONTENT, EMBED_CONTENT = ":generateContent", ":embedContent"
+STREAMED_CONTENT = ":streamGenerateContent"
 OLLAMA_CHAT, OLLAMA_GENERATE, OLLAMA_EMBEDDINGS = "api/chat", "api/generate", "api/embeddings"
 PREDICT, RAW_PREDICT = ":predict", ":rawPredict"
 LLAMA, PREDICTIONS = "/completion", "/predictions"
@@ -31,6 +32,7 @@ KINDS = (
     MODERATIONS,
     COMPLETIONS,
     RESPONSES,
+    STREAMED_CONTENT,
     GENERATE_CONTENT,
     EMBED_CONTENT,
     PREDICT,
@@ -67,7 +69,7 @@ _ANTHROPIC_REASON = {
 
 _SYSTEM = ("system", "developer")
 _TEXTS = ("content", "text", "response")
-_CREATED = 1_700_000_000
+CREATED = 1_700_000_000
 LONGEST_VECTOR = 4096
 
 
@@ -143,7 +145,7 @@ def chat(
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
-        "created": _CREATED,
+        "created": CREATED,
         "model": request.model,
         "choices": [
             {
@@ -199,9 +201,9 @@ def message(
 
 def models(names: Sequence[str]) -> dict[str, Any]:
     """A list of models, for both vendors at once."""
-    day = "2023-11-14T22:13:20Z"  # the same moment as _CREATED
+    day = "2023-11-14T22:13:20Z"  # the same moment as CREATED
     mine = {"object": "model", "type": "model", "owned_by": "scripted", "created_at": day}
-    data = [{**mine, "id": name, "display_name": name, "created": _CREATED} for name in names]
+    data = [{**mine, "id": name, "display_name": name, "created": CREATED} for name in names]
     ends = {"first_id": names[0], "last_id": names[-1]} if names else {}
     return {"object": "list", "data": data, "has_more": False, **ends}
 
@@ -253,66 +255,6 @@ def error(kind: str, status: int, message: str) -> dict[str, Any]:
         return {"type": "error", "error": {"type": type_, "message": message}}
     codes = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
     return {"error": {"message": message, "type": type_, "param": None, "code": codes.get(status)}}
-
-
-def events(kind: str, answer: Mapping[str, Any], body: Mapping[str, Any]) -> bytes:
-    """An answer as a stream of server-sent events, in one piece."""
-    if kind == CHAT:
-        return _chunks(answer, body)
-    empty = {**answer, "content": [], "stop_reason": None}
-    steps: list[dict[str, Any]] = [
-        {"type": "message_start", "message": empty},
-        *(step for i, block in enumerate(answer["content"]) for step in _block(i, block)),
-        {
-            "type": "message_delta",
-            "delta": {
-                "stop_reason": answer["stop_reason"],
-                "stop_sequence": answer["stop_sequence"],
-            },
-            "usage": {"output_tokens": answer["usage"]["output_tokens"]},
-        },
-        {"type": "message_stop"},
-    ]
-    return b"".join(
-        b"event: %s\ndata: %s\n\n" % (step["type"].encode(), written(step)) for step in steps
-    )
-
-
-def _block(index: int, block: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The events of one block of a message: a text, or a call of a tool."""
-    if block["type"] == "text":
-        begun: dict[str, Any] = {**block, "text": ""}
-        delta = {"type": "text_delta", "text": block["text"]}
-    else:
-        begun = {**block, "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-    return [
-        {"type": "content_block_start", "index": index, "content_block": begun},
-        {"type": "content_block_delta", "index": index, "delta": delta},
-        {"type": "content_block_stop", "index": index},
-    ]
-
-
-def _chunks(answer: Mapping[str, Any], body: Mapping[str, Any]) -> bytes:
-    head = {key: answer[key] for key in ("id", "created", "model")}
-    head["object"] = "chat.completion.chunk"
-    steps: list[dict[str, Any]] = []
-    for choice in answer["choices"]:
-        place = {"index": choice["index"], "finish_reason": None}
-        text = choice["message"]["content"] or ""
-        pieces = (text[: len(text) // 2], text[len(text) // 2 :])
-        deltas = [{"role": "assistant", "content": piece} for piece in pieces]
-        steps += [{**head, "choices": [{**place, "delta": delta}]} for delta in deltas]
-        calls = choice["message"].get("tool_calls", ())
-        if calls:
-            listed = [{**call, "index": i} for i, call in enumerate(calls)]
-            steps.append({**head, "choices": [{**place, "delta": {"tool_calls": listed}}]})
-        ending = {**place, "delta": {}, "finish_reason": choice["finish_reason"]}
-        steps.append({**head, "choices": [ending]})
-    options = body.get("stream_options")
-    if is_mapping(options) and options.get("include_usage"):
-        steps.append({**head, "choices": [], "usage": answer["usage"]})
-    return b"".join(b"data: %s\n\n" % written(step) for step in steps) + b"data: [DONE]\n\n"
 
 
 def silenced(data: bytes, content: str) -> bytes:

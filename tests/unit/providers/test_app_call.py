@@ -48,7 +48,7 @@ def test_endpoints_of_models_are_known_by_their_path(url: str, name: str):
 @pytest.mark.parametrize(
     ("url", "usd"),
     [
-        ("https://h/v2/chat", None),
+        ("https://h/v2/rerank", None),
         ("https://h/v1/images/generations", None),
         ("https://h/v1/messages/count_tokens", 0.0),
         ("https://h/v1beta/models/gemini-2.5-flash:countTokens", 0.0),

@@ -16,6 +16,7 @@ from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.models import EvalSetRoster
+from evenhand.doors.eval_sets.recorded_calls import calls_recorded
 from evenhand.scorers.judging import Judge
 from evenhand.store.catalogue import paths
 from evenhand.store.runfile import RunFile
@@ -82,7 +83,7 @@ def case_plan(
         identify=lambda: digest(column.eval, *identity),
         record=lambda: config or {},
         source=source,
-        options=RunOptions(retries=models.project.retries),
+        options=RunOptions(retries=models.project.retries, around=calls_recorded),
     )
 
 

@@ -46,6 +46,7 @@ from evenhand.doors.eval_sets.near_columns import near_fields, said_of, unused
 from evenhand.doors.eval_sets.prechecks import asked_of, foreseen, partly_taken, set_up_once
 from evenhand.doors.eval_sets.project_files import axis_contents, data_of, files_of
 from evenhand.doors.eval_sets.prompt import Prompt
+from evenhand.doors.eval_sets.recorded_calls import calls_recorded
 from evenhand.doors.eval_sets.selection import column_left, selected, wanted
 from evenhand.doors.eval_sets.thresholds import Thresholds
 from evenhand.languages.documents.project import Project
@@ -417,6 +418,7 @@ def _options(projects: Iterable[Project], sets: Sequence[PlannedSet], *, whole: 
         requirements=tuple(_requirements(sets)),
         gates=tuple(one.evals.gate for one in sets if one.evals.gate is not None),
         cassettes=tuple(_cassettes(sets, whole=whole)),
+        around=calls_recorded,
         set_up_once=tuple(
             dict.fromkeys(
                 problem

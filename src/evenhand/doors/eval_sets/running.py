@@ -7,8 +7,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+from msgspec.structs import replace as record_replace
 
 from evenhand.core.arguments import checked
 from evenhand.core.errors import UsageError
@@ -16,6 +19,7 @@ from evenhand.core.plan import Plan, Selection, refuse_hints
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, REPEATS, ROWS
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.plan import plan_of
+from evenhand.doors.eval_sets.recorded_calls import calls_recorded
 from evenhand.engine.door import Settings, settle, waiting
 from evenhand.engine.runner import ShowProgress
 from evenhand.languages.documents.project import CALIBRATED, Calibrated, calibrated_for
@@ -41,6 +45,7 @@ async def run_async(
     calibrated: Calibrated | None = None,
     cassette: str | Path | None = None,
     record: bool = False,
+    record_calls: bool | None = None,
 ) -> Run:
     """Runs eval sets: `run(…)` waits for them, in a script, a notebook cell and inside a running loop too.
 
@@ -62,6 +67,8 @@ async def run_async(
             have one. By default as pyproject.toml says, of the sets' folders.
         cassette: The file that answers all that is asked, instead of what the sets say. Recorded where it isn't there.
         record: Cassettes are recorded again.
+        record_calls: Whether the model calls of all clients of this process are recorded. By default they are, but for
+            those that can't be, which are sent, and named by the report. True: such a call is an error.
 
     Returns:
         The run: print it, look at it in a notebook, or take its `rows()`.
@@ -83,6 +90,9 @@ async def run_async(
         settings = replace(settings, cassette=Path(cassette))
     selection = Selection(first=first, repeats=repeats)
     plan = _planned(sets, selection, settings, strict, calibrated)
+    if record_calls is not None:
+        around = partial(calls_recorded, strict=True) if record_calls else None
+        plan.options = record_replace(plan.options, around=around)
     needed = calibrated or calibrated_for(map(_folder, sets))
     recorded = _recorded(settings, selection, strict=strict, calibrated=needed)
     with shown(plan, progress) as show:

@@ -8,6 +8,7 @@ one run, which is kept like any other. Nothing of that is made, or even imported
 
 from __future__ import annotations
 
+import contextlib
 import os
 import traceback
 from collections.abc import Generator, Iterator
@@ -56,6 +57,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Ask models, and record the cassette again.",
     )
     parser.addini("evenhand_cassette", "The cassette, relative to pytest's root folder.")
+    parser.addini(
+        "evenhand_record_calls",
+        "Record the model calls of all HTTP clients of the code under test (default: true).",
+        type="bool",
+        default=True,
+    )
     parser.addini("evenhand_judge", "The model that judges, e.g. anthropic:claude-sonnet-4-5.")
 
 
@@ -179,6 +186,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
     from evenhand.core.case import Case
     from evenhand.doors.eval_sets.expect import Expect
+    from evenhand.doors.eval_sets.recorded_calls import calls_recorded
     from evenhand.engine.process import own_process
     from evenhand.engine.strays import strays_told, trials_carried
     from evenhand.engine.trial import present
@@ -199,7 +207,9 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     item.stash[TRIAL] = trial
     item.stash[EXPECT] = expect = Expect(trial, _thresholds(request.path.parent))
     token = present.set(trial)  # what the application under test asks by itself is this test's
-    with own_process(), strays_told(warn=True), trials_carried():
+    records = bool(request.config.getini("evenhand_record_calls"))
+    around = calls_recorded() if records else contextlib.nullcontext()
+    with own_process(), strays_told(warn=True), trials_carried(), around:
         yield expect
     present.reset(token)
     del item.stash[TRIAL], item.stash[EXPECT]

@@ -1,4 +1,8 @@
-"""Hands an application's own OpenAI or Anthropic client to the run, so that what it asks is recorded like all else.
+"""Hands an application's own model calls to the run, so that what it asks is recorded like all else.
+
+    recording.install()
+
+records those of the whole process. A single client is recorded by what it is made with:
 
     client = OpenAI(http_client=recording.http_client())
     client = AsyncAnthropic(http_client=recording.async_http_client())
@@ -32,6 +36,8 @@ from evenhand.engine.call_context import during as role
 from evenhand.providers.app_call import Prices
 
 if TYPE_CHECKING:
+    from evenhand.doors.recording.installing import Installed as Installed
+    from evenhand.doors.recording.installing import install as install
     from evenhand.doors.recording.spans import SpanProcessor as SpanProcessor
     from evenhand.doors.recording.tools import tool as tool
     from evenhand.doors.recording.transport import AsyncTransport as AsyncTransport
@@ -39,10 +45,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncTransport",
+    "Installed",
     "SpanProcessor",
     "Transport",
     "async_http_client",
     "http_client",
+    "install",
     "role",
     "tool",
 ]
@@ -50,8 +58,10 @@ __getattr__, __dir__ = lazily(
     __name__,
     {
         "AsyncTransport": "transport",
+        "Installed": "installing",
         "SpanProcessor": "spans",
         "Transport": "transport",
+        "install": "installing",
         "tool": "tools",
     },
 )

@@ -7,7 +7,8 @@ tokens and the cost; and what is got after that is no business of the run's.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import cast
 
 from evenhand.core.errors import ProviderError
 from evenhand.core.scripted import scripted_url
@@ -18,21 +19,20 @@ from evenhand.providers.app_call import AppCall, AppReply
 from evenhand.providers.chat import address_of
 
 
-def trial_of(request: Any) -> LiveTrial | None:
+def trial_of(method: str, url: str) -> LiveTrial | None:
     """The trial that waits for what this request gets; None for every other request."""
-    return None if call_of(request) is None else present.get()
+    return None if call_of(method, url, {}) is None else present.get()
 
 
-def call_of(request: Any) -> AppCall | None:
-    """The call that this request is, where it gets an answer that a trial waits for."""
+def call_of(method: str, url: str, headers: Mapping[str, str]) -> AppCall | None:
+    """The call that this request is, where it gets an answer that a trial waits for; headers have lower-case names."""
     trial = present.get()
-    if request.method != "GET" or trial is None or trial.own is None or not trial.own.pending:
+    if method != "GET" or trial is None or trial.own is None or not trial.own.pending:
         return None
-    url = scripted_url(str(request.url))
+    url = scripted_url(url)
     call = trial.own.pending.get(_plain(url))
     if call is None or trial.home is None or trial.home.over:
         return None
-    headers = {name.lower(): value for name, value in request.headers.items()}
     return cast("AppCall", call).retrieval(url, headers)
 
 

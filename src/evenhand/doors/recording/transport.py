@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Self
 
 from evenhand.core.errors import CodeError, ProviderError, TimedOut
 from evenhand.core.message import CallRole
-from evenhand.core.scripted import scripted_url
-from evenhand.doors.recording import background
 from evenhand.doors.recording.exchange import (
     Exchange,
     ResponseHead,
@@ -24,11 +22,13 @@ from evenhand.doors.recording.exchange import (
     refusal,
     refuse_to_block,
 )
-from evenhand.engine.call_context import meet, phase
-from evenhand.engine.strays import is_elsewhere, trial_here
-from evenhand.engine.trial import LiveTrial
-from evenhand.providers.app_call import AppCall, Prices, checked
-from evenhand.providers.http import TIMEOUT_S
+from evenhand.doors.recording.outgoing import Outgoing, exchange_for, running_loop, trial_for
+from evenhand.engine.call_context import pass_by
+from evenhand.providers.app_call import Prices, checked
+
+ON_LOOP = "by a plain client, on the event loop"
+PASSED = "evenhand"
+"""The extension of a request that a recording client has passed through: nobody else looks at it."""
 
 
 class Transport:
@@ -49,29 +49,15 @@ class Transport:
 
     def handle_request(self, request: Any) -> Any:
         """Sends a request of the client's."""
-        library = _library_of(request)
-        trial = _trial_for(request)
-        if isinstance(trial, CodeError):
-            return _whole(library, refusal(trial))
-        if trial is None or trial.home is None:
-            if self._through is None:
-                # Each request carries the timeouts of the client that it was made by.
-                self._through = library.Client(timeout=None)
-            # The client around this transport has added the authentication, and follows redirects itself.
-            return self._through.send(request, stream=True, auth=None, follow_redirects=False)
-        loop = trial.home.loop
-        if _running() is loop:
-            return _whole(library, refuse_to_block(trial))
-        call = _call(request, request.read(), self._prices)
-        exchange = Exchange(trial, call, self._role or role_of(call), _retried(request))
-        try:
-            head = hop(loop, exchange.opened)
-        except ProviderError as error:
-            raise _raised(library, error, request) from error
-        if head.body is not None:
-            return _whole(library, head)
-        stream = _streams(library)[0](exchange, loop, request)
-        return library.Response(head.status, headers=dict(head.headers), stream=stream)
+        return sent(request, self._pass, role=self._role, prices=self._prices)
+
+    def _pass(self, request: Any) -> Any:
+        if self._through is None:
+            # Each request carries the timeouts of the client that it was made by.
+            self._through = _library_of(request).Client(timeout=None)
+        request.extensions[PASSED] = True
+        # The client around this transport has added the authentication, and follows redirects itself.
+        return self._through.send(request, stream=True, auth=None, follow_redirects=False)
 
     def close(self) -> None:
         """Lets go of connections."""
@@ -97,25 +83,13 @@ class AsyncTransport:
 
     async def handle_async_request(self, request: Any) -> Any:
         """Sends a request of the client's."""
-        library = _library_of(request)
-        trial = _trial_for(request)
-        if isinstance(trial, CodeError):
-            return _whole(library, refusal(trial))
-        if trial is None or trial.home is None:
-            if self._through is None:
-                self._through = library.AsyncClient(timeout=None)
-            return await self._through.send(request, stream=True, auth=None, follow_redirects=False)
-        loop = trial.home.loop
-        call = _call(request, await request.aread(), self._prices)
-        exchange = Exchange(trial, call, self._role or role_of(call), _retried(request))
-        try:
-            head = await hop_async(loop, exchange.opened)
-        except ProviderError as error:
-            raise _raised(library, error, request) from error
-        if head.body is not None:
-            return _whole(library, head)
-        stream = _streams(library)[1](exchange, loop, request)
-        return library.Response(head.status, headers=dict(head.headers), stream=stream)
+        return await sent_async(request, self._pass, role=self._role, prices=self._prices)
+
+    async def _pass(self, request: Any) -> Any:
+        if self._through is None:
+            self._through = _library_of(request).AsyncClient(timeout=None)
+        request.extensions[PASSED] = True
+        return await self._through.send(request, stream=True, auth=None, follow_redirects=False)
 
     async def aclose(self) -> None:
         """Lets go of connections."""
@@ -129,49 +103,78 @@ class AsyncTransport:
         await self.aclose()
 
 
-def _trial_for(request: Any) -> LiveTrial | CodeError | None:
-    """The trial that a request belongs to; None for what is no run's business; why it must not be sent."""
-    waiting = background.trial_of(request)
-    if waiting is not None:
-        return waiting
-    if request.method != "POST":
-        return None
-    trial = trial_here()
-    ours = trial is not None and trial.home is not None and not trial.home.over
-    if trial is not None and ours and not is_elsewhere(trial):
-        return trial
-    return meet(f"POST {request.url.netloc.decode().rpartition('@')[2]}{request.url.path}")
+def outgoing(request: Any) -> Outgoing:
+    """A request of httpx's or httpx2's."""
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    return Outgoing(request.method, str(request.url), headers)
 
 
-def role_of(call: AppCall) -> CallRole:
-    """What a call counts as where nobody says: as what its trial does just now; but what asks no model, as set-up."""
-    return phase.get() if call.asks_a_model else "setup"
+def sent(
+    request: Any,
+    through: Callable[[Any], Any],
+    *,
+    role: CallRole | None,
+    prices: Prices,
+    may_block: bool = False,
+) -> Any:
+    """The answer to a request: by the run in a trial, elsewhere by what sends it on.
 
-
-def _call(request: Any, body: bytes, prices: Prices) -> AppCall:
-    call = background.call_of(request)
-    if call is not None:
-        return call
-    headers: Mapping[str, str] = {name.lower(): value for name, value in request.headers.items()}
-    limits = request.extensions.get("timeout") or {}
-    url, timeout_s = str(request.url), limits.get("read") or TIMEOUT_S
-    call = AppCall.of(url, headers, body, timeout_s, prices)
-    # Only models are scripted: an application's other services are asked where they are.
-    if call.place is None or scripted_url(url) == url:
-        return call
-    return AppCall.of(scripted_url(url), headers, body, timeout_s, prices)
-
-
-def _retried(request: Any) -> bool:
-    """Whether the SDK sends this request again: its run has done so, as often as makes sense."""
-    return request.headers.get("x-stainless-retry-count", "0") != "0"
-
-
-def _running() -> asyncio.AbstractEventLoop | None:
+    Args:
+        through: Sends it on.
+        role: See `Transport`.
+        prices: See `Transport`.
+        may_block: Whether a request on the run's own loop, which can't be recorded, is sent and named in the report.
+            Otherwise it is refused.
+    """
+    library, about = _library_of(request), outgoing(request)
+    trial = trial_for(about)
+    if isinstance(trial, CodeError):
+        return _whole(library, refusal(trial))
+    if trial is None or trial.home is None:
+        return through(request)
+    loop = trial.home.loop
+    if running_loop() is loop:
+        error = pass_by(f"{about.name} ({ON_LOOP})", trial) if may_block else None
+        if may_block and error is None:
+            return through(request)
+        return _whole(library, refuse_to_block(trial) if error is None else refusal(error))
+    body, timeout_s = request.read(), _timeout_s(request)
+    exchange = exchange_for(trial, about, body, timeout_s, role=role, prices=prices)
     try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
+        head = hop(loop, exchange.opened)
+    except ProviderError as error:
+        raise _raised(library, error, request) from error
+    if head.body is not None:
+        return _whole(library, head)
+    stream = _streams(library)[0](exchange, loop, request)
+    return library.Response(head.status, headers=dict(head.headers), stream=stream)
+
+
+async def sent_async(
+    request: Any, through: Callable[[Any], Awaitable[Any]], *, role: CallRole | None, prices: Prices
+) -> Any:
+    """Returns the answer to a request of an async client; see `sent`."""
+    library, about = _library_of(request), outgoing(request)
+    trial = trial_for(about)
+    if isinstance(trial, CodeError):
+        return _whole(library, refusal(trial))
+    if trial is None or trial.home is None:
+        return await through(request)
+    loop = trial.home.loop
+    body, timeout_s = await request.aread(), _timeout_s(request)
+    exchange = exchange_for(trial, about, body, timeout_s, role=role, prices=prices)
+    try:
+        head = await hop_async(loop, exchange.opened)
+    except ProviderError as error:
+        raise _raised(library, error, request) from error
+    if head.body is not None:
+        return _whole(library, head)
+    stream = _streams(library)[1](exchange, loop, request)
+    return library.Response(head.status, headers=dict(head.headers), stream=stream)
+
+
+def _timeout_s(request: Any) -> float | None:
+    return (request.extensions.get("timeout") or {}).get("read")
 
 
 def _library_of(request: Any) -> Any:

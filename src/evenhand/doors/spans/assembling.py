@@ -15,6 +15,7 @@ from typing import Any, cast
 from evenhand.core.encoding import encode
 from evenhand.core.record import MutableRecord
 from evenhand.core.step import Step
+from evenhand.core.timeline import ANSWERS
 from evenhand.doors.spans.messages import Said, value_of
 from evenhand.doors.spans.span_step import SpanStep, packed
 
@@ -411,6 +412,8 @@ class _Told:
         self, one: Said, node: Node, began: float | None, parent: int | None, agent: str
     ) -> Step | None:
         own, name, arguments = one.get("id") or "", one.get("name") or "", one.get("arguments")
+        if name in ANSWERS:  # how its framework ends a conversation
+            return None
         recorded = self._by_id.get(own)
         if recorded is not None:
             _given(recorded.span, arguments)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenhand.core.json_shapes import as_array, is_object
+from evenhand.core.timeline import ANSWERS
 from evenhand.doors.spans.dialects import atif, genai, langfuse, openinference, openllmetry
 from evenhand.doors.spans.dialects.dialect import Dialect, cost_of, count_of, payload, word_of
 from evenhand.doors.spans.messages import json_of, messages_of, value_of
@@ -15,6 +16,8 @@ from evenhand.doors.spans.span_step import SpanStep
 from evenhand.doors.spans.states import (
     answer_in,
     conversation_in,
+    framework_input,
+    framework_output,
     is_schema,
     literal,
     question_in,
@@ -65,6 +68,9 @@ def read_span(span: RawSpan) -> SpanStep:
         _ends(step, span, dialect)
         return step
     step.name = kept_text(dialect.name_of(span, kind)) or kind
+    if kind == "tool" and step.name in ANSWERS:  # how its framework ends a conversation
+        step.kind = None
+        return step
     if dialect.text(span, "level").upper() == "ERROR":
         step.status = "error"
     if step.status == "error" and not step.error:
@@ -175,7 +181,17 @@ def _call_value(value: object, mime: str) -> Any:
 
 
 _ENVELOPE = frozenset(
-    {"inputs", "outputs", "output", "input_str", "args", "kwargs", "tags", "metadata"}
+    {
+        "inputs",
+        "outputs",
+        "output",
+        "input_str",
+        "args",
+        "kwargs",
+        "tags",
+        "metadata",
+        "sanitize_inputs_outputs",
+    }
 )
 
 
@@ -188,7 +204,7 @@ def _plain(value: object, mime: str, *, last: bool) -> Any:
         messages = messages_of(rows)
     if messages:
         return answer_in(messages) if last else question_in(messages)
-    return value
+    return framework_output(value) if last else framework_input(value)
 
 
 def _logged(span: RawSpan) -> SpanStep:

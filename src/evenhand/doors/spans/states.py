@@ -67,6 +67,8 @@ def answer_in(said: Sequence[Said]) -> Any:
 
 def tool_result(value: object) -> ToolResult:
     """What a tool returned, also where a framework has wrapped it into a message."""
+    if is_object(value) and "raw_output" in value and "tool_name" in value:  # LlamaIndex's
+        return ToolResult(value["raw_output"], "", bool(value.get("is_error")))
     fields = _message(value)
     if fields is None:
         return ToolResult(value)
@@ -77,6 +79,27 @@ def tool_result(value: object) -> ToolResult:
     if rows and all(is_object(row) and "text" in row for row in rows):
         content = "\n".join(str(row["text"]) for row in rows)
     return ToolResult(value_of(content), own if isinstance(own, str) else "", failed)
+
+
+def framework_input(value: object) -> object:
+    """What an agent was asked, of what its framework calls its own method with; any other value as it is.
+
+    None for a state from which that can't be read: the first call of a model has it.
+    """
+    if not is_object(value):
+        return value
+    if "task" in value and "additional_args" in value:  # smolagents'
+        return value["task"]
+    return None if "init_state" in value else value  # LlamaIndex's
+
+
+def framework_output(value: object) -> object:
+    """What an agent answered, of what its framework's method returns; see `framework_input`."""
+    if is_object(value) and "raw" in value and "tasks_output" in value:  # CrewAI's
+        return value["raw"]
+    if isinstance(value, str) and value.startswith("StopEvent("):  # LlamaIndex's
+        return None
+    return value
 
 
 def is_schema(value: object) -> bool:

@@ -124,3 +124,31 @@ def test_misses_something_before(expect):
     assert "site-packages/openai" not in text
     assert len(text.splitlines()) < 60
     assert fake.requests == []
+
+
+ORDINARY = """
+import openai
+
+
+def test_asks(expect):
+    with openai.OpenAI() as client:
+        reply = client.chat.completions.create(
+            model="gpt-x", messages=[{"role": "user", "content": "Hi"}]
+        )
+    expect(reply.choices[0].message.content == "Hello", "greets")
+"""
+
+
+def test_an_ordinary_client_is_recorded_unless_the_configuration_says_no(
+    pytester: pytest.Pytester, fake: FakeProvider
+) -> None:
+    """So that a later session asks nobody; switched off, the client sends as ever."""
+    pytester.makepyfile(test_bot=ORDINARY)
+    pytester.runpytest_inprocess().assert_outcomes(errors=1)
+    assert fake.ledger.total == 0
+    pytester.runpytest_inprocess("--evenhand-live").assert_outcomes(passed=1)
+    assert calls(pytester.path) == [("subject", "provider")]
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
+    assert fake.ledger.total == 1
+    pytester.runpytest_inprocess("-o", "evenhand_record_calls=false").assert_outcomes(passed=1)
+    assert fake.ledger.total == 2

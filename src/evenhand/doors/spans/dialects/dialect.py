@@ -27,6 +27,7 @@ class Dialect(Record, frozen=True, kw_only=True):
         signs: Attributes, or beginnings of them that end in a dot, one of which each of its spans has.
         kind: The attribute that says what a span is.
         kinds: Its values, in lower case, and the kind of step that each is; None for what is no step.
+        beside: How names of spans end that say a kind, and are no step: they only prepare another.
         kind_otherwise: What a span is that does not say; None for no step.
         names: The attributes with a tool's or an agent's name, best first, for each kind; else the span's name.
         fields: Our field → the attributes that hold it, best first.
@@ -45,6 +46,7 @@ class Dialect(Record, frozen=True, kw_only=True):
     request: Callable[[RawSpan], list[Said] | None]
     answered: Callable[[RawSpan], Said | None]
     kind_otherwise: Callable[[RawSpan], StepKind | None] = lambda _: None
+    beside: tuple[str, ...] = ()
     about: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def knows(self, span: RawSpan) -> bool:
@@ -59,6 +61,8 @@ class Dialect(Record, frozen=True, kw_only=True):
 
     def kind_of(self, span: RawSpan) -> StepKind | None:
         """What kind of step the span is; None for none."""
+        if self.beside and span.name.endswith(self.beside):
+            return None
         word = span.attributes.get(self.kind)
         if isinstance(word, str) and word.lower() in self.kinds:
             return self.kinds[word.lower()]

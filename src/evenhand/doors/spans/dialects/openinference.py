@@ -79,6 +79,7 @@ DIALECT = Dialect(
         "decision": "model",
         "unknown": None,
     },
+    beside=("._prepare_chat_with_tools",),  # LlamaIndex's
     names={
         "tool": ("tool.name",),
         "agent": ("agent.name", "graph.node.name"),

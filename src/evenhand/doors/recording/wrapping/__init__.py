@@ -1,0 +1,1 @@
+"""The transports of the process, each wrapped in a module of its own."""

@@ -1,0 +1,88 @@
+"""Which requests of the process's clients go through the run, while its transports are wrapped.
+
+A request that is no model's, or that no run has to do with, is looked at and sent as it would have been.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from evenhand.core.errors import CodeError
+from evenhand.core.message import CallRole
+from evenhand.core.own_requests import own_request
+from evenhand.core.record import Record
+from evenhand.doors.recording import background
+from evenhand.doors.recording.outgoing import own_trial
+from evenhand.engine.call_context import VARIABLE, alive, meet, pass_by
+from evenhand.engine.strays import trial_here
+from evenhand.providers.app_call import Prices
+from evenhand.providers.vendor_hosts import asks_a_model, may_ask_a_model
+
+
+class Recorder(Record, frozen=True):
+    """How calls are recorded; see `evenhand.recording.install`.
+
+    Attributes:
+        role: What they are recorded as; None for what their trial does just now.
+        prices: Of models that the price list does not know.
+        strict: Whether what can't be recorded is an error. Otherwise it is sent, and the report names it.
+    """
+
+    role: CallRole | None
+    prices: Prices
+    strict: bool
+
+
+recorders: list[Recorder] = []
+"""Those of the process. The last one holds."""
+
+
+def recorder_here() -> Recorder | None:
+    """The recorder, where a run may have to do with what is sent here; None for none."""
+    if not recorders or own_request.get():
+        return None
+    if trial_here() is None and not alive and VARIABLE not in os.environ:
+        return None
+    return recorders[-1]
+
+
+def may_be_meant(method: str, url: str) -> bool:
+    """Whether a request may ask a model, whatever its body is, or gets an answer that a trial waits for."""
+    if method == "POST":
+        return may_ask_a_model(url)
+    return method == "GET" and background.trial_of(method, url) is not None
+
+
+def is_meant(method: str, url: str, body: Callable[[], bytes]) -> bool:
+    """Whether a request that may be meant is."""
+    return method != "POST" or asks_a_model(url, body)
+
+
+def unseen(call: str) -> CodeError | None:
+    """Notes a call that asks a model and can't be recorded; returns why it must not be sent, where it must not."""
+    trial = own_trial()
+    return meet(call) if trial is None else pass_by(call, trial)
+
+
+class Replaced(Record, frozen=True):
+    """An attribute that has been given another value, until it is put back."""
+
+    owner: Any
+    name: str
+    before: Any
+    after: Any
+
+    @staticmethod
+    def by(owner: Any, name: str, wrapped: Callable[[Any], Any]) -> Replaced:
+        """Gives the attribute the value that `wrapped` makes of its own."""
+        before = getattr(owner, name)
+        after = wrapped(before)
+        setattr(owner, name, after)
+        return Replaced(owner, name, before, after)
+
+    def put_back(self) -> None:
+        """Restores it, unless somebody has replaced it since: what we left there then only passes on."""
+        if getattr(self.owner, self.name) is self.after:
+            setattr(self.owner, self.name, self.before)
