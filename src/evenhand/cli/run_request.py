@@ -251,7 +251,7 @@ class Asked(Record, frozen=True, kw_only=True):
                 raise ConfigError(problems, error.hints, error.more, spared=error.spared) from None
             plan.broken = self._or_offline(plan.broken)
         if self.record_calls is not None:
-            from evenhand.doors.eval_sets.recorded_calls import calls_recorded
+            from evenhand.doors.eval_sets.models import calls_recorded
 
             around = partial(calls_recorded, strict=True) if self.record_calls else None
             plan.options = record_replace(plan.options, around=around)

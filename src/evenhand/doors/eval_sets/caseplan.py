@@ -15,8 +15,7 @@ from evenhand.core.plan import Body, Plan, Row, RunOptions, Sheet, Slot
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
 from evenhand.doors.eval_sets.evalset import EvalSet
-from evenhand.doors.eval_sets.models import EvalSetRoster
-from evenhand.doors.eval_sets.recorded_calls import calls_recorded
+from evenhand.doors.eval_sets.models import EvalSetRoster, calls_recorded
 from evenhand.scorers.judging import Judge
 from evenhand.store.catalogue import paths
 from evenhand.store.runfile import RunFile

@@ -1,8 +1,9 @@
-"""The models of an eval set: those that it names, and who judges where its scorers name nobody."""
+"""The models of an eval set: those it names, who judges where its scorers name nobody, and what its own code asks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import cast
 
 from evenhand.core.errors import ConfigError, Problem, UsageError
@@ -62,3 +63,10 @@ class EvalSetRoster(Roster):
         except UsageError as error:
             where = chosen.path or JUDGE_VARIABLE
             self.problems.append(Problem(where, chosen.line, 0, error.message, error.hint))
+
+
+def calls_recorded(*, strict: bool = False) -> AbstractContextManager[object]:
+    """Inside, the model calls of the whole process are recorded in trials; see `recording.install`."""
+    from evenhand.doors.recording.installing import recorded  # noqa: PLC0415 (the engine, not wanted before)
+
+    return recorded(strict=strict)

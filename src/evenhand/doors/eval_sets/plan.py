@@ -41,12 +41,11 @@ from evenhand.core.variant import Variant
 from evenhand.doors.eval_sets.body import EvalBody
 from evenhand.doors.eval_sets.editing import SetEditor
 from evenhand.doors.eval_sets.evalset import Eval, EvalSet, forget_reminder
-from evenhand.doors.eval_sets.models import EvalSetRoster
+from evenhand.doors.eval_sets.models import EvalSetRoster, calls_recorded
 from evenhand.doors.eval_sets.near_columns import near_fields, said_of, unused
 from evenhand.doors.eval_sets.prechecks import asked_of, foreseen, partly_taken, set_up_once
 from evenhand.doors.eval_sets.project_files import axis_contents, data_of, files_of
 from evenhand.doors.eval_sets.prompt import Prompt
-from evenhand.doors.eval_sets.recorded_calls import calls_recorded
 from evenhand.doors.eval_sets.selection import column_left, selected, wanted
 from evenhand.doors.eval_sets.thresholds import Thresholds
 from evenhand.languages.documents.project import Project

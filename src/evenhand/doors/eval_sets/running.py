@@ -18,8 +18,8 @@ from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan, Selection, refuse_hints
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, REPEATS, ROWS
 from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.models import calls_recorded
 from evenhand.doors.eval_sets.plan import plan_of
-from evenhand.doors.eval_sets.recorded_calls import calls_recorded
 from evenhand.engine.door import Settings, settle, waiting
 from evenhand.engine.runner import ShowProgress
 from evenhand.languages.documents.project import CALIBRATED, Calibrated, calibrated_for

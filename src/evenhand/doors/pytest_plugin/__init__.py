@@ -186,7 +186,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
     from evenhand.core.case import Case
     from evenhand.doors.eval_sets.expect import Expect
-    from evenhand.doors.eval_sets.recorded_calls import calls_recorded
+    from evenhand.doors.eval_sets.models import calls_recorded
     from evenhand.engine.process import own_process
     from evenhand.engine.strays import strays_told, trials_carried
     from evenhand.engine.trial import present
