@@ -203,6 +203,16 @@ class Provider(Protocol):
 
 
 @runtime_checkable
+class TakesQuestions(Protocol):
+    """A provider that takes only so many typed questions in one request."""
+
+    @property
+    def most_questions(self) -> int:
+        """How many, at least 1."""
+        ...
+
+
+@runtime_checkable
 class ReadsFiles(Protocol):
     """A provider whose answers hang on files: a run is not resumed after one of them has changed."""
 
@@ -210,6 +220,16 @@ class ReadsFiles(Protocol):
     def files(self) -> tuple[Path, ...]:
         """The files that decide what is answered."""
         ...
+
+
+def judging_task(provider: Provider, task: Task) -> Task | None:
+    """What a judge is asked for where an assertion asks for this task; None where it can do neither.
+
+    A decision model stands in for a judge that writes.
+    """
+    if task in provider.tasks:
+        return task
+    return "decide" if task == "generate" and "decide" in provider.tasks else None
 
 
 Saying = Literal["remote", "lasts", "answers_by_request_alone", "parses", "shows_thoughts"]

@@ -24,6 +24,7 @@ _OWN: Mapping[str, str] = {
     "azure:completion:<deployment>": "Azure OpenAI, plain completion",
     "azure:embedding:<deployment>": "Azure OpenAI embeddings",
     "google:<model>": "Google Gemini, with a key of Google AI Studio",
+    "google:decisions:<model>": "Google's Decisions API: typed questions, answered with probabilities",
     "google:embedding:<model>": "Google embeddings",
     "huggingface:chat:<model>": "Hugging Face chat; huggingface:text-generation:<model> is the same",
     "huggingface:feature-extraction:<model>": "Hugging Face embeddings",
@@ -36,6 +37,9 @@ _OWN: Mapping[str, str] = {
     "replicate:moderation:<owner>/<model>": "Llama Guard on Replicate, moderation",
     "vertex:<model>": "Gemini or Claude on Google's Vertex AI",
     "vertex:embedding:<model>": "Vertex AI embeddings",
+    "systemone:<model>@<address>": "a decision model behind /v1/systemone (llama.cpp, Ollama, SGLang, vLLM, TypeSafe); "
+    "systemone:<address> too",
+    "decisions:<address>": "a decision model behind SGLang's own /v1/decisions",
     "python:<file.py>:<function>": "a function of yours; call_api(prompt, options, context) by default",
     "file://<file.py>:<function>": "the same",
     "file://<file.js>": "a provider in JavaScript: a class or an object with callApi, or a function",
@@ -84,6 +88,7 @@ _MODULES: Mapping[str, str] = {
     "anthropic": "anthropic",
     "azure": "azure",
     "azureopenai": "azure",
+    "decisions": "system_one",
     "echo": "echo",
     "exec": "process",
     "file": "function",
@@ -98,6 +103,7 @@ _MODULES: Mapping[str, str] = {
     "palm": "google",
     "python": "function",
     "replicate": "replicate",
+    "systemone": "system_one",
     "vertex": "vertex",
     "webhook": "webhook",
 }
@@ -161,6 +167,8 @@ def create(
     module = "function" if _SCRIPT.search(id) else _MODULES.get(kind)
     if module == "google" and settings.get("vertexai"):
         module = "vertex"
+    elif module == "google" and rest.startswith("decisions:"):
+        module = "google_decisions"
     nothing = not rest.strip() if colon else kind not in _ALONE
     added = plugin(PROVIDERS, kind) if module is None else None
     if added is None and (module is None or (nothing and module != "function")):

@@ -14,6 +14,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, Prompt, Reply
 from evenhand.core.named_models import name_model
 from evenhand.core.provider import Provider
+from evenhand.scorers.deciding import decided, decider_in, decision_details
 from evenhand.scorers.judge_prompt import conversation
 from evenhand.scorers.judge_reply import shown
 from evenhand.scorers.opposite import Question
@@ -128,6 +129,10 @@ async def ask_judge(
     Raises:
         JudgeError: It could not be read the second time either.
     """
+    decider = decider_in(model)
+    if decider is not None:
+        reply = await decided(decider, prompt)
+        return reply, read(reply.text)
     if schema is not None:
         prompt = replace(prompt, schema=schema)
     reply = await model.generate(prompt)
@@ -193,6 +198,7 @@ def answer_details(
     details: dict[str, Any] = {"judge": reply.model or model.name, "prompt": version}
     if prompt is not None:
         details["instrument"] = instrument_of(prompt, *texts)
+    details.update(decision_details(reply))
     if confidence is not None:
         details["confidence"] = confidence
         if confidence < unsure_below:

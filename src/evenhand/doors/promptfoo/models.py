@@ -16,7 +16,7 @@ from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, one_or_more
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.message import Task
 from evenhand.core.plan import Selection
-from evenhand.core.provider import Provider, ReadsFiles
+from evenhand.core.provider import Provider, ReadsFiles, judging_task
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
@@ -235,7 +235,7 @@ class FolderModels:
                 self._findings.also(judge.problems, judge.hints)
             self._made[name] = None if judge is None or judge.problems else judge.provider
         judge = self._made[name]
-        if judge is not None and task not in judge.tasks:
+        if judge is not None and judging_task(judge, task) is None:
             self._findings.hint(
                 place,
                 f"{judge.id} makes no {_GIVES[task]}, so another model is asked",
