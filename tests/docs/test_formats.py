@@ -217,6 +217,10 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     )
     plain = calibrate(run)
     audited = replace(plain, audits={key: [counted] for key in plain.audits})
+    decision = Outcome("d", "pass", 1.0, metadata={"judge": "a", "probability": 0.9})
+    graded = await make_run([result(i, case=f"c{i}", outcomes=(decision,)) for i in range(30)])
+    add_draw(graded.path, 1, ["d"], 30, list(range(30)))
+    add_metric_labels(graded.path, "ann", [(i, "d", "pass") for i in range(30)])
     jury = Outcome("j", "pass", 1.0, metadata={"jury": [{"judge": "a", "passed": True}]})
     by_jury = await make_run([result(i, case=f"c{i}", outcomes=(jury,)) for i in range(30)])
     add_draw(by_jury.path, 1, ["j"], 30, list(range(30)))
@@ -236,7 +240,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
         change=lambda trial: replace(trial, variant=trial.index % 2),
         variants=(Variant(0, "one", "m", eval="one"), Variant(1, "two", "m", eval="two")),
     )
-    calibrated = (run, by_jury, compared, scored, uneven, evals)
+    calibrated = (run, graded, by_jury, compared, scored, uneven, evals)
     documents = [calibrate(one).document() for one in calibrated]
     file = run.path.with_name("calibration.json")
     for one in (compared, uneven, by_jury):

@@ -15,6 +15,7 @@ from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
 from evenhand.analysis.trust.canaries import canaries_of
 from evenhand.analysis.trust.corrected_bounds import corrected_misses
 from evenhand.analysis.trust.jury_weights import JuryWeights
+from evenhand.analysis.trust.probabilities import ProbabilityCalibration
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.analysis.trust.selective import SelectiveVerdicts, lines_of
 from evenhand.analysis.trust.trust_rules import LOOKED, NO_VERDICT, NOT_CHECKED, age
@@ -65,6 +66,8 @@ def calibration_lines(
             yield from jury_lines(judge.jury)
         if judge.rho2 is not None and v.labels >= FEWEST_WORTH:
             yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
+        if judge.probabilities is not None and v.labels >= FEWEST_WORTH:
+            yield from probability_lines(judge.probabilities)
         if v.labels >= FEWEST_WORTH:
             yield f"  {worth_line(judge)}"
         if judge.scores is not None:
@@ -243,6 +246,28 @@ def half_width(judge: JudgeCalibration, labels: int) -> float:
     others = max(0, v.items - labels)
     left = 1 - (judge.rho2 or 0.0) * others / max(1, labels + others)
     return z_of() * math.sqrt(people * (1 - people) / labels * left * effect)
+
+
+def probability_lines(one: ProbabilityCalibration) -> Iterator[str]:
+    """What a decision model's probabilities mean by the labels, how good they are, and what they add."""
+    yield (
+        f"  Brier      {_hundredths(one.brier)} as it says, {_hundredths(one.recalibrated)} recalibrated on other"
+        " cases; 0 is perfect, 0.25 a coin's"
+    )
+    lead = "  reliable   "
+    for point in one.curve:
+        of_labels = f"{point.labels} labels" if point.labels > 1 else "1 label"
+        yield f"{lead}says {percent(point.stated)}: people pass {rate(point.passed)} of {of_labels}"
+        lead = " " * len(lead)
+    yield (
+        f"  graded     its probabilities take away {percent(one.explained)} of the corrected rate's error"
+        if one.explained
+        else "  graded     its probabilities add nothing to its verdicts that these labels show"
+    )
+
+
+def _hundredths(estimate: Estimate) -> str:
+    return f"{estimate.value:.2f} [{estimate.low:.2f}–{estimate.high:.2f}]"
 
 
 def jury_lines(jury: JuryWeights) -> Iterator[str]:

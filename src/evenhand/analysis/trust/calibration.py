@@ -207,6 +207,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
             if self.pairs
             else None,
             jury=self.jury and self.jury.row(),
+            probabilities=self.probabilities and self.probabilities.row(),
             scores=self.scores and self.scores.row(),
             variants=[
                 self._variant_row(index, variants[index]) for index in sorted(self.by_variant)

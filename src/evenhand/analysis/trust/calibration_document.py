@@ -155,8 +155,8 @@ class CalibrationVariant(Record, frozen=True, kw_only=True):
     labelled: Annotated[
         list[str] | None,
         Key(
-            "a line for each label: a digest of the case, what people say, what the judge says, and for "
-            "how many outputs it stands beside the others",
+            "a line for each label: a digest of the case, what people say, what the judge says, for how "
+            "many outputs it stands beside the others, and the probability of a pass where the judge gives one",
             null="in older files, which correct only runs without repeats",
         ),
     ] = None
@@ -258,6 +258,47 @@ class CalibrationSelective(Record, frozen=True, kw_only=True):
     cases: Annotated[int, Key("that those with a label are of", "cases")]
 
 
+class CalibrationReliability(Record, frozen=True, kw_only=True):
+    """A point of a reliability curve: labelled outputs that the judge holds for about equally likely to pass."""
+
+    probability: Annotated[float, Key("the mean of the judge's probabilities", "0 to 1")]
+    passed: Annotated[RateRow, Key("the share that people pass", "0 to 1")]
+    labels: Annotated[int, Key("labelled outputs", "outputs")]
+
+
+class CalibrationProbabilities(Record, frozen=True, kw_only=True):
+    """What a decision model's probabilities are worth, by the labels."""
+
+    intercept: Annotated[
+        float,
+        Key(
+            "of Platt's line over the log odds; 0 for a judge that is neither too kind nor too hard"
+        ),
+    ]
+    slope: Annotated[
+        float,
+        Key("of that line; 1 where probabilities mean what they say, less where it is too sure"),
+    ]
+    brier: Annotated[
+        RateRow,
+        Key("the mean squared distance of the probabilities from people's verdicts", "0 to 1"),
+    ]
+    recalibrated: Annotated[
+        RateRow,
+        Key("the same of recalibrated ones, each by a line that its case had no part in", "0 to 1"),
+    ]
+    explained: Annotated[
+        float,
+        Key(
+            "the share of the error of `corrected` that they take away beside verdicts alone",
+            "0 to 1",
+        ),
+    ]
+    curve: Annotated[
+        list[CalibrationReliability], Key("the reliability curve, from the least likely on")
+    ]
+
+
 class CalibrationEval(Record, frozen=True, kw_only=True):
     """What a judge's calibration holds for in one of several evals."""
 
@@ -341,6 +382,13 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
         Key(
             "what the votes of a jury are worth",
             null="it is one judge, or fewer than 30 outputs are labelled",
+        ),
+    ] = None
+    probabilities: Annotated[
+        CalibrationProbabilities | None,
+        Key(
+            "what a decision model's probabilities are worth",
+            null="it gives none, nothing is labelled, or labels are weighted",
         ),
     ] = None
     scores: Annotated[

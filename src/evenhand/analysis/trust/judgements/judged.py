@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from msgspec import field
 from evenhand.analysis.trust.judgements.case_sample import CaseSample
 from evenhand.analysis.trust.judgements.judged_basis import Parts
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping, is_number
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import Outcome, Scale
 from evenhand.core.variant import Variant
@@ -30,6 +31,7 @@ class Item(Record, frozen=True, kw_only=True):
         passed: Whether the judge passes it.
         certainty: How sure the judge seems, from 0 to 1; see `certainty_of`.
         score: The judge's score, the mean of several under one metric; None where it gave none.
+        probability: How likely a pass is, as a decision model says; None where the judge says only a verdict.
     """
 
     index: int
@@ -38,6 +40,7 @@ class Item(Record, frozen=True, kw_only=True):
     passed: bool
     certainty: float = 1.0
     score: float | None = None
+    probability: float | None = None
 
 
 class Questions(MutableRecord, kw_only=True):
@@ -214,6 +217,31 @@ def certainty_of(outcome: Outcome) -> float:
     return min(1.0, max(0.0, sum(signals) / len(signals))) if signals else 1.0
 
 
+def pass_probability_of(outcome: Outcome) -> float | None:
+    """How likely it is that an output passes, as a decision model says; None where the judge says only a verdict.
+
+    Of levels, that is the probability of those within the expectation's bounds.
+    """
+    levels = outcome.metadata.get("probabilities")
+    probability = outcome.metadata.get("probability")
+    if levels is None:
+        if not is_number(probability) or not 0 <= probability <= 1:
+            return None
+        said_yes = probability > 0.5
+        # A question that is turned round passes what the model says no to; a threshold only makes it stricter.
+        turned = said_yes is not outcome.passed and "threshold" not in outcome.metadata
+        return 1 - probability if turned else float(probability)
+    if not is_mapping(levels) or (outcome.at_least is None and outcome.at_most is None):
+        return None
+    least = -math.inf if outcome.at_least is None else outcome.at_least
+    most = math.inf if outcome.at_most is None else outcome.at_most
+    try:
+        within = [float(p) for level, p in levels.items() if least <= float(level) <= most]
+    except (TypeError, ValueError):
+        return None
+    return min(1.0, math.fsum(within))
+
+
 def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:
     """The counts of a judge's verdicts on items, beside people's on some of them."""
     pairs = [(passed, item.passed) for item, passed in people.items()]
@@ -265,7 +293,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     in_error: list[tuple[str, int]] = []
     whole: set[tuple[str, str]] = set()
     for trial in run.trials():
-        verdicts: dict[tuple[str, str], tuple[bool, float]] = {}
+        verdicts: dict[tuple[str, str], tuple[bool, float, float | None]] = {}
         scores: dict[tuple[str, str], list[float]] = {}
         case = "" if verdicts_only else parts.add(trial)
         for outcome in trial.outcomes:
@@ -282,15 +310,17 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             if (order := _order_effect(outcome)) is not None:
                 judge.orders[order] += 1
             if outcome.outcome in ("pass", "fail"):
-                passed, certainty = verdicts.get(key, (True, 1.0))
+                passed, certainty, probability = verdicts.get(key, (True, 1.0, 1.0))
+                own = pass_probability_of(outcome)
                 verdicts[key] = (
                     passed and outcome.outcome == "pass",
                     min(certainty, certainty_of(outcome)),
+                    None if own is None or probability is None else min(own, probability),
                 )
                 if outcome.score is not None:
                     scores.setdefault(key, []).append(outcome.score)
                     judge.scale = _wider(judge.scale, outcome.scale)
-        for key, (passed, certainty) in verdicts.items():
+        for key, (passed, certainty, probability) in verdicts.items():
             metrics[key].items.append(
                 Item(
                     index=trial.index,
@@ -299,6 +329,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                     passed=passed,
                     certainty=certainty,
                     score=fmean(scores[key]) if key in scores else None,
+                    probability=probability,
                 )
             )
     _join_juries(metrics, whole)
