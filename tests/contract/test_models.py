@@ -36,6 +36,7 @@ OTHERS = {
     "echo": "echo",
     "systemone:<model>@<address>": "systemone:kev@{url}",
     "decisions:<address>": "decisions:{url}",
+    "fallback:[<id>, <id>]": 'fallback:["openai:chat:gpt-4o","openai:chat:gpt-4o-mini"]',
     "vertex:<model>": "vertex:gemini-2.5-flash",
     "vertex:embedding:<model>": "vertex:embedding:text-embedding-005",
     "replicate:moderation:<owner>/<model>": "replicate:moderation:meta/llama-guard-3-8b",

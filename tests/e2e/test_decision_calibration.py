@@ -90,6 +90,7 @@ def test_probabilities_are_recalibrated_and_narrow_the_rate(informative: bool, t
         evenhand("label", "latest", "--from", str(sheet), "--by", "ann")
         document: dict[str, Any] = json.loads(evenhand("calibrate", "latest", "--json"))
         text = evenhand("calibrate", "latest")
+        decides = json.loads(evenhand("calibrate", "latest", "--json", "--accept-risk", "0.15"))
         (judge,) = document["judges"]
         again = json.loads(evenhand("run", "--json"))
         _folder(tmp_path, "keeps to the new policy")
@@ -100,6 +101,10 @@ def test_probabilities_are_recalibrated_and_narrow_the_rate(informative: bool, t
     assert sum(point["labels"] for point in worth["curve"]) == 80
     assert worth["recalibrated"]["low"] < worth["recalibrated"]["value"] < 0.25
     assert (worth["explained"] > 0.2) is informative
+    # Where it is surer of right verdicts, some can stand at a risk that all of them would not keep.
+    selective = decides["judges"][0]["selective"]
+    assert (selective["accepted"] > 0) is informative
+    assert selective["wrong"] <= 0.15 * selective["labelled"]
     assert "Brier" in text
     assert "people pass" in text
     # A later run is corrected by the file as this one was by its own labels; other words make it stale.

@@ -269,6 +269,16 @@ class Model(Protocol):
 
 
 @runtime_checkable
+class ModelWithFallback(Protocol):
+    """A judge that is lent with others to ask in its place."""
+
+    @property
+    def models(self) -> Sequence[Model]:
+        """All of them, in the order in which they are asked."""
+        ...
+
+
+@runtime_checkable
 class DecidingModel(Protocol):
     """A model that can be asked typed questions, where its provider takes them."""
 

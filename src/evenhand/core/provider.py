@@ -10,7 +10,8 @@ and `reply` are pure, so a journaled answer is read again by the very code that 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -220,6 +221,15 @@ class ReadsFiles(Protocol):
     def files(self) -> tuple[Path, ...]:
         """The files that decide what is answered."""
         ...
+
+
+def fallback_id(ids: Sequence[str]) -> str:
+    """The id of several judges, each in place of the one before: a list can stand wherever an id does.
+
+    >>> fallback_id(["openai:chat:gpt-5", "google:gemini-2.5-flash"])
+    'fallback:["openai:chat:gpt-5","google:gemini-2.5-flash"]'
+    """
+    return "fallback:" + json.dumps(list(ids), separators=(",", ":"))
 
 
 def judging_task(provider: Provider, task: Task) -> Task | None:

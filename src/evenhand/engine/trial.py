@@ -46,6 +46,7 @@ from evenhand.engine.call_context import (
 )
 from evenhand.engine.capture import Sink
 from evenhand.engine.deciding import Deciding
+from evenhand.engine.falling_back import FallbackModel
 from evenhand.engine.flight import Flight
 from evenhand.engine.outcome import (
     ANYTHING,
@@ -60,6 +61,7 @@ from evenhand.engine.settling import settle_all
 from evenhand.engine.stragglers import task_error, task_name, too_late
 from evenhand.engine.suspending import Suspended, put_off
 from evenhand.engine.time_limit import UNLIMITED, TrialClock
+from evenhand.providers.fallback import FallbackJudge
 
 T = TypeVar("T")
 
@@ -207,7 +209,11 @@ class LiveTrial:
         return await self.deciding.decide(provider, role, questions)
 
     def model(self, provider: Provider, role: CallRole) -> Model:
-        return LentModel(self, functools.partial(self.asker.ask, self), provider, role)
+        ask = functools.partial(self.asker.ask, self)
+        if isinstance(provider, FallbackJudge):
+            models = [LentModel(self, ask, one, role) for one in provider.providers]
+            return FallbackModel(models, role)
+        return LentModel(self, ask, provider, role)
 
     @property
     def steps(self) -> Sequence[Step]:

@@ -49,6 +49,8 @@ _OWN: Mapping[str, str] = {
     "http, https": "the same, with the address in its config",
     "webhook:<address>": "a web service that is posted {prompt} and answers {output}",
     "echo": "answers with the prompt",
+    "fallback:[<id>, <id>]": "judges, each in place of the one before when that is over its quota or out of reach; "
+    "judge: [a, b] is the same",
 }
 
 
@@ -91,6 +93,7 @@ _MODULES: Mapping[str, str] = {
     "decisions": "system_one",
     "echo": "echo",
     "exec": "process",
+    "fallback": "fallback",
     "file": "function",
     "google": "google",
     "hf": "huggingface",

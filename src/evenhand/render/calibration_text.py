@@ -179,7 +179,8 @@ def standing(one: JudgedRate) -> str:
 
 def _rate_words(one: JudgedRate) -> str:
     left_out = f" · {count(one.errors, 'output')} left out: {NO_VERDICT}" if one.errors else ""
-    return f"{_standing_words(one)}{left_out}"
+    fallback = f" · {count(one.items, 'verdict')} of the fallback" if one.fallback else ""
+    return f"{_standing_words(one)}{fallback}{left_out}"
 
 
 def _standing_words(one: JudgedRate) -> str:

@@ -19,6 +19,8 @@ from evenhand.scorers.judge_prompt import DecisionForm, JudgePrompt
 
 DECIDED = "evenhand.decision"
 """The key of a reply's metadata that holds what is kept of a decision."""
+FALLBACK = "evenhand.fallback"
+"""The key of a reply's metadata that says why it is a fallback's."""
 YES_OR_NO = "Y or N"
 """The key of a verdict that is a single letter, in an answer that is not JSON."""
 _WRITES = (
@@ -80,10 +82,14 @@ def kept_of(question: DecisionQuestion, decision: Decision, version: str) -> dic
     }
 
 
-def decision_details(reply: Reply) -> Mapping[str, Any]:
-    """What is kept of the decision that a reply was made of; nothing for a reply that a judge wrote."""
+def reply_details(reply: Reply) -> Mapping[str, Any]:
+    """What is kept of how a reply came about: a decision's probabilities, and why a fallback was asked.
+
+    Nothing for a reply that the judge itself wrote.
+    """
     details: Mapping[str, Any] = reply.metadata.get(DECIDED, {})
-    return details
+    why = reply.metadata.get(FALLBACK)
+    return {**details, "fallback": why} if why else details
 
 
 def words_for(decision: Decision, question: DecisionQuestion) -> str:

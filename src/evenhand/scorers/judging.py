@@ -9,12 +9,21 @@ from dataclasses import replace
 from typing import Any, Self, TypeVar, cast
 
 from evenhand.core.encoding import digest
-from evenhand.core.errors import JudgeError, UsageError
+from evenhand.core.errors import (
+    ConnectionFailed,
+    JudgeError,
+    Overloaded,
+    QuotaExhausted,
+    RateLimited,
+    TimedOut,
+    Unreachable,
+    UsageError,
+)
 from evenhand.core.expect import Trial
-from evenhand.core.message import Message, Model, Prompt, Reply
+from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Reply
 from evenhand.core.named_models import name_model
-from evenhand.core.provider import Provider
-from evenhand.scorers.deciding import decided, decider_in, decision_details
+from evenhand.core.provider import Provider, fallback_id
+from evenhand.scorers.deciding import FALLBACK, decided, decider_in, reply_details
 from evenhand.scorers.judge_prompt import conversation
 from evenhand.scorers.judge_reply import shown
 from evenhand.scorers.opposite import Question
@@ -23,9 +32,21 @@ from evenhand.scorers.thinking import without_thinking
 
 T = TypeVar("T")
 _MARK = re.compile(r"\b[0-9a-f]{12}\b")
-Judge = str | Provider | Model
-"""Who may judge: a model's id, `anthropic:claude-sonnet-4-5`, a provider, or a model that the run has lent already."""
+Judge = str | Sequence[str] | Provider | Model
+"""Who may judge: a model's id, `anthropic:claude-sonnet-4-5`; a list of ids, each in place of the one before when that
+is over its quota or out of reach; a provider, or a model that the run has lent already."""
 
+OUT_OF_REACH = (
+    RateLimited,
+    QuotaExhausted,
+    Overloaded,
+    Unreachable,
+    ConnectionFailed,
+    TimedOut,
+)
+"""After which of a judge's errors its fallback is asked: quota and outage, after all retries."""
+
+_REASON_KEPT = 300
 UNSURE = 0.5
 """A confidence below this is warned of, unless a scorer says otherwise."""
 
@@ -62,6 +83,10 @@ def check_judge(judge: object) -> None:
     if isinstance(judge, str) and judge.strip():
         name_model(judge)
         return
+    if isinstance(judge, (list, tuple)) and judge and all(isinstance(i, str) for i in judge):
+        for one in cast("Sequence[str]", judge):
+            name_model(one)
+        return
     can_answer = hasattr(judge, "generate") or hasattr(judge, "request")
     if judge is None or (can_answer and not isinstance(judge, type)):
         return
@@ -80,7 +105,9 @@ def chosen_judge(judge: Judge | None, trial: Trial) -> Provider | Model:
     chosen = trial.judge if judge is None else judge
     if chosen is None:
         raise UsageError("no judge is named", hint=NAME_A_JUDGE)
-    return trial.provider(chosen) if isinstance(chosen, str) else chosen
+    if isinstance(chosen, (list, tuple)):
+        chosen = fallback_id(cast("Sequence[str]", chosen))
+    return trial.provider(chosen) if isinstance(chosen, str) else cast("Provider | Model", chosen)
 
 
 def lent_judge(judge: Judge | None, trial: Trial) -> Model:
@@ -129,6 +156,35 @@ async def ask_judge(
     Raises:
         JudgeError: It could not be read the second time either.
     """
+    models = model.models if isinstance(model, ModelWithFallback) else (model,)
+    reasons: list[str] = []
+    for one in models[:-1]:
+        try:
+            reply, answer = await _asked(one, prompt, read, keys, schema, form)
+        except OUT_OF_REACH as error:
+            reasons.append(f"{one.name}: {error.message}")
+        else:
+            return _stood_in(reply, one, reasons), answer
+    reply, answer = await _asked(models[-1], prompt, read, keys, schema, form)
+    return _stood_in(reply, models[-1], reasons), answer
+
+
+def _stood_in(reply: Reply, model: Model, reasons: Sequence[str]) -> Reply:
+    """A judge's reply; of a fallback, with why it was asked, and who it is."""
+    if not reasons:
+        return reply
+    metadata = {**reply.metadata, FALLBACK: "; ".join(reasons)[:_REASON_KEPT]}
+    return replace(reply, model=reply.model or model.name, metadata=metadata)
+
+
+async def _asked(
+    model: Model,
+    prompt: Prompt,
+    read: Callable[[str], T],
+    keys: str,
+    schema: Mapping[str, Any] | None,
+    form: str,
+) -> tuple[Reply, T]:
     decider = decider_in(model)
     if decider is not None:
         reply = await decided(decider, prompt)
@@ -198,7 +254,7 @@ def answer_details(
     details: dict[str, Any] = {"judge": reply.model or model.name, "prompt": version}
     if prompt is not None:
         details["instrument"] = instrument_of(prompt, *texts)
-    details.update(decision_details(reply))
+    details.update(reply_details(reply))
     if confidence is not None:
         details["confidence"] = confidence
         if confidence < unsure_below:

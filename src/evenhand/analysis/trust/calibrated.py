@@ -73,6 +73,7 @@ class JudgedRate(Record, frozen=True, kw_only=True):
         errors: How many outputs the judge gave no verdict on. They are in none of the numbers.
         stopped: Whether the run stopped as soon as it was decided. The corrected numbers don't allow for having looked.
         why: Why labels that hold correct nothing, as they are of too few cases, or of unknown ones; otherwise empty.
+        fallback: Whether the judge was asked in place of another one, which was out of reach.
     """
 
     metric: str
@@ -91,6 +92,7 @@ class JudgedRate(Record, frozen=True, kw_only=True):
     errors: int = 0
     why: str = ""
     stopped: bool = False
+    fallback: bool = False
 
     @property
     def trusted(self) -> bool:
@@ -232,6 +234,9 @@ class RunJudged(Record, frozen=True, kw_only=True):
             "known; otherwise empty"
         ),
     ]
+    fallback: Annotated[
+        bool, Key("whether the judge was asked in place of another one, which was out of reach")
+    ]
 
 
 def judged_rows(run: RunFile) -> list[RunJudged]:
@@ -251,6 +256,7 @@ def judged_rows(run: RunFile) -> list[RunJudged]:
             mean=rate.mean and _mean_row(rate.mean),
             by_votes=rate.by_votes,
             why=rate.why,
+            fallback=rate.fallback,
         )
         for rate in judged_rates(run)
     ]
@@ -516,6 +522,7 @@ def _rates(
                 errors=metric.errors[variant],
                 why=why if own is None else own.why,
                 stopped=meta.status == "decided",
+                fallback=metric.fallback,
             )
         )
     return rates

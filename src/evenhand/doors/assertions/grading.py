@@ -19,7 +19,7 @@ from evenhand.doors.assertions.assertion import Assertion, Cell
 from evenhand.languages.templates.printing import printed
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 from evenhand.providers.prompt_text import filled_messages
-from evenhand.scorers.deciding import answered_each, decider_in, decision_details, says_yes
+from evenhand.scorers.deciding import answered_each, decider_in, reply_details, says_yes
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judging import ask_judge, instrument_of, judged_text
 
@@ -116,7 +116,7 @@ class Grader:
         return answer, {
             **kept(reply, model.name, version),
             "instrument": self._instrument(prompt, values),
-            **decision_details(reply),
+            **reply_details(reply),
             **({} if self.threshold is None else {"threshold": self.threshold}),
         }
 

@@ -70,6 +70,7 @@ class JudgedMetric(MutableRecord, kw_only=True):
             `second` text in both orders, and in how many only one order named a text (`half`).
         scale: The lowest and the highest score that its scorers say there can be; None where none does.
         questions: What it was asked, by the eval that it was asked in.
+        fallback: Whether it was asked in place of another judge that was out of reach.
     """
 
     metric: str
@@ -79,6 +80,7 @@ class JudgedMetric(MutableRecord, kw_only=True):
     orders: Counter[str] = field(default_factory=Counter[str])
     scale: Scale | None = None
     questions: dict[str, Questions] = field(default_factory=dict[str, Questions])
+    fallback: bool = False
 
     @property
     def evals(self) -> set[str]:
@@ -305,6 +307,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                 continue
             key = metric_of(outcome), model
             judge = metrics.setdefault(key, JudgedMetric(metric=key[0], model=key[1]))
+            judge.fallback = judge.fallback or bool(outcome.metadata.get("fallback"))
             if judge.add_question(outcome, parts.eval_of(trial), case):
                 whole.add(key)
             if (order := _order_effect(outcome)) is not None:
