@@ -224,12 +224,12 @@ class ReadsFiles(Protocol):
 
 
 def fallback_id(ids: Sequence[str]) -> str:
-    """The id of several judges, each in place of the one before: a list can stand wherever an id does.
+    """The id of several judges, each in place of the one before: a list can stand wherever an id does. One is itself.
 
     >>> fallback_id(["openai:chat:gpt-5", "google:gemini-2.5-flash"])
     'fallback:["openai:chat:gpt-5","google:gemini-2.5-flash"]'
     """
-    return "fallback:" + json.dumps(list(ids), separators=(",", ":"))
+    return ids[0] if len(ids) == 1 else "fallback:" + json.dumps(list(ids), separators=(",", ":"))
 
 
 def judging_task(provider: Provider, task: Task) -> Task | None:
