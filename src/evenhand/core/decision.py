@@ -32,7 +32,7 @@ _PLACE = "\0"
 _PLACES = re.compile(f"{_PLACE}([^{_PLACE}]*){_PLACE}")
 _ROUNDING = 0.01
 """How far a probability may be off because it was rounded: vendors send two decimals."""
-_ASK_ANOTHER = "Ask another judge."
+_ASK_ANOTHER = "Ask another judge; `evenhand resume --errors --no-cache` asks this one again."
 
 
 def place_of(name: str) -> str:
@@ -162,7 +162,7 @@ def read_decision(request: DecisionRequest, name: str, answers: object) -> Decis
     if not answer:
         raise JudgeError("the decision model gave no answer to this question", hint=_ASK_ANOTHER)
     if kind == "refusal":
-        raise JudgeError("the decision model refused to answer", hint=_ASK_ANOTHER)
+        raise refused_decision()
     if kind != question.kind:
         raise JudgeError(
             f"the decision model's answer is of another kind: {kind!r:.60}, not {question.kind!r}",
@@ -176,6 +176,11 @@ def read_decision(request: DecisionRequest, name: str, answers: object) -> Decis
         yes = _probability(answer.get("probability"))
         return Decision((yes, 1 - yes))
     return _among(question, answer)
+
+
+def refused_decision() -> JudgeError:
+    """What to say of a question that a decision model refuses."""
+    return JudgeError("the decision model refused to answer", hint=_ASK_ANOTHER)
 
 
 def _among(question: DecisionQuestion, answer: Mapping[str, Any]) -> Decision:

@@ -18,9 +18,9 @@ from evenhand.core.decision import (
     DecisionQuestion,
     DecisionRequest,
     read_decision,
+    refused_decision,
     request_of,
 )
-from evenhand.core.errors import JudgeError
 from evenhand.core.message import CallRole, Message, Prompt, Reply
 from evenhand.core.provider import Provider, TakesQuestions
 from evenhand.core.record import Record
@@ -177,5 +177,5 @@ class Deciding:
 def _read(answer: _Answer) -> Decision:
     request, name, reply = answer
     if reply.refused:
-        raise JudgeError("the decision model refused to answer", hint="Ask another judge.")
+        raise refused_decision()
     return read_decision(request, name, reply.output)
