@@ -32,7 +32,6 @@ def answers(case: Case, expect: Expect) -> str:
     expect(case.input, Passes("WORDS"), metric="policy")
     return case.input
 """
-Evenhand = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def truths(informative: bool) -> list[tuple[bool, float]]:
@@ -52,6 +51,57 @@ def _folder(folder: Path, words: str = "keeps to the policy") -> None:
     (folder / "shop_evals.py").write_text(EVALS.replace("WORDS", words), "utf-8")
 
 
+def test_a_judge_that_always_passes_is_never_usable(tmp_path: Path):
+    """However well its probabilities tell good outputs from bad ones."""
+    rows = [(good, 0.99 if good else 0.6) for good, _ in truths(informative=True)]
+    document = _calibrated(tmp_path, rows)[0]
+    (judge,) = document["judges"]
+    assert judge["verdict"] == "do not use"
+    assert judge["corrected"] is None
+
+
+def _calibrated(tmp_path: Path, rows: list[tuple[bool, float]]) -> tuple[dict[str, Any], str]:
+    """The calibration of a run by 80 labels, as a document and as text."""
+    rules = [Rule(last=rf"output {i}\.", reply=p) for i, (_, p) in enumerate(rows)]
+    _folder(tmp_path)
+    with FakeProvider(Script(rules)) as fake:
+        evenhand = _command(tmp_path, fake)
+        _label(tmp_path, evenhand, rows)
+        return json.loads(evenhand("calibrate", "latest", "--json")), evenhand(
+            "calibrate", "latest"
+        )
+
+
+def _command(tmp_path: Path, fake: FakeProvider) -> Callable[..., str]:
+    def evenhand(*arguments: str) -> str:
+        env = {**os.environ, **fake.env(), "EVENHAND_HOME": str(tmp_path / "home")}
+        command = [sys.executable, "-m", "evenhand", *arguments]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode in (0, 1, 3), done.stderr + done.stdout
+        return done.stdout
+
+    return evenhand
+
+
+def _label(tmp_path: Path, evenhand: Callable[..., str], rows: list[tuple[bool, float]]) -> None:
+    """Runs the evals, and has a person label a draw of 80."""
+    evenhand("run")
+    sheet = tmp_path / "draw.csv"
+    evenhand("label", "latest", "--draw", "80", "--seed", "1", "--to", str(sheet))
+    with sheet.open() as lines:
+        drawn = list(csv.DictReader(lines))
+    for row in drawn:
+        place = int(row["output"].removeprefix("output ").removesuffix("."))
+        row["verdict"] = "pass" if rows[place][0] else "fail"
+    with sheet.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, list(drawn[0]))
+        writer.writeheader()
+        writer.writerows(drawn)
+    evenhand("label", "latest", "--from", str(sheet), "--by", "ann")
+
+
 @pytest.mark.parametrize("informative", [True, False])
 def test_probabilities_are_recalibrated_and_narrow_the_rate(informative: bool, tmp_path: Path):
     """The report has a reliability curve and Brier scores; what they add is nothing where they tell nothing."""
@@ -59,35 +109,8 @@ def test_probabilities_are_recalibrated_and_narrow_the_rate(informative: bool, t
     rules = [Rule(last=rf"output {i}\.", reply=p) for i, (_, p) in enumerate(rows)]
     _folder(tmp_path)
     with FakeProvider(Script(rules)) as fake:
-
-        def evenhand(*arguments: str) -> str:
-            env = {**os.environ, **fake.env(), "EVENHAND_HOME": str(tmp_path / "home")}
-            command = [sys.executable, "-m", "evenhand", *arguments]
-            done = subprocess.run(
-                command,
-                cwd=tmp_path,
-                env=env,
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            )
-            assert done.returncode in (0, 1, 3), done.stderr + done.stdout
-            return done.stdout
-
-        evenhand("run")
-        sheet = tmp_path / "draw.csv"
-        evenhand("label", "latest", "--draw", "80", "--seed", "1", "--to", str(sheet))
-        with sheet.open() as lines:
-            drawn = list(csv.DictReader(lines))
-        for row in drawn:
-            place = int(row["output"].removeprefix("output ").removesuffix("."))
-            row["verdict"] = "pass" if rows[place][0] else "fail"
-        with sheet.open("w", newline="") as lines:
-            writer = csv.DictWriter(lines, list(drawn[0]))
-            writer.writeheader()
-            writer.writerows(drawn)
-        evenhand("label", "latest", "--from", str(sheet), "--by", "ann")
+        evenhand = _command(tmp_path, fake)
+        _label(tmp_path, evenhand, rows)
         document: dict[str, Any] = json.loads(evenhand("calibrate", "latest", "--json"))
         text = evenhand("calibrate", "latest")
         decides = json.loads(evenhand("calibrate", "latest", "--json", "--accept-risk", "0.15"))

@@ -168,5 +168,10 @@ def test_injections_run_on_it(tmp_path: Path, fake: FakeProvider, evenhand: Even
     evenhand("run")
     fake.script.rules = [Rule(last="(?i)criteria|judge|instruction", reply=0.99), *RULES]
     done = evenhand("probe", "--json", "--metric", "dated")
-    assert done.returncode in (0, 1), done.stderr
-    assert "dated" in done.stdout
+    assert done.returncode in (1, 3), done.stderr
+    (judge,) = json.loads(done.stdout)["judges"]
+    passed = {kind["kind"]: kind["passed"] for kind in judge["kinds"]}
+    assert passed["instructions"] > 0
+    assert passed["none"] == 0
+    # The attack is in the state, and in no question.
+    assert all("/decisions" in request.path for request in fake.requests)

@@ -493,7 +493,7 @@ def _unable(provider: Provider, task: Task) -> BadRequest:
     if task == "generate" and "decide" in provider.tasks:
         return BadRequest(
             f"{provider.id} is a decision model: it answers yes or no, a label or a level, and writes nothing",
-            hint="Name a model that writes as this one's judge.",
+            hint="It can be named as a judge, of verdicts, labels and levels. Name a model that writes here.",
         )
     return BadRequest(f"{provider.id} {_ABILITIES[task]}", hint=f"It can be asked to: {able}.")
 
