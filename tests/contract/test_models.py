@@ -36,6 +36,9 @@ OTHERS = {
     "echo": "echo",
     "systemone:<model>@<address>": "systemone:kev@{url}",
     "decisions:<address>": "decisions:{url}",
+    "cascade:{<first, then>}": (
+        'cascade:{{"first":"openai:decisions:gpt-6-luna","then":"openai:chat:gpt-4o"}}'
+    ),
     "fallback:[<id>, <id>]": 'fallback:["openai:chat:gpt-4o","openai:chat:gpt-4o-mini"]',
     "vertex:<model>": "vertex:gemini-2.5-flash",
     "vertex:embedding:<model>": "vertex:embedding:text-embedding-005",

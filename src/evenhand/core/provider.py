@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import field
 
@@ -230,6 +230,19 @@ def fallback_id(ids: Sequence[str]) -> str:
     'fallback:["openai:chat:gpt-5","google:gemini-2.5-flash"]'
     """
     return ids[0] if len(ids) == 1 else "fallback:" + json.dumps(list(ids), separators=(",", ":"))
+
+
+def judge_id(judge: object) -> object:
+    """The id of a judge that is written as a list, which is a fallback, or as a cascade; anything else as it is.
+
+    >>> judge_id({"first": "a:b", "then": "c:d"})
+    'cascade:{"first":"a:b","then":"c:d"}'
+    """
+    if isinstance(judge, (list, tuple)):
+        return fallback_id(cast("Sequence[str]", judge))
+    if isinstance(judge, Mapping) and "first" in judge:
+        return "cascade:" + json.dumps(judge, sort_keys=True, separators=(",", ":"), default=str)
+    return judge
 
 
 def judging_task(provider: Provider, task: Task) -> Task | None:

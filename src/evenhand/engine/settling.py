@@ -7,8 +7,10 @@ import inspect
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol, cast
 
+from evenhand.core.cascade import metric_asked
 from evenhand.core.expect import Expectation
 from evenhand.core.score import Outcome, Score
+from evenhand.core.traits import label_of
 from evenhand.engine.call_context import Asked, asked, asking
 from evenhand.engine.deciding import Deciding
 from evenhand.engine.outcome import (
@@ -89,6 +91,7 @@ async def settle_all(
 async def _outcome(
     expectation: Expectation, score: Awaitable[Score], calls: Asked, deciding: Deciding
 ) -> Outcome:
+    metric_asked.set(expectation.metric or expectation.label or label_of(expectation.scorer))
     try:
         with asking(calls):
             outcome = checked_outcome(expectation, await score)

@@ -45,6 +45,7 @@ from evenhand.engine.call_context import (
     phase,
 )
 from evenhand.engine.capture import Sink
+from evenhand.engine.cascading import CascadeModel
 from evenhand.engine.deciding import Deciding
 from evenhand.engine.falling_back import FallbackModel
 from evenhand.engine.flight import Flight
@@ -61,6 +62,7 @@ from evenhand.engine.settling import settle_all
 from evenhand.engine.stragglers import task_error, task_name, too_late
 from evenhand.engine.suspending import Suspended, put_off
 from evenhand.engine.time_limit import UNLIMITED, TrialClock
+from evenhand.providers.cascade import CascadeJudge
 from evenhand.providers.fallback import FallbackJudge
 
 T = TypeVar("T")
@@ -213,6 +215,9 @@ class LiveTrial:
         if isinstance(provider, FallbackJudge):
             models = [LentModel(self, ask, one, role) for one in provider.providers]
             return FallbackModel(models, role)
+        if isinstance(provider, CascadeJudge):
+            first = LentModel(self, ask, provider.first, role)
+            return CascadeModel(provider, first, self.model(provider.then, role), role)
         return LentModel(self, ask, provider, role)
 
     @property

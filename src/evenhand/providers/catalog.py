@@ -49,6 +49,8 @@ _OWN: Mapping[str, str] = {
     "http, https": "the same, with the address in its config",
     "webhook:<address>": "a web service that is posted {prompt} and answers {output}",
     "echo": "answers with the prompt",
+    "cascade:{<first, then>}": "a cheap judge, and a dearer one where that isn't sure; "
+    "judge: {first: a, then: b} is the same",
     "fallback:[<id>, <id>]": "judges, each in place of the one before when that is over its quota or out of reach; "
     "judge: [a, b] is the same",
 }
@@ -90,6 +92,7 @@ _MODULES: Mapping[str, str] = {
     "anthropic": "anthropic",
     "azure": "azure",
     "azureopenai": "azure",
+    "cascade": "cascade",
     "decisions": "system_one",
     "echo": "echo",
     "exec": "process",

@@ -13,13 +13,16 @@ from evenhand.analysis.trust.audit import Audit
 from evenhand.analysis.trust.calibrated import OTHER_EVALS, JudgedRate, judged_rates
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
 from evenhand.analysis.trust.canaries import canaries_of
+from evenhand.analysis.trust.cascades import cascade_lines
 from evenhand.analysis.trust.corrected_bounds import corrected_misses
+from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.jury_weights import JuryWeights
 from evenhand.analysis.trust.probabilities import ProbabilityCalibration
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.analysis.trust.selective import SelectiveVerdicts, lines_of
 from evenhand.analysis.trust.trust_rules import LOOKED, NO_VERDICT, NOT_CHECKED, age
 from evenhand.analysis.trust.unchecked import unchecked_rankings
+from evenhand.core.cascade import JOINS
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count, folded, interval, percent, percents, safe
 from evenhand.render.drift import canary_sentences
@@ -72,6 +75,8 @@ def calibration_lines(
             yield f"  {worth_line(judge)}"
         if judge.scores is not None:
             yield from score_lines(judge)
+        for i, line in enumerate(() if judge.cascade is None else judge.cascade.lines()):
+            yield f"  {'' if i else 'cascade':<9}  {line}"
         decides = selective.get((judge.metric, judge.model))
         if decides is not None:
             yield from lines_of(decides, calibration.run)
@@ -135,6 +140,9 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
             "    ",
             "      ",
         )
+    if any(JOINS in one.model for one in rates):
+        for line in cascade_lines(run, judgements(run, verdicts_only=True).metrics):
+            lines += folded(safe(line), width, "    ", "      ")
     canaries = canaries_of(run)
     for sentence in () if canaries is None else canary_sentences(canaries):
         lines += folded(sentence, width, "    ", "      ")

@@ -19,6 +19,8 @@ from evenhand.scorers.judge_prompt import DecisionForm, JudgePrompt
 
 DECIDED = "evenhand.decision"
 """The key of a reply's metadata that holds what is kept of a decision."""
+CASCADE = "evenhand.cascade"
+"""The key of a reply's metadata that holds what the judges of a cascade said."""
 FALLBACK = "evenhand.fallback"
 """The key of a reply's metadata that says why it is a fallback's."""
 YES_OR_NO = "Y or N"
@@ -87,7 +89,10 @@ def reply_details(reply: Reply) -> Mapping[str, Any]:
 
     Nothing for a reply that the judge itself wrote.
     """
-    details: Mapping[str, Any] = reply.metadata.get(DECIDED, {})
+    details: Mapping[str, Any] = {
+        **reply.metadata.get(DECIDED, {}),
+        **reply.metadata.get(CASCADE, {}),
+    }
     why = reply.metadata.get(FALLBACK)
     return {**details, "fallback": why} if why else details
 

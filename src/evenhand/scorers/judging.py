@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, TypeVar, cast
 
+from evenhand.core.cascade import CascadingModel, metric_asked
 from evenhand.core.encoding import digest
 from evenhand.core.errors import (
     ConnectionFailed,
@@ -22,7 +23,8 @@ from evenhand.core.errors import (
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Reply
 from evenhand.core.named_models import name_model
-from evenhand.core.provider import Provider, fallback_id
+from evenhand.core.provider import Provider, judge_id
+from evenhand.scorers.cascade_stages import Stages
 from evenhand.scorers.deciding import FALLBACK, decided, decider_in, reply_details
 from evenhand.scorers.judge_prompt import conversation
 from evenhand.scorers.judge_reply import shown
@@ -32,9 +34,9 @@ from evenhand.scorers.thinking import without_thinking
 
 T = TypeVar("T")
 _MARK = re.compile(r"\b[0-9a-f]{12}\b")
-Judge = str | Sequence[str] | Provider | Model
+Judge = str | Sequence[str] | Mapping[str, Any] | Provider | Model
 """Who may judge: a model's id, `anthropic:claude-sonnet-4-5`; a list of ids, each in place of the one before when that
-is over its quota or out of reach; a provider, or a model that the run has lent already."""
+is over its quota or out of reach; a cascade, `{"first": …, "then": …}`; a provider, or a model that is lent already."""
 
 OUT_OF_REACH = (
     RateLimited,
@@ -87,6 +89,9 @@ def check_judge(judge: object) -> None:
         for one in cast("Sequence[str]", judge):
             name_model(one)
         return
+    if isinstance(judge, Mapping) and "first" in judge:
+        name_model(str(judge_id(judge)))  # pyright: ignore[reportUnknownArgumentType] (read by who makes it)
+        return
     can_answer = hasattr(judge, "generate") or hasattr(judge, "request")
     if judge is None or (can_answer and not isinstance(judge, type)):
         return
@@ -105,8 +110,7 @@ def chosen_judge(judge: Judge | None, trial: Trial) -> Provider | Model:
     chosen = trial.judge if judge is None else judge
     if chosen is None:
         raise UsageError("no judge is named", hint=NAME_A_JUDGE)
-    if isinstance(chosen, (list, tuple)):
-        chosen = fallback_id(cast("Sequence[str]", chosen))
+    chosen = judge_id(chosen)
     return trial.provider(chosen) if isinstance(chosen, str) else cast("Provider | Model", chosen)
 
 
@@ -156,6 +160,8 @@ async def ask_judge(
     Raises:
         JudgeError: It could not be read the second time either.
     """
+    if isinstance(model, CascadingModel):
+        return await _in_turn(model, prompt, read, keys, schema, form)
     models = model.models if isinstance(model, ModelWithFallback) else (model,)
     reasons: list[str] = []
     for one in models[:-1]:
@@ -167,6 +173,38 @@ async def ask_judge(
             return _stood_in(reply, one, reasons), answer
     reply, answer = await _asked(models[-1], prompt, read, keys, schema, form)
     return _stood_in(reply, models[-1], reasons), answer
+
+
+async def _in_turn(
+    model: CascadingModel,
+    prompt: Prompt,
+    read: Callable[[str], T],
+    keys: str,
+    schema: Mapping[str, Any] | None,
+    form: str,
+) -> tuple[Reply, T]:
+    """The verdict of the first judge of a cascade that is sure enough.
+
+    Before labels have shown how sure that is, both are asked, and the second one's verdict stands.
+
+    Raises:
+        Undecided: Neither is sure enough.
+    """
+    limits = model.limits(metric_asked.get())
+    stages = Stages(model, prompt)
+    try:
+        reply, answer = await ask_judge(model.first, prompt, read, keys)
+    except JudgeError as error:  # what it can't say, the other one may
+        stages.first_failed(error.message)
+    else:
+        sure = stages.first_said(reply, model.first.name)
+        if limits is not None and limits.first is not None and sure >= limits.first:
+            return stages.reply(reply, "first"), answer
+    reply, answer = await ask_judge(model.then, prompt, read, keys, schema, form)
+    sure = stages.then_said(reply, model.then.name)
+    if limits is None or (limits.then is not None and sure >= limits.then):
+        return stages.reply(reply, "then"), answer
+    raise stages.undecided()
 
 
 def _stood_in(reply: Reply, model: Model, reasons: Sequence[str]) -> Reply:

@@ -299,6 +299,25 @@ class CalibrationProbabilities(Record, frozen=True, kw_only=True):
     ]
 
 
+class CalibrationCascade(Record, frozen=True, kw_only=True):
+    """How sure the judges of a cascade have to be for their verdicts to stand in later runs."""
+
+    id: Annotated[str, Key("the cascade's id")]
+    risk: Annotated[float, Key("the share of verdicts that stand which may be wrong", "0 to 1")]
+    confidence: Annotated[float, Key("how sure that is", "0 to 1")]
+    first: Annotated[
+        float | None,
+        Key("how sure the first judge has to be", "0 to 1", null="it may decide nothing"),
+    ]
+    then: Annotated[
+        float | None,
+        Key("how sure the second one has to be", "0 to 1", null="it may decide nothing"),
+    ]
+    decided_first: Annotated[int, Key("that the first judge would decide", "outputs")]
+    decided_then: Annotated[int, Key("that the second one would decide of the rest", "outputs")]
+    items: Annotated[int, Key("that both judged", "outputs")]
+
+
 class CalibrationEval(Record, frozen=True, kw_only=True):
     """What a judge's calibration holds for in one of several evals."""
 
@@ -382,6 +401,13 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
         Key(
             "what the votes of a jury are worth",
             null="it is one judge, or fewer than 30 outputs are labelled",
+        ),
+    ] = None
+    cascade: Annotated[
+        CalibrationCascade | None,
+        Key(
+            "how sure the judges of a cascade have to be",
+            null="it is one judge, nothing is labelled, or the run went by such limits",
         ),
     ] = None
     probabilities: Annotated[

@@ -15,7 +15,7 @@ from evenhand.core.errors import Problem, UsageError
 from evenhand.core.json_schema import ANY, TABLE, TEXT, TEXTS, Part, either
 from evenhand.core.json_shapes import is_array, is_mapping, is_texts
 from evenhand.core.names import did_you_mean
-from evenhand.core.provider import fallback_id
+from evenhand.core.provider import judge_id
 from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 from evenhand.core.table import (
@@ -73,14 +73,16 @@ _TAGS = replace(listed(either(TEXT, TEXTS)), value=lambda tags: tuple(map(str, t
 
 _JUDGES = replace(
     text(),
-    schema=either(TEXT, TEXTS),
-    problem=lambda name, value: (
-        ""
-        if isinstance(value, str) or (is_texts(value) and value)
-        else f"{name} is {value!r}, not a model"
-    ),
-    value=lambda value: value if isinstance(value, str) else fallback_id(value),
+    schema=either(TEXT, TEXTS, TABLE),
+    problem=lambda name, value: "" if _names_judges(value) else f"{name} is {value!r}, not a model",
+    value=judge_id,
 )
+
+
+def _names_judges(value: object) -> bool:
+    """Whether this is a judge's id, a list of them, or a cascade."""
+    cascade = is_mapping(value) and "first" in value
+    return isinstance(value, str) or cascade or (is_texts(value) and bool(value))
 
 
 class Judging(Record, frozen=True):

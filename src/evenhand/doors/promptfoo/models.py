@@ -16,7 +16,7 @@ from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, one_or_more
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_texts
 from evenhand.core.message import Task
 from evenhand.core.plan import Selection
-from evenhand.core.provider import Provider, ReadsFiles, fallback_id, judging_task
+from evenhand.core.provider import Provider, ReadsFiles, judge_id, judging_task
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
@@ -227,8 +227,8 @@ class FolderModels:
                 hint = f"Add the one that makes {_GIVES[task]}: {_KEY_OF_TASK[task]}: …"
                 self._findings.problem(place, what, hint)
                 return None
-        if is_texts(spec) and len(spec) > 1:
-            spec = fallback_id(spec)
+        if (is_texts(spec) and len(spec) > 1) or (is_mapping(spec) and "first" in spec):
+            spec = judge_id(spec)
         name = json.dumps(spec, sort_keys=True, default=str)
         if self._made.get(name) is None:  # one that cannot be had is a problem wherever it is named
             subjects = self._subjects(spec, place, self._config.base)

@@ -13,12 +13,32 @@ from msgspec import field
 from evenhand.analysis.trust.judgements.case_sample import CaseSample
 from evenhand.analysis.trust.judgements.judged_basis import Parts
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import is_array, is_mapping, is_number
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import Outcome, Scale
 from evenhand.core.variant import Variant
 from evenhand.stats.correction import Verdicts
 from evenhand.store.runfile import RunFile
+
+
+class CascadeStages(Record, frozen=True, kw_only=True):
+    """What the judges of a cascade said of one output.
+
+    Attributes:
+        id: The cascade's id.
+        risk: The share of verdicts that stand which may be wrong.
+        stage: Whose verdict stands: `first` or `then`.
+        first_passed: Whether the first judge passes it; None where it gave no verdict.
+        first: How sure it is, from 0 to 1; None where it gave no verdict.
+        then: How sure the second one is; None where it wasn't asked.
+    """
+
+    id: str
+    risk: float
+    stage: str
+    first_passed: bool | None
+    first: float | None
+    then: float | None
 
 
 class Item(Record, frozen=True, kw_only=True):
@@ -32,6 +52,7 @@ class Item(Record, frozen=True, kw_only=True):
         certainty: How sure the judge seems, from 0 to 1; see `certainty_of`.
         score: The judge's score, the mean of several under one metric; None where it gave none.
         probability: How likely a pass is, as a decision model says; None where the judge says only a verdict.
+        stages: What the judges of a cascade said; None for one judge.
     """
 
     index: int
@@ -41,6 +62,7 @@ class Item(Record, frozen=True, kw_only=True):
     certainty: float = 1.0
     score: float | None = None
     probability: float | None = None
+    stages: CascadeStages | None = None
 
 
 class Questions(MutableRecord, kw_only=True):
@@ -71,6 +93,7 @@ class JudgedMetric(MutableRecord, kw_only=True):
         scale: The lowest and the highest score that its scorers say there can be; None where none does.
         questions: What it was asked, by the eval that it was asked in.
         fallback: Whether it was asked in place of another judge that was out of reach.
+        undecided: Of a cascade, the trials of which no judge was sure enough, as places in the plan.
     """
 
     metric: str
@@ -81,6 +104,7 @@ class JudgedMetric(MutableRecord, kw_only=True):
     scale: Scale | None = None
     questions: dict[str, Questions] = field(default_factory=dict[str, Questions])
     fallback: bool = False
+    undecided: list[int] = field(default_factory=list[int])
 
     @property
     def evals(self) -> set[str]:
@@ -244,6 +268,29 @@ def pass_probability_of(outcome: Outcome) -> float | None:
     return min(1.0, math.fsum(within))
 
 
+def stages_of(outcome: Outcome) -> CascadeStages | None:
+    """What the judges of a cascade said; None for one judge."""
+    cascade = outcome.metadata.get("cascade")
+    if not is_mapping(cascade):
+        return None
+    first, then = as_mapping(cascade.get("first")), as_mapping(cascade.get("then"))
+    likely = pass_probability_of(replace(outcome, metadata=first, outcome="pass"))
+    sure, then_sure = first.get("certainty"), then.get("certainty")
+    # A yes or no is turned round where the question is; `replace` above made it a pass.
+    passed = None if likely is None else likely > 0.5
+    probability = first.get("probability")
+    if passed is not None and first.get("probabilities") is None and is_number(probability):
+        passed = probability > 0.5
+    return CascadeStages(
+        id=str(cascade.get("id", "")),
+        risk=float(cascade.get("risk", 0.1)),
+        stage=str(cascade.get("stage", "")),
+        first_passed=passed,
+        first=float(sure) if is_number(sure) and passed is not None else None,
+        then=float(then_sure) if is_number(then_sure) else None,
+    )
+
+
 def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:
     """The counts of a judge's verdicts on items, beside people's on some of them."""
     pairs = [(passed, item.passed) for item, passed in people.items()]
@@ -297,6 +344,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     for trial in run.trials():
         verdicts: dict[tuple[str, str], tuple[bool, float, float | None]] = {}
         scores: dict[tuple[str, str], list[float]] = {}
+        stages: dict[tuple[str, str], CascadeStages | None] = {}
         case = "" if verdicts_only else parts.add(trial)
         for outcome in trial.outcomes:
             model = judge_of(outcome)
@@ -310,11 +358,16 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             judge.fallback = judge.fallback or bool(outcome.metadata.get("fallback"))
             if judge.add_question(outcome, parts.eval_of(trial), case):
                 whole.add(key)
+            if outcome.error == "undecided":
+                judge.undecided.append(trial.index)
+                judge.errors[trial.variant] += 1
             if (order := _order_effect(outcome)) is not None:
                 judge.orders[order] += 1
             if outcome.outcome in ("pass", "fail"):
                 passed, certainty, probability = verdicts.get(key, (True, 1.0, 1.0))
-                own = pass_probability_of(outcome)
+                # Of several expectations under one metric, it isn't known which judge decided.
+                stages[key] = None if key in stages else stages_of(outcome)
+                own = None if stages[key] is not None else pass_probability_of(outcome)
                 verdicts[key] = (
                     passed and outcome.outcome == "pass",
                     min(certainty, certainty_of(outcome)),
@@ -333,6 +386,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                     certainty=certainty,
                     score=fmean(scores[key]) if key in scores else None,
                     probability=probability,
+                    stages=stages.get(key),
                 )
             )
     _join_juries(metrics, whole)
