@@ -139,8 +139,15 @@ def test_labels_choose_what_each_judge_decides(tmp_path: Path):
         evenhand("calibrate", "latest")  # a run that goes by limits keeps them
         kept = json.loads((tmp_path / "calibration.json").read_text())["judges"][0]["cascade"]
         shown = json.loads(evenhand("show", "--json"))
-        queue = evenhand("label", "latest", "--unsure", "0.15", "--to", str(tmp_path / "left.csv"))
-    del queue
+        evenhand("label", "latest", "--unsure", "0.15", "--to", str(tmp_path / "left.csv"))
+        (tmp_path / "shop_evals.py").write_text(
+            EVALS.replace("ITEMS", str(ITEMS)).replace("keeps to", "honours"), "utf-8"
+        )
+        before = len(fake.requests)
+        evenhand("run", "--no-cache")  # limits hold for the question that they were chosen for
+        anew = fake.requests[before:]
+    assert sum("decisions" in request.path for request in anew) == ITEMS
+    assert len(anew) == 2 * ITEMS
     asked_then = sum("decisions" not in request.path for request in later)
     assert asked_then == ITEMS - limits["decided_first"]
     outcomes = [trial["outcomes"][0] for trial in shown["trials"]]

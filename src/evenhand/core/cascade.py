@@ -16,10 +16,15 @@ metric_asked: ContextVar[str] = ContextVar("evenhand_metric_asked", default="")
 
 
 class CascadeLimits(Record, frozen=True):
-    """How sure each judge of a cascade has to be for its verdict to stand, by labels; None where none may stand."""
+    """How sure each judge of a cascade has to be for its verdict to stand, by labels; None where none may stand.
+
+    Attributes:
+        questions: Digests of the questions that they hold for.
+    """
 
     first: float | None
     then: float | None
+    questions: frozenset[str]
 
 
 @runtime_checkable

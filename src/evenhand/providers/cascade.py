@@ -174,4 +174,5 @@ def _limit_of(row: Mapping[str, Any], id_: str) -> tuple[str, CascadeLimits] | N
     first, then = cascade.get("first"), cascade.get("then")
     if not all(one is None or is_number(one) for one in (first, then)):
         return None
-    return metric, CascadeLimits(first, then)
+    questions = frozenset(map(str, as_array(cascade.get("questions"))))
+    return metric, CascadeLimits(first, then, questions)

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from evenhand.core.cascade import JOINS, CascadingModel
+from evenhand.core.encoding import digest
 from evenhand.core.errors import JudgeError, Undecided
 from evenhand.core.json_shapes import is_number
 from evenhand.core.message import Prompt, Reply
@@ -26,6 +27,11 @@ class Stages:
         # One instrument, whichever judge's verdict stands: that of the question.
         self._instrument = "" if form is None else form.question.instrument
         self._version = "" if form is None else form.version
+
+    @property
+    def question(self) -> str:
+        """A digest of what is asked, apart from what is judged: limits hold for this question only."""
+        return digest(self._instrument or self._version)
 
     def first_failed(self, why: str) -> None:
         """The first judge gave no verdict."""

@@ -190,8 +190,10 @@ async def _in_turn(
     Raises:
         Undecided: Neither is sure enough.
     """
-    limits = model.limits(metric_asked.get())
     stages = Stages(model, prompt)
+    limits = model.limits(metric_asked.get())
+    if limits is not None and stages.question not in limits.questions:
+        limits = None  # chosen for another question
     try:
         reply, answer = await ask_judge(model.first, prompt, read, keys)
     except JudgeError as error:  # what it can't say, the other one may

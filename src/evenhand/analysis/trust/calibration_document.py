@@ -316,6 +316,9 @@ class CalibrationCascade(Record, frozen=True, kw_only=True):
     decided_first: Annotated[int, Key("that the first judge would decide", "outputs")]
     decided_then: Annotated[int, Key("that the second one would decide of the rest", "outputs")]
     items: Annotated[int, Key("that both judged", "outputs")]
+    questions: Annotated[
+        list[str], Key("digests of what they were asked; other questions go by no limits")
+    ]
 
 
 class CalibrationEval(Record, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
         labels: How many of them are labelled.
         first: What the first judge may decide; None where it may decide nothing.
         then: What the second one may decide of the rest; None where it may decide nothing.
+        questions: Digests of what they were asked, sorted.
     """
 
     id: str
@@ -41,6 +42,7 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
     labels: int
     first: Acceptance | None
     then: Acceptance | None
+    questions: list[str]
 
     @property
     def decided_first(self) -> int:
@@ -63,6 +65,7 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
             decided_first=self.decided_first,
             decided_then=self.decided_then,
             items=self.items,
+            questions=self.questions,
         )
 
     def lines(self) -> list[str]:
@@ -132,6 +135,7 @@ def cascade_calibration(
         labels=len(people),
         first=first,
         then=then,
+        questions=sorted(metric.instruments),
     )
 
 
