@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from evenhand.core.decision import DecisionQuestion, request_of
 from evenhand.core.errors import BadRequest
 from evenhand.core.message import Message, Prompt
 from evenhand.core.provider import Request
@@ -33,6 +34,12 @@ OTHERS = {
     "http, https": "http",
     "webhook:<address>": "webhook:{url}/answer",
     "echo": "echo",
+    "systemone:<model>@<address>": "systemone:kev@{url}",
+    "decisions:<address>": "decisions:{url}",
+    "cascade:{<first, then>}": (
+        'cascade:{{"first":"openai:decisions:gpt-6-luna","then":"openai:chat:gpt-4o"}}'
+    ),
+    "fallback:[<id>, <id>]": 'fallback:["openai:chat:gpt-4o","openai:chat:gpt-4o-mini"]',
     "vertex:<model>": "vertex:gemini-2.5-flash",
     "vertex:embedding:<model>": "vertex:embedding:text-embedding-005",
     "replicate:moderation:<owner>/<model>": "replicate:moderation:meta/llama-guard-3-8b",
@@ -103,6 +110,9 @@ async def test_a_provider_keeps_the_promises_of_a_model(
     provider = create(id_.format(url=fake.url), config=settings(id_, fake), env=env, base=folder)
     if "generate" not in provider.tasks:  # what measures looks at a text alone
         prompt = replace(Prompt.of(prompt.text), task=min(provider.tasks))
+    if prompt.task == "decide":
+        question = DecisionQuestion(kind="yes_no", words="Is it?", about={"text": prompt.text})
+        prompt = replace(prompt, decisions=request_of([question])[0])
     host = CodeHost()
     with host.open():
         if id_.startswith("exec:") and "\0" in prompt.text:  # no program can be given a NUL

@@ -223,10 +223,14 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     )
     plain = calibrate(run)
     audited = replace(plain, audits={key: [counted] for key in plain.audits})
+    decision = Outcome("d", "pass", 1.0, metadata={"judge": "a", "probability": 0.9})
+    graded = await _labelled(make_run, decision)
+    staged = {"first": {"probability": 0.9, "certainty": 0.9}, "then": {"certainty": 0.9}}
+    cascade = {"id": "c", "risk": 0.1, "stage": "then", **staged}
+    by_stage = Outcome("c", "pass", 1.0, metadata={"judge": "a > b", "cascade": cascade})
+    cascaded = await _labelled(make_run, by_stage)
     jury = Outcome("j", "pass", 1.0, metadata={"jury": [{"judge": "a", "passed": True}]})
-    by_jury = await make_run([result(i, case=f"c{i}", outcomes=(jury,)) for i in range(30)])
-    add_draw(by_jury.path, 1, ["j"], 30, list(range(30)))
-    add_metric_labels(by_jury.path, "ann", [(i, "j", "pass") for i in range(30)])
+    by_jury = await _labelled(make_run, jury)
     compared = label_pairs(
         await make_run(drawn(40, [0.5, 0, -1]), SUMMARIES), 60, better([0, 1, 2])
     )
@@ -242,7 +246,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
         change=lambda trial: replace(trial, variant=trial.index % 2),
         variants=(Variant(0, "one", "m", eval="one"), Variant(1, "two", "m", eval="two")),
     )
-    calibrated = (run, by_jury, compared, scored, uneven, evals)
+    calibrated = (run, graded, cascaded, by_jury, compared, scored, uneven, evals)
     documents = [calibrate(one).document() for one in calibrated]
     file = run.path.with_name("calibration.json")
     for one in (compared, uneven, by_jury):
@@ -271,6 +275,15 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
             as_object(trial_row(trials[0], labelled.meta.variants, list(labelled.labels())))
         )
         agree("run-1.md", documents)
+
+
+async def _labelled(make_run: Make, outcome: Outcome) -> RunFile:  # noqa: F811
+    """A run of 30 such outcomes, each drawn and labelled as a pass."""
+    name = outcome.name
+    run = await make_run([result(i, case=f"c{i}", outcomes=(outcome,)) for i in range(30)])
+    add_draw(run.path, 1, [name], 30, list(range(30)))
+    add_metric_labels(run.path, "ann", [(i, name, "pass") for i in range(30)])
+    return run
 
 
 def _ranked() -> list[Any]:

@@ -26,6 +26,7 @@
     ├── SimulatorError          a simulated user said what it may not, twice: never the agent's failure
     ├── ScoreError              what an expectation looks at is not there, or not of the right kind
     ├── JudgeError              a judge answered, but with no usable verdict
+    │   └── Undecided           no judge of a cascade is sure enough
     └── StoreError              the run file or the cache cannot be read or written
 
 A message reads **where: what is wrong**, then an indented line with what to do. Each class has a `slug`, and
@@ -344,6 +345,20 @@ class JudgeError(EvenhandError):
     """A judge answered, but its answer holds no verdict that can be used. Never a score."""
 
     slug = "judge"
+
+
+class Undecided(JudgeError):
+    """No judge of a cascade is sure enough of its verdict: the output is for a person.
+
+    Attributes:
+        metadata: What the judges said, for the outcome.
+    """
+
+    slug = "undecided"
+
+    def __init__(self, message: str, metadata: Mapping[str, object], *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.metadata = metadata
 
 
 class StoreError(EvenhandError):

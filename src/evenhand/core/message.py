@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 from msgspec import field
 
 from evenhand.core.arguments import CheckedRecord
+from evenhand.core.decision import Decision, DecisionQuestion, DecisionRequest
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
@@ -17,8 +18,8 @@ from evenhand.core.step import Step
 CallRole = Literal["subject", "judge", "setup", "simulator"]
 """Why a model is asked: it is what is being evaluated, it grades, it prepares, or it plays the user."""
 
-Task = Literal["generate", "embed", "classify", "moderate"]
-"""What a model is asked for: an answer, a vector, the likelihood of labels, or what a text violates."""
+Task = Literal["generate", "embed", "classify", "moderate", "decide"]
+"""What a model is asked for: an answer, a vector, the likelihood of labels, what a text violates, or decisions."""
 
 CHATS: frozenset[Task] = frozenset({"generate"})
 """The tasks of a model that answers prompts and does nothing else."""
@@ -109,6 +110,7 @@ class Prompt(Record, frozen=True):
         schema: The JSON Schema that the answer has to fit; None for any answer. Its keys are asked for in its order.
             A provider that can hold its model to it does; to others it is nothing: say in words what you want as well.
         template: What the text was before it was filled in, for providers that are code; empty where nobody knows.
+        decisions: What a decision model is asked; None for every other task.
     """
 
     messages: tuple[Message, ...]
@@ -119,6 +121,7 @@ class Prompt(Record, frozen=True):
     task: Task = "generate"
     schema: Mapping[str, Any] | None = None
     template: str = ""
+    decisions: DecisionRequest | None = None
 
     @staticmethod
     def of(text: str | Messages, **config: Any) -> Prompt:
@@ -167,7 +170,7 @@ class Reply(Record, frozen=True, metaclass=CheckedRecord):
         text: The answer as text; tool calls alone are their JSON.
         output: The answer in its native form: the text, or the object that a structured answer or a function gave;
             an embedding's list of numbers; label → score of a classification; category → score of what a moderation
-            flagged.
+            flagged; question → answer of a decision model.
         usage: Tokens.
         cost_usd: Dollars; None where the price is not known.
         latency_s: Seconds that the successful attempt took; for a replayed reply those of the original call.
@@ -260,6 +263,41 @@ class Model(Protocol):
 
         Raises:
             ProviderError: There is no answer, or this model does not moderate.
+            BudgetStop: It could cost more than the run may still spend.
+        """
+        ...
+
+
+@runtime_checkable
+class ModelWithFallback(Protocol):
+    """A judge that is lent with others to ask in its place."""
+
+    @property
+    def models(self) -> Sequence[Model]:
+        """All of them, in the order in which they are asked."""
+        ...
+
+
+@runtime_checkable
+class DecidingModel(Protocol):
+    """A model that can be asked typed questions, where its provider takes them."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def decides(self) -> bool:
+        """True for a decision model, which answers typed questions and writes nothing."""
+        ...
+
+    async def decide(self, questions: Sequence[DecisionQuestion]) -> list[tuple[Decision, Reply]]:
+        """The decision on each question, with the reply that it was in.
+
+        What scorers of one trial ask the same model at the same time goes in one request.
+
+        Raises:
+            JudgeError: The model gave no usable answer to one of them.
+            ProviderError: There is no answer, or this is not a decision model.
             BudgetStop: It could cost more than the run may still spend.
         """
         ...

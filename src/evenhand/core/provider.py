@@ -10,9 +10,10 @@ and `reply` are pure, so a journaled answer is read again by the very code that 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import field
 
@@ -203,6 +204,16 @@ class Provider(Protocol):
 
 
 @runtime_checkable
+class TakesQuestions(Protocol):
+    """A provider that takes only so many typed questions in one request."""
+
+    @property
+    def most_questions(self) -> int:
+        """How many, at least 1."""
+        ...
+
+
+@runtime_checkable
 class ReadsFiles(Protocol):
     """A provider whose answers hang on files: a run is not resumed after one of them has changed."""
 
@@ -210,6 +221,38 @@ class ReadsFiles(Protocol):
     def files(self) -> tuple[Path, ...]:
         """The files that decide what is answered."""
         ...
+
+
+def fallback_id(ids: Sequence[str]) -> str:
+    """The id of several judges, each in place of the one before: a list can stand wherever an id does. One is itself.
+
+    >>> fallback_id(["openai:chat:gpt-5", "google:gemini-2.5-flash"])
+    'fallback:["openai:chat:gpt-5","google:gemini-2.5-flash"]'
+    """
+    return ids[0] if len(ids) == 1 else "fallback:" + json.dumps(list(ids), separators=(",", ":"))
+
+
+def judge_id(judge: object) -> object:
+    """The id of a judge that is written as a list, which is a fallback, or as a cascade; anything else as it is.
+
+    >>> judge_id({"first": "a:b", "then": "c:d"})
+    'cascade:{"first":"a:b","then":"c:d"}'
+    """
+    if isinstance(judge, (list, tuple)):
+        return fallback_id(cast("Sequence[str]", judge))
+    if isinstance(judge, Mapping) and "first" in judge:
+        return "cascade:" + json.dumps(judge, sort_keys=True, separators=(",", ":"), default=str)
+    return judge
+
+
+def judging_task(provider: Provider, task: Task) -> Task | None:
+    """What a judge is asked for where an assertion asks for this task; None where it can do neither.
+
+    A decision model stands in for a judge that writes.
+    """
+    if task in provider.tasks:
+        return task
+    return "decide" if task == "generate" and "decide" in provider.tasks else None
 
 
 Saying = Literal["remote", "lasts", "answers_by_request_alone", "parses", "shows_thoughts"]

@@ -36,7 +36,7 @@ class Form(Record, frozen=True, kw_only=True):
         hint: What to do about it.
         value: What the field holds for what was written.
         table: The record of a table inside the table.
-        alone: The field of that record that a text alone stands for.
+        alone: The field of that record that a text alone stands for, or a list.
         never_empty: A key without a value is a problem, and not one that isn't there.
     """
 
@@ -181,7 +181,7 @@ class TableReader:
             value, form = table.get(name), key.form
             if form.problem is None or (value is None and not (form.never_empty and name in table)):
                 continue
-            if form.table is not None and isinstance(value, str) and form.alone:
+            if form.table is not None and isinstance(value, (str, list)) and form.alone:
                 values[field] = self.read(form.table, {form.alone: value})
             elif what := form.problem(f"{before}{name}", value):
                 self._problem((*at, name), what, form.hint)
@@ -217,7 +217,14 @@ def schema_of(
         part = parts.get(name, key.form.schema)
         if key.form.table is not None:
             table = schema_of(key.form.table)
-            part = either(TEXT, table) if key.form.alone else table
+            part = either(_schema_of(key.form), table) if key.form.alone else table
         properties[name] = described(part, key.about)
     schema: Part = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**schema, "required": list(required)} if required else schema
+
+
+def _schema_of(form: Form) -> Part:
+    """What may stand alone for a table inside the table."""
+    kind = form.table
+    keys = () if kind is None else keys_of(kind)
+    return next((key.form.schema for _, key, name in keys if name == form.alone), TEXT)

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
+from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.errors import CodeError, EvenhandError, ProviderError
 from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task
 from evenhand.core.provider import Provider
@@ -341,6 +342,12 @@ class Borrower(Protocol):
     reply: Reply | None
     spending: Spending
 
+    async def decide(
+        self, provider: Provider, role: CallRole, questions: Sequence[DecisionQuestion]
+    ) -> list[tuple[Decision, Reply]]:
+        """The decision on each question, in a request with whatever else the trial asks."""
+        ...
+
 
 Ask = Callable[[Provider, Prompt, CallRole], Awaitable[Reply]]
 """Asks for the trial, with journal, cache, limits, budget and retries."""
@@ -394,6 +401,13 @@ class LentModel:
             await asyncio.wait(tasks.values())
             raise
         return [tasks[text].result() for text in texts]
+
+    @property
+    def decides(self) -> bool:
+        return "decide" in self._provider.tasks and "generate" not in self._provider.tasks
+
+    async def decide(self, questions: Sequence[DecisionQuestion]) -> list[tuple[Decision, Reply]]:
+        return await self._trial.decide(self._provider, self._role, questions)
 
     async def classify(self, text: str) -> dict[str, float]:
         return await self._measure(text, "classify")

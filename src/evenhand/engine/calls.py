@@ -483,12 +483,18 @@ _ABILITIES: Mapping[Task, str] = {
     "embed": "makes no embeddings",
     "classify": "does not classify",
     "moderate": "does not moderate",
+    "decide": "is not a decision model",
 }
 
 
 def _unable(provider: Provider, task: Task) -> BadRequest:
     """What to say of a model that is asked for what it cannot do."""
     able = ", ".join(sorted(provider.tasks))
+    if task == "generate" and "decide" in provider.tasks:
+        return BadRequest(
+            f"{provider.id} is a decision model: it answers yes or no, a label or a level, and writes nothing",
+            hint="It can be named as a judge, of verdicts, labels and levels. Name a model that writes here.",
+        )
     return BadRequest(f"{provider.id} {_ABILITIES[task]}", hint=f"It can be asked to: {able}.")
 
 

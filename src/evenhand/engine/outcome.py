@@ -21,6 +21,7 @@ from evenhand.core.errors import (
     ProviderError,
     ScoreError,
     StoreError,
+    Undecided,
     UsageError,
 )
 from evenhand.core.expect import Expectation, Trial
@@ -256,7 +257,9 @@ def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
         reason=reason,
         weight=expectation.weight,
         metric=expectation.metric,
-        metadata=expectation.metadata,
+        metadata=_beside(expectation.metadata, error.metadata)
+        if isinstance(error, Undecided)
+        else expectation.metadata,
         error=slug_of(error),
         hint=error.hint if isinstance(error, EvenhandError) else "",
     )

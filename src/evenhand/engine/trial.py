@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from evenhand.core.case import Case, copy_key_of
+from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.definition import content_of, definition_of
 from evenhand.core.errors import CodeError, EvenhandError, OutOfTime, UsageError
 from evenhand.core.expect import Expectation
@@ -27,7 +27,7 @@ from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Host, L, Provider
 from evenhand.core.run import TrialError, TrialResult
-from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.core.score import Outcome, Verdict
 from evenhand.core.sight import unseen
 from evenhand.core.step import Step
 from evenhand.core.step_recorder import StepLog
@@ -45,25 +45,25 @@ from evenhand.engine.call_context import (
     phase,
 )
 from evenhand.engine.capture import Sink
+from evenhand.engine.cascading import CascadeModel
+from evenhand.engine.deciding import Deciding
+from evenhand.engine.falling_back import FallbackModel
 from evenhand.engine.flight import Flight
 from evenhand.engine.outcome import (
     ANYTHING,
-    checked_outcome,
-    error_outcome,
     first_line,
-    give_up,
-    is_final,
     problem_of,
     raise_if_final,
-    resting_on,
-    score_of,
     trial_error,
     with_problems,
 )
 from evenhand.engine.reuse import Taken
+from evenhand.engine.settling import settle_all
 from evenhand.engine.stragglers import task_error, task_name, too_late
 from evenhand.engine.suspending import Suspended, put_off
 from evenhand.engine.time_limit import UNLIMITED, TrialClock
+from evenhand.providers.cascade import CascadeJudge
+from evenhand.providers.fallback import FallbackJudge
 
 T = TypeVar("T")
 
@@ -84,6 +84,7 @@ class LiveTrial:
     __slots__ = (
         "__weakref__",
         "_closed",
+        "_deciding",
         "_earlier",
         "_expectations",
         "_host",
@@ -145,6 +146,7 @@ class LiveTrial:
         self.shows_thoughts = planned.shows_thoughts
         self.left_out = False
         self.spending = Spending()
+        self._deciding: Deciding | None = None  # made for the first scorer that waits
         self._step_log: StepLog | None = None  # made for the first step
         self.log: Sink | None = None
         self.home: Home | None = None
@@ -193,8 +195,30 @@ class LiveTrial:
             raise UsageError(f"no model can be named here, and '{id}' is", hint="Give a provider.")
         return self.planned.models(id)
 
+    @property
+    def deciding(self) -> Deciding:
+        """What its scorers ask decision models."""
+        if self._deciding is None:
+            self._deciding = Deciding(
+                lambda provider, prompt, role: self.asker.ask(self, provider, prompt, role),
+                self.spending,
+            )
+        return self._deciding
+
+    async def decide(
+        self, provider: Provider, role: CallRole, questions: Sequence[DecisionQuestion]
+    ) -> list[tuple[Decision, Reply]]:
+        return await self.deciding.decide(provider, role, questions)
+
     def model(self, provider: Provider, role: CallRole) -> Model:
-        return LentModel(self, functools.partial(self.asker.ask, self), provider, role)
+        ask = functools.partial(self.asker.ask, self)
+        if isinstance(provider, FallbackJudge):
+            models = [LentModel(self, ask, one, role) for one in provider.providers]
+            return FallbackModel(models, role)
+        if isinstance(provider, CascadeJudge):
+            first = LentModel(self, ask, provider.first, role)
+            return CascadeModel(provider, first, self.model(provider.then, role), role)
+        return LentModel(self, ask, provider, role)
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -256,7 +280,7 @@ class LiveTrial:
         place = len(self._expectations)
         self._expectations.append(expectation)
         with during("judge"):
-            (outcome,) = await self.settled([expectation])
+            (outcome,) = await settle_all(self, [expectation], {})
         self._settled[place] = outcome
         return outcome
 
@@ -287,8 +311,11 @@ class LiveTrial:
             with asking(calls):
                 flight = Flight(asyncio.ensure_future(ask()))
             self._shared[key] = flight, calls
+            self.deciding.begin()
+            flight.task.add_done_callback(lambda _: self.deciding.end())
         try:
-            return await flight.landed()
+            with self.deciding.waiting():
+                return await flight.landed()
         finally:
             add_asked(calls)
 
@@ -356,7 +383,7 @@ class LiveTrial:
                 phase.set("judge")
                 self._closed = True
                 self._look_around()
-                outcomes = await self._outcomes(self._expectations, self._settled)
+                outcomes = await settle_all(self, self._expectations, self._settled)
                 if self.own is not None:
                     await self.own.over()
                 verdict = planned.rule(outcomes)
@@ -490,51 +517,13 @@ class LiveTrial:
         )
 
     async def settled(self, expectations: Sequence[Expectation]) -> tuple[Outcome, ...]:
-        outcomes = await self._outcomes(expectations, {})
+        if asked.get() is None:  # no scorer waits for them
+            return await settle_all(self, expectations, {})
+        with self.deciding.waiting():
+            outcomes = await settle_all(self, expectations, {})
         for outcome in outcomes:  # what they are parts of rests on the same calls
             add_asked(outcome.rests_on)
         return outcomes
-
-    async def _outcomes(
-        self, expectations: Sequence[Expectation], known: Mapping[int, Outcome]
-    ) -> tuple[Outcome, ...]:
-        outcomes: list[Outcome | None] = [None] * len(expectations)
-        waiting: list[tuple[int, Awaitable[Score], Asked]] = []
-        for i, expectation in enumerate(expectations):
-            if i in known:
-                outcomes[i] = known[i]
-                continue
-            calls: Asked = []
-            token = asked.set(calls)
-            try:
-                score = score_of(self, expectation)
-                if not isinstance(score, Score) and inspect.isawaitable(score):
-                    waiting.append((i, score, calls))
-                else:
-                    outcomes[i] = resting_on(calls, checked_outcome(expectation, score))
-            except ANYTHING as error:  # a scorer may raise anything; it is an outcome
-                if is_final(error):
-                    for _, unwanted, _ in waiting:
-                        give_up(unwanted)
-                    raise
-                outcomes[i] = resting_on(calls, error_outcome(expectation, error))
-            finally:
-                asked.reset(token)
-        if len(waiting) == 1:
-            i, score, calls = waiting[0]
-            outcomes[i] = await _outcome(expectations[i], score, calls)
-        elif waiting:
-            tasks = [asyncio.ensure_future(_outcome(expectations[i], s, c)) for i, s, c in waiting]
-            try:
-                settled = await asyncio.gather(*tasks)
-            except BaseException:  # the run ends, or all are cancelled: leave none behind
-                for task in tasks:
-                    task.cancel()
-                await asyncio.wait(tasks)
-                raise
-            for (i, _, _), outcome in zip(waiting, settled, strict=True):
-                outcomes[i] = outcome
-        return tuple(cast("list[Outcome]", outcomes))
 
     def _result(
         self,
@@ -588,13 +577,3 @@ class LiveTrial:
 
 present: ContextVar[LiveTrial | None] = ContextVar("evenhand_trial", default=None)
 """The trial for which code is running."""
-
-
-async def _outcome(expectation: Expectation, score: Awaitable[Score], calls: Asked) -> Outcome:
-    try:
-        with asking(calls):
-            outcome = checked_outcome(expectation, await score)
-    except ANYTHING as error:  # a scorer may raise anything; it is an outcome
-        raise_if_final(error)
-        outcome = error_outcome(expectation, error)
-    return resting_on(calls, outcome)

@@ -24,6 +24,7 @@ _OWN: Mapping[str, str] = {
     "azure:completion:<deployment>": "Azure OpenAI, plain completion",
     "azure:embedding:<deployment>": "Azure OpenAI embeddings",
     "google:<model>": "Google Gemini, with a key of Google AI Studio",
+    "google:decisions:<model>": "Google's Decisions API: typed questions, answered with probabilities",
     "google:embedding:<model>": "Google embeddings",
     "huggingface:chat:<model>": "Hugging Face chat; huggingface:text-generation:<model> is the same",
     "huggingface:feature-extraction:<model>": "Hugging Face embeddings",
@@ -36,6 +37,9 @@ _OWN: Mapping[str, str] = {
     "replicate:moderation:<owner>/<model>": "Llama Guard on Replicate, moderation",
     "vertex:<model>": "Gemini or Claude on Google's Vertex AI",
     "vertex:embedding:<model>": "Vertex AI embeddings",
+    "systemone:<model>@<address>": "a decision model behind /v1/systemone (llama.cpp, Ollama, SGLang, vLLM, TypeSafe); "
+    "systemone:<address> too",
+    "decisions:<address>": "a decision model behind SGLang's own /v1/decisions",
     "python:<file.py>:<function>": "a function of yours; call_api(prompt, options, context) by default",
     "file://<file.py>:<function>": "the same",
     "file://<file.js>": "a provider in JavaScript: a class or an object with callApi, or a function",
@@ -45,6 +49,10 @@ _OWN: Mapping[str, str] = {
     "http, https": "the same, with the address in its config",
     "webhook:<address>": "a web service that is posted {prompt} and answers {output}",
     "echo": "answers with the prompt",
+    "cascade:{<first, then>}": "a cheap judge, and a dearer one where that isn't sure; "
+    "judge: {first: a, then: b} is the same",
+    "fallback:[<id>, <id>]": "judges, each in place of the one before when that is over its quota or out of reach; "
+    "judge: [a, b] is the same",
 }
 
 
@@ -84,8 +92,11 @@ _MODULES: Mapping[str, str] = {
     "anthropic": "anthropic",
     "azure": "azure",
     "azureopenai": "azure",
+    "cascade": "cascade",
+    "decisions": "system_one",
     "echo": "echo",
     "exec": "process",
+    "fallback": "fallback",
     "file": "function",
     "google": "google",
     "hf": "huggingface",
@@ -98,6 +109,7 @@ _MODULES: Mapping[str, str] = {
     "palm": "google",
     "python": "function",
     "replicate": "replicate",
+    "systemone": "system_one",
     "vertex": "vertex",
     "webhook": "webhook",
 }
@@ -161,6 +173,8 @@ def create(
     module = "function" if _SCRIPT.search(id) else _MODULES.get(kind)
     if module == "google" and settings.get("vertexai"):
         module = "vertex"
+    elif module == "google" and rest.startswith("decisions:"):
+        module = "google_decisions"
     nothing = not rest.strip() if colon else kind not in _ALONE
     added = plugin(PROVIDERS, kind) if module is None else None
     if added is None and (module is None or (nothing and module != "function")):

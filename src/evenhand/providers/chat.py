@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import replace
 
+from evenhand.core.decision import DecisionRequest
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_whole
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Price, Provider, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
@@ -69,6 +70,8 @@ class Dialect(Record, frozen=True, kw_only=True):
         thought: What the model thought before it answered, in an answer's body; for those that show it.
         structured: The key of the body, and its value, that hold the model to a schema; None where the settings have
             asked for another form already. No function: it cannot be held to one.
+        decides: The part of the body that carries typed questions; for decision models.
+        most_questions: How many of them one request may hold.
         tools: Whose form the tools in its settings are in: `openai` (chat), `responses`, `anthropic` or `google`;
             empty where it takes none.
     """
@@ -88,6 +91,8 @@ class Dialect(Record, frozen=True, kw_only=True):
     structured: (
         Callable[[Mapping[str, Any], Mapping[str, Any]], tuple[str, object] | None] | None
     ) = None
+    decides: Callable[[DecisionRequest], dict[str, Any]] | None = None
+    most_questions: int = 1
     tools: str = ""
 
 
@@ -174,7 +179,10 @@ class ChatProvider:
         messages = prompt.messages
         if not self.dialect.chats:
             messages = (Message("user", prompt.text),)
-        whole = _joined(settings, self.dialect.messages(messages))
+        content = self.dialect.messages(messages)
+        if prompt.decisions is not None and self.dialect.decides is not None:
+            content, deterministic = self.dialect.decides(prompt.decisions), True
+        whole = _joined(settings, content)
         if any(m.items for m in messages):  # settings may be written in the prompt, too
             limit, deterministic = _bounds(whole, self.dialect)
         body = encode(whole)
@@ -282,6 +290,12 @@ class ChatProvider:
     @property
     def tasks(self) -> frozenset[Task]:
         return self.dialect.tasks
+
+    @property
+    def most_questions(self) -> int:
+        """How many typed questions one request may hold."""
+        setting = self.config.get("maxQuestions")
+        return setting if is_whole(setting) and setting > 0 else self.dialect.most_questions
 
     @property
     def parses(self) -> bool:

@@ -19,6 +19,7 @@ _ENDPOINTS: Mapping[str, tuple[str, str]] = {
     "completion": ("/completions", "completion"),
     "embedding": ("/embeddings", "embeddings"),
     "moderation": ("/moderations", "moderation"),
+    "decisions": ("/decisions", "decisions"),
 }
 """What can be asked for → the path, and the module whose DIALECT is spoken there."""
 

@@ -64,6 +64,17 @@ def make(wanted: Wanted) -> ChatProvider:
     kind, _, model = wanted.rest.partition(":")
     embeds = kind in ("embedding", "embeddings")
     model = model if embeds else wanted.rest
+    action = "embedContent" if embeds else "generateContent"
+    dialect = _EMBEDDING if embeds else DIALECT
+    return provider_at(wanted, model, f"models/{model}:{action}", dialect)
+
+
+def provider_at(wanted: Wanted, model: str, path: str, dialect: Dialect) -> ChatProvider:
+    """The provider of a model that is asked at this path of the API.
+
+    Raises:
+        UsageError: The id names no model.
+    """
     if not model:
         raise wanted.refused("names no model", "Write google:gemini-2.5-flash, say.")
     host = wanted.setting("apiHost", "GOOGLE_API_HOST")
@@ -71,14 +82,13 @@ def make(wanted: Wanted) -> ChatProvider:
     base = (wanted.setting("apiBaseUrl", "GOOGLE_API_BASE_URL") or base or HOME).rstrip("/")
     version = str(wanted.config.get("apiVersion") or VERSION)
     variable = str(wanted.config.get("apiKeyEnvar") or KEYS[0])
-    action = "embedContent" if embeds else "generateContent"
     return ChatProvider(
         id=wanted.id,
         label=wanted.label or wanted.id,
         model=model,
-        url=f"{base}/{version}/models/{model}:{action}",
+        url=f"{base}/{version}/{path}",
         key=wanted.setting("apiKey", variable, *KEYS).strip(),
-        dialect=_EMBEDDING if embeds else DIALECT,
+        dialect=dialect,
         config=wanted.config,
         price=price_of("google", model, wanted.config, at_home=base == HOME),
         timeout_s=seconds(wanted.config, wanted.id),

@@ -142,6 +142,12 @@ _OF_2026_11: _Prices = {
         "zai-org/GLM-5.3": (1.4, 4.4, 0.26),
         "zai-org/GLM-5.3-Flash": (0.15, 0.5, 0.03),
     },
+    "openai": {
+        "gpt-6-luna": (0.1, 0.5, 0.01),
+    },
+    "google": {
+        "gemini-decision-1": (0.1, 0.0, 0.1),
+    },
 }
 _OF_2026_09: _Prices = {
     "openai": {
@@ -266,7 +272,8 @@ _LISTS: Mapping[str, _Prices] = {
     "2025-11": _OF_2025_11,
 }
 """Lists by the month in which they were right, the newest first: 2026-11 as litellm 1.109.1 has them, 2026-09 as
-promptfoo 0.123.1 does. Perplexity's models have none: it charges for each request, too."""
+promptfoo 0.123.1 does; of decision models, as the vendors' pages have them. Perplexity's models have none: it charges
+for each request, too."""
 
 _PASSES_ON = frozenset({"openrouter"})
 """Sells others' models at their list prices, under names like `openai/gpt-5-mini`."""

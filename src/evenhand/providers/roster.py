@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
-from evenhand.core.provider import Provider
+from evenhand.core.provider import Provider, judge_id
 from evenhand.core.record import Record
 from evenhand.languages.documents.project import Project, project_for
 from evenhand.providers.catalog import create, key_missing, timed
@@ -147,6 +147,7 @@ class Roster:
         Raises:
             UsageError: Nobody knows the name.
         """
+        model = judge_id(model)
         return self(model) if isinstance(model, str) else cast("Provider | None", model)
 
     def wrong(self, name: str, timeout_s: float | None = None) -> UsageError | None:

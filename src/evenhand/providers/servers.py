@@ -42,6 +42,7 @@ SERVERS: Mapping[str, CompatibleServer] = {
             "completion": "",
             "embedding": "text-embedding-3-large",
             "moderation": "omni-moderation-latest",
+            "decisions": "",
         },
     ),
     "alibaba": CompatibleServer(
@@ -135,5 +136,6 @@ KINDS: Mapping[str, str] = {
     "completion": "plain completion",
     "embedding": "embeddings",
     "moderation": "moderation",
+    "decisions": "the Decisions API: typed questions, answered with probabilities",
 }
 """What can be asked for, as ids say it, and in words. `embeddings` is `embedding` too."""

@@ -13,12 +13,16 @@ from evenhand.analysis.trust.audit import Audit
 from evenhand.analysis.trust.calibrated import OTHER_EVALS, JudgedRate, judged_rates
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
 from evenhand.analysis.trust.canaries import canaries_of
+from evenhand.analysis.trust.cascades import cascade_lines
 from evenhand.analysis.trust.corrected_bounds import corrected_misses
+from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.jury_weights import JuryWeights
+from evenhand.analysis.trust.probabilities import ProbabilityCalibration
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.analysis.trust.selective import SelectiveVerdicts, lines_of
 from evenhand.analysis.trust.trust_rules import LOOKED, NO_VERDICT, NOT_CHECKED, age
 from evenhand.analysis.trust.unchecked import unchecked_rankings
+from evenhand.core.cascade import JOINS
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count, folded, interval, percent, percents, safe
 from evenhand.render.drift import canary_sentences
@@ -65,10 +69,14 @@ def calibration_lines(
             yield from jury_lines(judge.jury)
         if judge.rho2 is not None and v.labels >= FEWEST_WORTH:
             yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
+        if judge.probabilities is not None and v.labels >= FEWEST_WORTH:
+            yield from probability_lines(judge.probabilities)
         if v.labels >= FEWEST_WORTH:
             yield f"  {worth_line(judge)}"
         if judge.scores is not None:
             yield from score_lines(judge)
+        for i, line in enumerate(() if judge.cascade is None else judge.cascade.lines()):
+            yield f"  {'' if i else 'cascade':<9}  {line}"
         decides = selective.get((judge.metric, judge.model))
         if decides is not None:
             yield from lines_of(decides, calibration.run)
@@ -132,6 +140,9 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
             "    ",
             "      ",
         )
+    if any(JOINS in one.model for one in rates):
+        for line in cascade_lines(run, judgements(run, verdicts_only=True).metrics):
+            lines += folded(safe(line), width, "    ", "      ")
     canaries = canaries_of(run)
     for sentence in () if canaries is None else canary_sentences(canaries):
         lines += folded(sentence, width, "    ", "      ")
@@ -176,7 +187,8 @@ def standing(one: JudgedRate) -> str:
 
 def _rate_words(one: JudgedRate) -> str:
     left_out = f" · {count(one.errors, 'output')} left out: {NO_VERDICT}" if one.errors else ""
-    return f"{_standing_words(one)}{left_out}"
+    fallback = f" · {count(one.items, 'verdict')} of the fallback" if one.fallback else ""
+    return f"{_standing_words(one)}{fallback}{left_out}"
 
 
 def _standing_words(one: JudgedRate) -> str:
@@ -243,6 +255,28 @@ def half_width(judge: JudgeCalibration, labels: int) -> float:
     others = max(0, v.items - labels)
     left = 1 - (judge.rho2 or 0.0) * others / max(1, labels + others)
     return z_of() * math.sqrt(people * (1 - people) / labels * left * effect)
+
+
+def probability_lines(one: ProbabilityCalibration) -> Iterator[str]:
+    """What a decision model's probabilities mean by the labels, how good they are, and what they add."""
+    yield (
+        f"  Brier      {_hundredths(one.brier)} as it says, {_hundredths(one.recalibrated)} recalibrated on other"
+        " cases; 0 is perfect, 0.25 a coin's"
+    )
+    lead = "  reliable   "
+    for point in one.curve:
+        of_labels = f"{point.labels} labels" if point.labels > 1 else "1 label"
+        yield f"{lead}says {percent(point.stated)}: people pass {rate(point.passed)} of {of_labels}"
+        lead = " " * len(lead)
+    yield (
+        f"  graded     its probabilities take away {percent(one.explained)} of the corrected rate's error"
+        if one.explained
+        else "  graded     its probabilities add nothing to its verdicts that these labels show"
+    )
+
+
+def _hundredths(estimate: Estimate) -> str:
+    return f"{estimate.value:.2f} [{estimate.low:.2f}–{estimate.high:.2f}]"
 
 
 def jury_lines(jury: JuryWeights) -> Iterator[str]:

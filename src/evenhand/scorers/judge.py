@@ -17,6 +17,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, Prompt, Reply
 from evenhand.core.provider import Provider
 from evenhand.core.score import OFF_SCALE, Score
+from evenhand.scorers.deciding import reply_details
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judge_reply import Ruling, read_ruling
 from evenhand.scorers.judging import ask_judge, instrument_of
@@ -72,6 +73,7 @@ class MeetsRubric:
             "prompt": version,
             "instrument": self._instrument(prompt, text_of(output)),
             "reply": reply.text[:RAW_KEPT],
+            **reply_details(reply),
         }
         if self.threshold is not None:
             metadata["threshold"] = self.threshold

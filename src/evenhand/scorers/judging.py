@@ -8,12 +8,24 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, TypeVar, cast
 
+from evenhand.core.cascade import CascadingModel, metric_asked
 from evenhand.core.encoding import digest
-from evenhand.core.errors import JudgeError, UsageError
+from evenhand.core.errors import (
+    ConnectionFailed,
+    JudgeError,
+    Overloaded,
+    QuotaExhausted,
+    RateLimited,
+    TimedOut,
+    Unreachable,
+    UsageError,
+)
 from evenhand.core.expect import Trial
-from evenhand.core.message import Message, Model, Prompt, Reply
+from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Reply
 from evenhand.core.named_models import name_model
-from evenhand.core.provider import Provider
+from evenhand.core.provider import Provider, judge_id
+from evenhand.scorers.cascade_stages import Stages
+from evenhand.scorers.deciding import FALLBACK, decided, decider_in, reply_details
 from evenhand.scorers.judge_prompt import conversation
 from evenhand.scorers.judge_reply import shown
 from evenhand.scorers.opposite import Question
@@ -22,9 +34,21 @@ from evenhand.scorers.thinking import without_thinking
 
 T = TypeVar("T")
 _MARK = re.compile(r"\b[0-9a-f]{12}\b")
-Judge = str | Provider | Model
-"""Who may judge: a model's id, `anthropic:claude-sonnet-4-5`, a provider, or a model that the run has lent already."""
+Judge = str | Sequence[str] | Mapping[str, Any] | Provider | Model
+"""Who may judge: a model's id, `anthropic:claude-sonnet-4-5`; a list of ids, each in place of the one before when that
+is over its quota or out of reach; a cascade, `{"first": …, "then": …}`; a provider, or a model that is lent already."""
 
+OUT_OF_REACH = (
+    RateLimited,
+    QuotaExhausted,
+    Overloaded,
+    Unreachable,
+    ConnectionFailed,
+    TimedOut,
+)
+"""After which of a judge's errors its fallback is asked: quota and outage, after all retries."""
+
+_REASON_KEPT = 300
 UNSURE = 0.5
 """A confidence below this is warned of, unless a scorer says otherwise."""
 
@@ -61,6 +85,13 @@ def check_judge(judge: object) -> None:
     if isinstance(judge, str) and judge.strip():
         name_model(judge)
         return
+    if isinstance(judge, (list, tuple)) and judge and all(isinstance(i, str) for i in judge):
+        for one in cast("Sequence[str]", judge):
+            name_model(one)
+        return
+    if isinstance(judge, Mapping) and "first" in judge:
+        name_model(str(judge_id(judge)))  # pyright: ignore[reportUnknownArgumentType] (read by who makes it)
+        return
     can_answer = hasattr(judge, "generate") or hasattr(judge, "request")
     if judge is None or (can_answer and not isinstance(judge, type)):
         return
@@ -79,7 +110,8 @@ def chosen_judge(judge: Judge | None, trial: Trial) -> Provider | Model:
     chosen = trial.judge if judge is None else judge
     if chosen is None:
         raise UsageError("no judge is named", hint=NAME_A_JUDGE)
-    return trial.provider(chosen) if isinstance(chosen, str) else chosen
+    chosen = judge_id(chosen)
+    return trial.provider(chosen) if isinstance(chosen, str) else cast("Provider | Model", chosen)
 
 
 def lent_judge(judge: Judge | None, trial: Trial) -> Model:
@@ -128,6 +160,75 @@ async def ask_judge(
     Raises:
         JudgeError: It could not be read the second time either.
     """
+    if isinstance(model, CascadingModel):
+        return await _in_turn(model, prompt, read, keys, schema, form)
+    models = model.models if isinstance(model, ModelWithFallback) else (model,)
+    reasons: list[str] = []
+    for one in models[:-1]:
+        try:
+            reply, answer = await _asked(one, prompt, read, keys, schema, form)
+        except OUT_OF_REACH as error:
+            reasons.append(f"{one.name}: {error.message}")
+        else:
+            return _stood_in(reply, one, reasons), answer
+    reply, answer = await _asked(models[-1], prompt, read, keys, schema, form)
+    return _stood_in(reply, models[-1], reasons), answer
+
+
+async def _in_turn(
+    model: CascadingModel,
+    prompt: Prompt,
+    read: Callable[[str], T],
+    keys: str,
+    schema: Mapping[str, Any] | None,
+    form: str,
+) -> tuple[Reply, T]:
+    """The verdict of the first judge of a cascade that is sure enough.
+
+    Before labels have shown how sure that is, both are asked, and the second one's verdict stands.
+
+    Raises:
+        Undecided: Neither is sure enough.
+    """
+    stages = Stages(model, prompt)
+    limits = model.limits(metric_asked.get())
+    if limits is not None and stages.question not in limits.questions:
+        limits = None  # chosen for another question
+    try:
+        reply, answer = await ask_judge(model.first, prompt, read, keys)
+    except JudgeError as error:  # what it can't say, the other one may
+        stages.first_failed(error.message)
+    else:
+        sure = stages.first_said(reply, model.first.name)
+        if limits is not None and limits.first is not None and sure >= limits.first:
+            return stages.reply(reply, "first"), answer
+    reply, answer = await ask_judge(model.then, prompt, read, keys, schema, form)
+    sure = stages.then_said(reply, model.then.name)
+    if limits is None or (limits.then is not None and sure >= limits.then):
+        return stages.reply(reply, "then"), answer
+    raise stages.undecided()
+
+
+def _stood_in(reply: Reply, model: Model, reasons: Sequence[str]) -> Reply:
+    """A judge's reply; of a fallback, with why it was asked, and who it is."""
+    if not reasons:
+        return reply
+    metadata = {**reply.metadata, FALLBACK: "; ".join(reasons)[:_REASON_KEPT]}
+    return replace(reply, model=reply.model or model.name, metadata=metadata)
+
+
+async def _asked(
+    model: Model,
+    prompt: Prompt,
+    read: Callable[[str], T],
+    keys: str,
+    schema: Mapping[str, Any] | None,
+    form: str,
+) -> tuple[Reply, T]:
+    decider = decider_in(model)
+    if decider is not None:
+        reply = await decided(decider, prompt)
+        return reply, read(reply.text)
     if schema is not None:
         prompt = replace(prompt, schema=schema)
     reply = await model.generate(prompt)
@@ -193,6 +294,7 @@ def answer_details(
     details: dict[str, Any] = {"judge": reply.model or model.name, "prompt": version}
     if prompt is not None:
         details["instrument"] = instrument_of(prompt, *texts)
+    details.update(reply_details(reply))
     if confidence is not None:
         details["confidence"] = confidence
         if confidence < unsure_below:

@@ -12,6 +12,12 @@ from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
 from evenhand.scorers.judging import answer_details, answer_schema, ask_judge
 
+_CHOICES = (
+    ("first", "the first text"),
+    ("second", "the second text"),
+    ("tie", "neither is better"),
+)
+
 
 def check_comparison(name: str, criteria: object, context: object, unsure_below: object) -> None:
     """Refuses what nothing can be compared by.
@@ -62,6 +68,7 @@ class PreferenceQuestion(Record, frozen=True, kw_only=True):
                 "first": first,
                 "second": second,
             },
+            _CHOICES if self.ties else _CHOICES[:2],
         )
         words = ["first", "second", "tie"] if self.ties else ["first", "second"]
 

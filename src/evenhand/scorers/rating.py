@@ -76,6 +76,7 @@ class Rating(AsksJudge):
                 "context": self.context,
                 "output": text,
             },
+            rubric.steps,
         )
 
         def read(answer: str) -> tuple[float, str, float | None]:

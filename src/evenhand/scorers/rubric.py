@@ -15,6 +15,7 @@ from evenhand.scorers.argument_checks import need_text
 Level = int | float | range | tuple[int, int]
 """One score; or whole scores from … to …: a pair with both ends, or a Python range without its last."""
 
+_MOST_STEPS = 20
 _LEVELS = "Give words for each score: {3: '…', 2: '…', 1: '…'}, or for ranges: {(4, 5): '…', (1, 3): '…'}."
 
 
@@ -83,6 +84,21 @@ class Rubric:
         if any(not isinstance(key, (int, float)) for key in self.levels):
             return f"a whole number from {low:g} to {high:g}"
         return "one of " + ", ".join(f"{score:g}" for score in self._scores())
+
+    @property
+    def steps(self) -> tuple[tuple[str, str], ...]:
+        """Each score from the lowest to the highest, with its words: the levels that a decision model chooses from.
+
+        Of a plain text they are the whole scores of its scale, without words; none where there are more than 20, or its
+        scale has no whole ends.
+        """
+        if isinstance(self.levels, str):
+            low, high = self.scale
+            if low != int(low) or high != int(high) or high - low > _MOST_STEPS:
+                return ()
+            return tuple((f"{score}", "") for score in range(int(low), int(high) + 1))
+        words = [(score, text) for level, text in self.levels.items() for score in _covered(level)]
+        return tuple((f"{score:g}", text) for score, text in sorted(words))
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -33,12 +33,14 @@ class CaseLabel(NamedTuple):
         people: Whether people pass it.
         judge: Whether the judge passes it.
         weight: For how many trials it stands; only compared with those of other labels.
+        probability: How likely a pass is, as the judge says; None for one that says only a verdict.
     """
 
     case: str
     people: bool
     judge: bool
     weight: float = 1.0
+    probability: float | None = None
 
 
 class DesignEffects(NamedTuple):

@@ -37,8 +37,17 @@ FAULTS: Mapping[str, str] = {
     "silent": "status 200 with an answer that has null where its text should be",
     "slow": "the answer comes whole, in pieces spread over one second",
     "hang": "no answer, and the connection stays open",
+    "refused": "a decision model refuses each question; other models answer",
+    "missing": "a decision model leaves all answers out; other models answer",
+    "nan": "a decision model's probabilities are NaN; other models answer",
+    "above_one": "a decision model's probabilities are above 1; other models answer",
+    "unsummed": "a decision model's probabilities don't add up; other models answer",
+    "other_question": "a decision model answers questions that nobody asked; other models answer",
 }
 """Faults by name; a three-digit name is the HTTP status of an error."""
+
+SPOILED = ("refused", "missing", "nan", "above_one", "unsummed", "other_question")
+"""The faults of decision models' answers, whose replies are whole otherwise."""
 
 _STATUS = re.compile(r"[45]\d\d")
 _MARKED = re.compile(r"<(\w+) (\w+)>\n(.*?)\n</\1 \2>", re.DOTALL)

@@ -10,7 +10,8 @@ import asyncio
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import formatdate
 from functools import partial
@@ -21,11 +22,12 @@ from evenhand.core.encoding import decode
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.providers.leading import leading_to
-from evenhand.testing import shapes
+from evenhand.testing import decisions, shapes
 from evenhand.testing.anthropic_batches import AnthropicBatches
 from evenhand.testing.batch_files import BatchFiles
 from evenhand.testing.batch_queue import BatchLine, BatchQueue, BatchRules
 from evenhand.testing.connection import Connection, HttpRequest, response
+from evenhand.testing.decisions import requests_in
 from evenhand.testing.dialects import answered
 from evenhand.testing.event_streams import streamed
 from evenhand.testing.google_batches import GoogleBatches
@@ -224,7 +226,8 @@ class FakeProvider:
             connection.answer(self._refusal(kind, 400, "the body is not a JSON object"))
             return
         body = value
-        prompt = shapes.asked(body, request.path)
+        questions = requests_in(body, request.path) if kind in shapes.DECIDING else []
+        prompt = questions[0] if questions else shapes.asked(body, request.path)
         api_key = _key_of(request)
         key = request_key(kind, body)
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
@@ -238,7 +241,11 @@ class FakeProvider:
             connection.answer(self._refusal(kind, 400, "a schema for the answer is not supported"))
             return
         measured = kind in shapes.MEASURED
-        rule = self.script.rule_for(prompt, by_path=measured)
+        rule = (
+            self._decided(questions)
+            if questions
+            else self.script.rule_for(prompt, by_path=measured)
+        )
         if rule is None and measured:
             rule = Rule()
         if rule is None:
@@ -315,6 +322,15 @@ class FakeProvider:
         self.ledger.deliver(key)
         return 200, answer
 
+    def _decided(self, questions: Sequence[ScriptedRequest]) -> Rule | None:
+        """One rule for all questions of a request, its reply a list of theirs; None where one has no rule."""
+        rules = [self.script.rule_for(question) for question in questions]
+        known = [rule for rule in rules if rule is not None]
+        if len(known) < len(rules):
+            return None
+        first = next((rule for rule in known if rule.fault or rule.latency_ms), known[0])
+        return replace(first, reply=[rule.reply for rule in known])
+
     def _own(self, path: str) -> str:
         """A path that is no vendor's, but that a rule names."""
         named = any(rule.path and re.search(rule.path, path) for rule in self.script.rules)
@@ -340,7 +356,7 @@ class FakeProvider:
         if fault == "hang" or connection.gone:  # nobody waits: the vendor stops generating
             return
         try:
-            data, content = self._generated(kind, body, prompt, rule)
+            data, content = self._generated(kind, body, prompt, rule, fault)
         except Exception as error:  # noqa: BLE001 (a reply that is a function may raise anything)
             why = f"the script's reply raised {type(error).__name__}: {error}"
             connection.answer(self._refusal(kind, 500, why))
@@ -349,10 +365,12 @@ class FakeProvider:
         self._send(connection, fault, data, self._head(kind, rule), content, key)
 
     def _generated(
-        self, kind: str, body: Mapping[str, Any], prompt: ScriptedRequest, rule: Rule
+        self, kind: str, body: Mapping[str, Any], prompt: ScriptedRequest, rule: Rule, fault: str
     ) -> tuple[bytes, str]:
         """A completion as bytes, and what kind of content they are."""
         self._number += 1
+        if kind in shapes.DECIDING:
+            return shapes.written(decisions.answered(body, rule.reply, fault)), "application/json"
         answer = answered(kind, body, prompt, rule, self._number)
         stream = streamed(kind, answer, body, prompt.path)
         return stream or (shapes.written(answer), "application/json")

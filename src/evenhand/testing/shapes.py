@@ -21,6 +21,7 @@ STREAMED_CONTENT = ":streamGenerateContent"
 OLLAMA_CHAT, OLLAMA_GENERATE, OLLAMA_EMBEDDINGS = "api/chat", "api/generate", "api/embeddings"
 PREDICT, RAW_PREDICT = ":predict", ":rawPredict"
 LLAMA, PREDICTIONS = "/completion", "/predictions"
+DECISIONS, SYSTEM_ONE = "/decisions", "/systemone"
 FEATURES, LABELS = "pipeline/feature-extraction", "pipeline/text-classification"
 KINDS = (
     CHAT,
@@ -41,8 +42,13 @@ KINDS = (
     PREDICTIONS,
     FEATURES,
     LABELS,
+    DECISIONS,
+    SYSTEM_ONE,
 )
 """What paths end with, the longer ones first where one ends with the other."""
+
+DECIDING = (DECISIONS, SYSTEM_ONE)
+"""Those of decision models: each question of a request looks for its own rule."""
 
 OWN = "own"
 """A path that is no vendor's: a rule that names it is answered word for word."""

@@ -7,6 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.analysis.trust.judgements.strata import Key, strata_of, uneven, weights
 from evenhand.analysis.trust.labelled_cases import case_labels, effects_of
+from evenhand.analysis.trust.probabilities import (
+    ProbabilityCalibration,
+    graded,
+    probability_calibration,
+)
 from evenhand.core.document import filled
 from evenhand.core.record import Record
 from evenhand.stats.agreement import ac1, kappa
@@ -81,6 +86,7 @@ class Agreement(AgreementStatistics, frozen=True, kw_only=True):
         weighted_by_variant: The same of each variant that has labels; empty for uniform draws.
         effects: By how much less the labels say because trials of one case go together.
         labelled: The labels of each variant, with their cases.
+        probabilities: What its probabilities are worth; None for a judge that gives none, and for uneven draws.
     """
 
     verdicts: Verdicts
@@ -92,6 +98,7 @@ class Agreement(AgreementStatistics, frozen=True, kw_only=True):
     weighted_by_variant: Mapping[int, Weighted]
     effects: DesignEffects
     labelled: Mapping[int, Sequence[CaseLabel]]
+    probabilities: ProbabilityCalibration | None = None
 
 
 def agreement(
@@ -109,14 +116,18 @@ def agreement(
     if v.labels and uneven(draws, metric.metric):
         return _of_strata(metric, people, v, strata_of(draws, metric.metric))
     drawn = v.both_pass + v.excused, v.labels
-    effects = effects_of(metric.items, case_labels(people), same_trials=True)
+    labels = case_labels(people)
+    effects = effects_of(metric.items, labels, same_trials=True)
+    by_probability = graded(metric.items, labels, effects)
+    corrected = corrected_rate(v, effects=effects) if by_probability is None else by_probability[0]
     return filled(
         Agreement,
         AgreementStatistics.of_pairs(v.pairs),
         verdicts=v,
         tpr=rate_of(v.both_pass, v.both_pass + v.missed, effects.tpr),
         tnr=rate_of(v.both_fail, v.both_fail + v.excused, effects.tnr),
-        corrected=corrected_rate(v, effects=effects),
+        corrected=corrected,
+        probabilities=by_probability and probability_calibration(labels, by_probability.explained),
         random_p=drawn_at_random(drawn, (v.passed, v.items)) if v.labels else None,
         weighted=None,
         weighted_by_variant={},
@@ -172,6 +183,7 @@ def _of_strata(
         weighted_by_variant=by_variant,
         effects=effects,
         labelled=labels,
+        probabilities=None,
     )
 
 

@@ -25,6 +25,7 @@ from evenhand.analysis.trust.judgements.judged_basis import is_called
 from evenhand.analysis.trust.judgements.raw_rates import raw_mean, raw_rate
 from evenhand.analysis.trust.jury_weights import ballot_of, turned
 from evenhand.analysis.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
+from evenhand.analysis.trust.probabilities import graded
 from evenhand.analysis.trust.scores_calibrated import JudgedMean, later_mean, scale_of
 from evenhand.analysis.trust.trust_rules import (
     UNLIKELY,
@@ -37,7 +38,7 @@ from evenhand.core.run import RunMeta
 from evenhand.core.score import Scale
 from evenhand.core.variant import RunVariant
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
-from evenhand.stats.design_effect import DesignEffects
+from evenhand.stats.design_effect import CaseLabel, DesignEffects
 from evenhand.stats.votes import VoteWeights
 from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
@@ -72,6 +73,7 @@ class JudgedRate(Record, frozen=True, kw_only=True):
         errors: How many outputs the judge gave no verdict on. They are in none of the numbers.
         stopped: Whether the run stopped as soon as it was decided. The corrected numbers don't allow for having looked.
         why: Why labels that hold correct nothing, as they are of too few cases, or of unknown ones; otherwise empty.
+        fallback: Whether the judge was asked in place of another one, which was out of reach.
     """
 
     metric: str
@@ -90,6 +92,7 @@ class JudgedRate(Record, frozen=True, kw_only=True):
     errors: int = 0
     why: str = ""
     stopped: bool = False
+    fallback: bool = False
 
     @property
     def trusted(self) -> bool:
@@ -231,6 +234,9 @@ class RunJudged(Record, frozen=True, kw_only=True):
             "known; otherwise empty"
         ),
     ]
+    fallback: Annotated[
+        bool, Key("whether the judge was asked in place of another one, which was out of reach")
+    ]
 
 
 def judged_rows(run: RunFile) -> list[RunJudged]:
@@ -250,6 +256,7 @@ def judged_rows(run: RunFile) -> list[RunJudged]:
             mean=rate.mean and _mean_row(rate.mean),
             by_votes=rate.by_votes,
             why=rate.why,
+            fallback=rate.fallback,
         )
         for rate in judged_rates(run)
     ]
@@ -271,11 +278,15 @@ class _Labels(Record, frozen=True):
         counts: The judge's verdicts beside people's, and on all outputs.
         effects: By how much less they say because trials of one case go together; None where that isn't known.
         weighted: Where labels were weighted, those of a uniform draw that say as much.
+        items: The outputs that they correct the rate of.
+        labels: The labels themselves, where they are known.
     """
 
     counts: Verdicts
     effects: DesignEffects | None
     weighted: UniformLabels | None = None
+    items: Sequence[Item] = ()
+    labels: Sequence[CaseLabel] = ()
 
     @property
     def why(self) -> str:
@@ -289,6 +300,10 @@ class _Labels(Record, frozen=True):
         """The rate that people would have found; None where they correct nothing."""
         if self.effects is None:
             return None
+        if self.weighted is None:
+            by_probability = graded(self.items, self.labels, self.effects)
+            if by_probability is not None:
+                return by_probability.estimate
         rate = corrected_rate(self.counts, effects=self.effects)
         if rate is None or self.weighted is None:
             return rate
@@ -328,10 +343,11 @@ def _own_labels(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, _Lab
         return {}
     labels: dict[int, _Labels] = {}
     for variant, counts in judge.by_variant.items():
-        of_variant = judge.labelled.get(variant, ())
-        effects = effects_of(metric.of_variant(variant), of_variant, same_trials=True)
+        of_variant, items = judge.labelled.get(variant, ()), metric.of_variant(variant)
+        effects = effects_of(items, of_variant, same_trials=True)
         weighted = judge.weighted_by_variant.get(variant)
-        labels[variant] = _Labels(counts, effects, weighted and weighted.uniform)
+        uniform = weighted and weighted.uniform
+        labels[variant] = _Labels(counts, effects, uniform, items, of_variant)
     return labels
 
 
@@ -377,30 +393,36 @@ def _of_file(
             continue
         counts = Verdicts(*counted.cells, sum(item.passed for item in items), len(items))
         repeated = _maybe_repeated(one, items, metric.errors[index])
-        effects = _effects(place, judge, items, counted.labelled, counted.cells, repeated=repeated)
-        labels[index] = _Labels(counts, effects, weighted)
+        rows = _rows(place, judge, counted.labelled, counted.cells)
+        effects = _effects(items, rows, repeated=repeated)
+        labels[index] = _Labels(counts, effects, weighted, items, rows or ())
     return labels
 
 
-def _effects(
+def _rows(
     place: Path,
     judge: CalibrationJudge,
-    items: Sequence[Item],
     rows: Sequence[str] | None,
     cells: tuple[int, int, int, int],
-    *,
-    repeated: bool,
+) -> list[CaseLabel] | None:
+    """The labels of a file; None in files that were made before they were kept."""
+    if rows is None:
+        return None
+    try:
+        return labels_from(rows, cells)
+    except (ValueError, KeyError, TypeError):
+        raise _not_these(place, judge) from None
+
+
+def _effects(
+    items: Sequence[Item], labels: Sequence[CaseLabel] | None, *, repeated: bool
 ) -> DesignEffects | None:
     """By how much less the labels of a file say of these outputs; None where their cases matter and aren't known.
 
     Files that were made before cases were kept don't tell. Without repeats, each label is of another case.
     """
-    if rows is None:
+    if labels is None:
         return None if repeated else DesignEffects()
-    try:
-        labels = labels_from(rows, cells)
-    except (ValueError, KeyError):
-        raise _not_these(place, judge) from None
     return effects_of(items, labels, same_trials=False)
 
 
@@ -500,6 +522,7 @@ def _rates(
                 errors=metric.errors[variant],
                 why=why if own is None else own.why,
                 stopped=meta.status == "decided",
+                fallback=metric.fallback,
             )
         )
     return rates

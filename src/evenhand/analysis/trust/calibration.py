@@ -32,6 +32,7 @@ from evenhand.analysis.trust.calibration_document import (
     CalibrationVariant,
     random_draw_row,
 )
+from evenhand.analysis.trust.cascades import CascadeCalibration, cascade_calibration
 from evenhand.analysis.trust.judgements.judged import (
     Item,
     JudgedMetric,
@@ -40,7 +41,7 @@ from evenhand.analysis.trust.judgements.judged import (
     verdicts_of,
 )
 from evenhand.analysis.trust.judgements.raw_rates import raw_rate
-from evenhand.analysis.trust.judgements.strata import uniform_first
+from evenhand.analysis.trust.judgements.strata import in_order, uniform_first
 from evenhand.analysis.trust.jury_weights import JuryWeights, jury_weights
 from evenhand.analysis.trust.labelled_cases import few_cases, rows_of
 from evenhand.analysis.trust.ranking_calibration import RankingCalibration, ranking_calibrations
@@ -110,6 +111,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         evals: What it holds for in each eval alone; empty for one eval.
         repeated: Labels of repeats of a case of which another repeat has a label.
         stopped: Whether the run stopped as soon as it was decided. Corrected numbers don't allow for having looked.
+        cascade: How sure the judges of a cascade have to be; None for one judge.
     """
 
     metric: str
@@ -134,6 +136,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     evals: tuple[CalibrationEval, ...] = ()
     repeated: int = 0
     stopped: bool = False
+    cascade: CascadeCalibration | None = None
 
     @property
     def pairs(self) -> int:
@@ -207,6 +210,8 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
             if self.pairs
             else None,
             jury=self.jury and self.jury.row(),
+            cascade=self.cascade and self.cascade.row(),
+            probabilities=self.probabilities and self.probabilities.row(),
             scores=self.scores and self.scores.row(),
             variants=[
                 self._variant_row(index, variants[index]) for index in sorted(self.by_variant)
@@ -395,6 +400,9 @@ def _calibrated(
         evals=tuple(_by_eval(meta, metric, judged, rule)),
         repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
         stopped=meta.status == "decided",
+        cascade=None
+        if agrees.weighted is not None or not_random
+        else cascade_calibration(metric, in_order(counted, draws, metric)),
     )
 
 

@@ -155,8 +155,8 @@ class CalibrationVariant(Record, frozen=True, kw_only=True):
     labelled: Annotated[
         list[str] | None,
         Key(
-            "a line for each label: a digest of the case, what people say, what the judge says, and for "
-            "how many outputs it stands beside the others",
+            "a line for each label: a digest of the case, what people say, what the judge says, for how "
+            "many outputs it stands beside the others, and the probability of a pass where the judge gives one",
             null="in older files, which correct only runs without repeats",
         ),
     ] = None
@@ -258,6 +258,69 @@ class CalibrationSelective(Record, frozen=True, kw_only=True):
     cases: Annotated[int, Key("that those with a label are of", "cases")]
 
 
+class CalibrationReliability(Record, frozen=True, kw_only=True):
+    """A point of a reliability curve: labelled outputs that the judge holds for about equally likely to pass."""
+
+    probability: Annotated[float, Key("the mean of the judge's probabilities", "0 to 1")]
+    passed: Annotated[RateRow, Key("the share that people pass", "0 to 1")]
+    labels: Annotated[int, Key("labelled outputs", "outputs")]
+
+
+class CalibrationProbabilities(Record, frozen=True, kw_only=True):
+    """What a decision model's probabilities are worth, by the labels."""
+
+    intercept: Annotated[
+        float,
+        Key(
+            "of Platt's line over the log odds; 0 for a judge that is neither too kind nor too hard"
+        ),
+    ]
+    slope: Annotated[
+        float,
+        Key("of that line; 1 where probabilities mean what they say, less where it is too sure"),
+    ]
+    brier: Annotated[
+        RateRow,
+        Key("the mean squared distance of the probabilities from people's verdicts", "0 to 1"),
+    ]
+    recalibrated: Annotated[
+        RateRow,
+        Key("the same of recalibrated ones, each by a line that its case had no part in", "0 to 1"),
+    ]
+    explained: Annotated[
+        float,
+        Key(
+            "the share of the error of `corrected` that they take away beside verdicts alone",
+            "0 to 1",
+        ),
+    ]
+    curve: Annotated[
+        list[CalibrationReliability], Key("the reliability curve, from the least likely on")
+    ]
+
+
+class CalibrationCascade(Record, frozen=True, kw_only=True):
+    """How sure the judges of a cascade have to be for their verdicts to stand in later runs."""
+
+    id: Annotated[str, Key("the cascade's id")]
+    risk: Annotated[float, Key("the share of verdicts that stand which may be wrong", "0 to 1")]
+    confidence: Annotated[float, Key("how sure that is", "0 to 1")]
+    first: Annotated[
+        float | None,
+        Key("how sure the first judge has to be", "0 to 1", null="it may decide nothing"),
+    ]
+    then: Annotated[
+        float | None,
+        Key("how sure the second one has to be", "0 to 1", null="it may decide nothing"),
+    ]
+    decided_first: Annotated[int, Key("that the first judge would decide", "outputs")]
+    decided_then: Annotated[int, Key("that the second one would decide of the rest", "outputs")]
+    items: Annotated[int, Key("that both judged", "outputs")]
+    questions: Annotated[
+        list[str], Key("digests of what they were asked; other questions go by no limits")
+    ]
+
+
 class CalibrationEval(Record, frozen=True, kw_only=True):
     """What a judge's calibration holds for in one of several evals."""
 
@@ -341,6 +404,20 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
         Key(
             "what the votes of a jury are worth",
             null="it is one judge, or fewer than 30 outputs are labelled",
+        ),
+    ] = None
+    cascade: Annotated[
+        CalibrationCascade | None,
+        Key(
+            "how sure the judges of a cascade have to be",
+            null="it is one judge, nothing is labelled, or the run went by such limits",
+        ),
+    ] = None
+    probabilities: Annotated[
+        CalibrationProbabilities | None,
+        Key(
+            "what a decision model's probabilities are worth",
+            null="it gives none, nothing is labelled, or labels are weighted",
         ),
     ] = None
     scores: Annotated[

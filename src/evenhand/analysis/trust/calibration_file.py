@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,7 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
     new = False
     for key, name in (("judges", "metric"), ("rankings", "name")):
         remaining = _worth_more(earlier.get(key, ()), document[key], name)
+        _keep_limits(earlier.get(key, ()), document[key])
         fresh = [
             row
             for row in document[key]
@@ -95,6 +96,16 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
     if new:
         write_committed(document, path)
     return new, descriptions
+
+
+def _keep_limits(
+    earlier: Sequence[Mapping[str, Any]], rows: Sequence[MutableMapping[str, Any]]
+) -> None:
+    """Keeps how sure a cascade's judges have to be where a run went by that: it can't choose it anew."""
+    limits = {(one.get("metric"), one.get("model")): one.get("cascade") for one in earlier}
+    for row in rows:
+        if "cascade" in row and row["cascade"] is None:
+            row["cascade"] = limits.get((row["metric"], row["model"]))
 
 
 def has_usable_judge(path: Path) -> bool:

@@ -47,7 +47,11 @@ def case_labels(
 
     return [
         CaseLabel(
-            case_of(item.case), passed, item.passed if judge is None else judge[item], weight(item)
+            case_of(item.case),
+            passed,
+            item.passed if judge is None else judge[item],
+            weight(item),
+            item.probability if judge is None else None,
         )
         for item, passed in people.items()
     ]
@@ -85,9 +89,11 @@ def few_cases(effects: DesignEffects | MeanEffect) -> str:
 
 
 def rows_of(labels: Iterable[CaseLabel]) -> list[str]:
-    """Labels as a calibration keeps them, a line each: "case people judge weight"."""
+    """Labels as a calibration keeps them, a line each: "case people judge weight", and the probability if any."""
     return [
-        f"{one.case} {_WORDS[one.people]} {_WORDS[one.judge]} {one.weight:.6g}" for one in labels
+        f"{one.case} {_WORDS[one.people]} {_WORDS[one.judge]} {one.weight:.6g}"
+        + ("" if one.probability is None else f" {one.probability:.6g}")
+        for one in labels
     ]
 
 
@@ -131,9 +137,10 @@ def labels_from(rows: Sequence[str], cells: tuple[int, int, int, int]) -> list[C
     """
     labels: list[CaseLabel] = []
     for row in rows:
-        case, people, judge, weight = row.split(" ")
-        label = CaseLabel(case, _VERDICTS[people], _VERDICTS[judge], float(weight))
-        if not 0 < label.weight <= 1e9:
+        case, people, judge, weight, *more = row.split(" ")
+        probability = float(*more) if more else None
+        label = CaseLabel(case, _VERDICTS[people], _VERDICTS[judge], float(weight), probability)
+        if not 0 < label.weight <= 1e9 or not 0 <= (probability or 0.0) <= 1:
             raise ValueError(row)
         labels.append(label)
     # Rows that were lost in a merge of the file show here.

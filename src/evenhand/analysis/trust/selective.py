@@ -9,7 +9,7 @@ from dataclasses import replace
 from evenhand.analysis.trust.calibration import peoples_verdicts
 from evenhand.analysis.trust.calibration_document import CalibrationSelective
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, certainties, judgements
-from evenhand.analysis.trust.judgements.strata import uneven, uniform_first
+from evenhand.analysis.trust.judgements.strata import in_order, uneven
 from evenhand.analysis.trust.labels.drawing import DrawnItem
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, percent, safe, short_id
@@ -20,7 +20,6 @@ from evenhand.stats.selective import (
     labels_for_errors,
     labels_for_nothing_wrong,
 )
-from evenhand.store.labels.draw import Draw
 from evenhand.store.runfile import RunFile
 
 
@@ -121,24 +120,11 @@ def selective_verdicts(run: RunFile, risk: float) -> dict[tuple[str, str], Selec
     judged, draws = judgements(run, verdicts_only=True), run.draws()
     return {
         key: replace(
-            _selected(metric, _in_order(peoples_verdicts(run, metric), draws, metric), risk),
+            _selected(metric, in_order(peoples_verdicts(run, metric), draws, metric), risk),
             uneven=bool(uneven(draws, metric.metric)),
         )
         for key, metric in judged.metrics.items()
         if metric.items
-    }
-
-
-def _in_order(
-    people: Mapping[Item, bool], draws: Sequence[Draw], metric: JudgedMetric
-) -> dict[Item, bool]:
-    """What people say in the order of the draw: a random one, whoever labelled what when."""
-    drawn = [place for draw in uniform_first(draws, metric.metric) for place in draw.places]
-    # Reversed, so that a place that several draws hold has its first number.
-    order = {place: number for number, place in reversed(list(enumerate(drawn)))}
-    return {
-        item: people[item]
-        for item in sorted(people, key=lambda item: order.get(item.index, len(order)))
     }
 
 
@@ -160,6 +146,10 @@ def items_for_people(run: RunFile, risk: float, metrics: Sequence[str] = ()) -> 
             continue
         places = [place for place in verdicts.for_people if place not in drawn]
         items += [DrawnItem(trial, verdicts.metric, 0.0) for trial in run.at(places)]
+    for metric in judgements(run, verdicts_only=True).metrics.values():
+        if metric.undecided and (not metrics or metric.metric in metrics):
+            places = [place for place in metric.undecided if place not in drawn]
+            items += [DrawnItem(trial, metric.metric, 0.0) for trial in run.at(places)]
     return items
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from evenhand.core.decision import DecisionQuestion
 from evenhand.core.encoding import digest
-from evenhand.core.errors import ScoreError
+from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Prompt, Reply
 from evenhand.core.provider import Provider
@@ -18,6 +19,7 @@ from evenhand.doors.assertions.assertion import Assertion, Cell
 from evenhand.languages.templates.printing import printed
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 from evenhand.providers.prompt_text import filled_messages
+from evenhand.scorers.deciding import answered_each, decider_in, reply_details, says_yes
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judging import ask_judge, instrument_of, judged_text
 
@@ -38,6 +40,7 @@ _LABELS = {
 }
 """What graders that are functions know our prompts by."""
 
+_DECIDED = "items-decision/1"
 RAW_KEPT = 2000
 """Characters of a grader's answer that are kept with the outcome; all of it is in the journal."""
 
@@ -113,8 +116,48 @@ class Grader:
         return answer, {
             **kept(reply, model.name, version),
             "instrument": self._instrument(prompt, values),
+            **reply_details(reply),
             **({} if self.threshold is None else {"threshold": self.threshold}),
         }
+
+    async def decide_each(
+        self, trial: Trial, words: str, items: Callable[[], Sequence[str]], **about: str
+    ) -> tuple[dict[str, bool], dict[str, Any]] | None:
+        """Yes or no for each of several texts, where the grader is a decision model; None where it writes.
+
+        Args:
+            words: The question, with `place_of("item")` where it names the text, and so for the others.
+            items: The texts; looked for only where they are asked about.
+            about: What else the question is about.
+
+        Raises:
+            JudgeError: One of the decisions cannot be used, or the question is in the user's own words.
+        """
+        decider = decider_in(trial.model(self.judge, "judge"))
+        if decider is None:
+            return None
+        if self.own:
+            raise JudgeError(
+                f"{decider.name} is a decision model, which can't be asked in words of your own",
+                hint="Leave rubricPrompt out, or name a judge that writes.",
+            )
+        texts = dict.fromkeys(items())
+        if not texts:
+            raise ScoreError("there is no sentence to ask about")
+        questions = [
+            DecisionQuestion(kind="yes_no", words=words, about={"item": text, **about})
+            for text in texts
+        ]
+        decisions, judge = await answered_each(decider, questions)
+        details: dict[str, Any] = {
+            "judge": judge,
+            "prompt": _DECIDED,
+            "instrument": digest(_DECIDED, words)[:16],
+        }
+        details["probabilities"] = [decision.probability for decision in decisions]
+        if self.threshold is not None:
+            details["threshold"] = self.threshold
+        return dict(zip(texts, map(says_yes, decisions), strict=True)), details
 
     def _instrument(self, prompt: Prompt, values: Mapping[str, object]) -> str:
         """A digest of the prompt apart from what it is filled with."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evenhand.core.encoding import digest_of, encode
 from evenhand.core.message import Message, Prompt, Task
-from evenhand.core.provider import Provider, says
+from evenhand.core.provider import Provider, judging_task, says
 from evenhand.core.scripted import without_address
 from evenhand.doors.assertions.assertion import Assertion
 from evenhand.doors.assertions.kinds import SUPPORTED, kind_of
@@ -63,9 +63,11 @@ def model_identity(provider: Provider | None, task: Task = "generate") -> bytes:
     """
     if provider is None:
         return b""
-    if not says(provider, "answers_by_request_alone") or task not in provider.tasks:
+    judges_by = judging_task(provider, task)
+    if not says(provider, "answers_by_request_alone") or judges_by is None:
         raise CannotBeKnownError
-    return without_address(provider.request(Prompt((Message("user", ""),), "", task=task)).identity)
+    prompt = Prompt((Message("user", ""),), "", task=judges_by)
+    return without_address(provider.request(prompt).identity)
 
 
 def _identity(assertion: Assertion | None) -> bytes:

@@ -19,7 +19,7 @@ from evenhand.core.case import Case
 from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
-from evenhand.core.provider import Provider
+from evenhand.core.provider import Provider, judge_id
 from evenhand.core.ranges import REPEATS, SHARE
 from evenhand.core.record import Record
 from evenhand.core.requirement import Bound
@@ -75,7 +75,8 @@ class EvalSet:
         name: For reports.
         data: The cases; without any, each eval is run once.
         model: The model that evals are given as `model`: an id such as `openai:chat:gpt-5-mini`, or a provider.
-        judge: The model that judges: an id or a provider.
+        judge: The model that judges: an id or a provider; or a list of ids, each in place of the one before when that
+            is over its quota or out of reach; or a cascade, `{"first": …, "then": …}`.
         over: Axes to run over, each a list; every combination is a variant. `model` may be one of them.
         repeats: How often each case is run.
         cluster: The variable of the cases, or the key of their metadata, that says which belong together, such as the
@@ -104,7 +105,7 @@ class EvalSet:
         *,
         data: Dataset | Iterable[Case | Mapping[str, Any]] | None = None,
         model: str | Provider | None = None,
-        judge: str | Provider | None = None,
+        judge: str | Sequence[str] | Mapping[str, Any] | Provider | None = None,
         over: Mapping[str, Sequence[Any]] | None = None,
         repeats: int = 1,
         cluster: str = "",
@@ -124,7 +125,8 @@ class EvalSet:
         wrong += filter(None, [REPEATS.problem("repeats", repeats)])
         wrong += _no_key(cluster)
         wrong += _misrequired(pass_rate, require or {})
-        wrong += _not_a_model("judge", judge)
+        for one in judge if isinstance(judge, (list, tuple)) and judge else (judge,):
+            wrong += _not_a_model("judge", judge_id(one))
         wrong += _misgated(gate)
         axes, mistakes = _axes(over)
         wrong += mistakes

@@ -116,7 +116,7 @@ def generate(
         str(place),
         data,
         _Writing(writer, per_document),
-        [data.fingerprint, str(per_document), writer.id, template("dataset/pairs")[0]],
+        [data.fingerprint, str(per_document), writer.id, template("dataset/pairs").version],
         models,
         config={"model": writer.id, "per_document": per_document, "documents": list(texts)},
     )

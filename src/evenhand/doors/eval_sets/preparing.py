@@ -112,7 +112,7 @@ def enrich(
         str(place),
         data,
         _Enriching(models.judge, tuple(parts)),
-        [data.fingerprint, encode(list(parts)), models.judge.id, template("rag/facts")[0]],
+        [data.fingerprint, encode(list(parts)), models.judge.id, template("rag/facts").version],
         models,
         config={"parts": list(parts), "judge": models.judge.id},
     )

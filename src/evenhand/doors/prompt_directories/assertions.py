@@ -18,7 +18,7 @@ from evenhand.core.expect import Expectation, Scorer
 from evenhand.core.json_shapes import is_array, is_mapping, is_number, is_whole
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
-from evenhand.core.provider import Provider
+from evenhand.core.provider import Provider, judging_task
 from evenhand.core.record import MutableRecord, Record
 from evenhand.doors.assertions.assertion import Make
 from evenhand.doors.assertions.identity import assertions_digest
@@ -71,7 +71,7 @@ class CaseJudges(Record, frozen=True):
         except UsageError as error:
             self.findings.problem(place, error.message, error.hint)
             return None
-        if task not in model.tasks:
+        if judging_task(model, task) is None:
             self.findings.problem(place, f"{id_} cannot do what this assertion asks of a model")
             return None
         return model

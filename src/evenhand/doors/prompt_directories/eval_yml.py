@@ -13,8 +13,9 @@ from msgspec import field
 from evenhand.core.encoding import digest
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.json_schema import ANY, TABLE, TEXT, TEXTS, Part, either
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping, is_texts
 from evenhand.core.names import did_you_mean
+from evenhand.core.provider import judge_id
 from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 from evenhand.core.table import (
@@ -70,6 +71,20 @@ _TOKENS = replace(choice(("words", "tokens"), "Write words or tokens."), never_e
 _TAGS = replace(listed(either(TEXT, TEXTS)), value=lambda tags: tuple(map(str, tags)))
 
 
+_JUDGES = replace(
+    text(),
+    schema=either(TEXT, TEXTS, TABLE),
+    problem=lambda name, value: "" if _names_judges(value) else f"{name} is {value!r}, not a model",
+    value=judge_id,
+)
+
+
+def _names_judges(value: object) -> bool:
+    """Whether this is a judge's id, a list of them, or a cascade."""
+    cascade = is_mapping(value) and "first" in value
+    return isinstance(value, str) or cascade or (is_texts(value) and bool(value))
+
+
 class Judging(Record, frozen=True):
     """Who judges, and what is enough: `judge` of an eval.yml, of a case or of its queries.
 
@@ -79,7 +94,13 @@ class Judging(Record, frozen=True):
         samples: How often it is asked; the mean of its scores counts.
     """
 
-    model: Annotated[str, TableKey("Who judges.", text())] = ""
+    model: Annotated[
+        str,
+        TableKey(
+            "Who judges; of a list, each in place of the one before when that is out of reach.",
+            _JUDGES,
+        ),
+    ] = ""
     at_least: Annotated[
         float,
         TableKey(

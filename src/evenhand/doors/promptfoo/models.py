@@ -13,10 +13,10 @@ from msgspec import field
 
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, one_or_more
-from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_texts
 from evenhand.core.message import Task
 from evenhand.core.plan import Selection
-from evenhand.core.provider import Provider, ReadsFiles
+from evenhand.core.provider import Provider, ReadsFiles, judge_id, judging_task
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
@@ -227,6 +227,8 @@ class FolderModels:
                 hint = f"Add the one that makes {_GIVES[task]}: {_KEY_OF_TASK[task]}: …"
                 self._findings.problem(place, what, hint)
                 return None
+        if (is_texts(spec) and len(spec) > 1) or (is_mapping(spec) and "first" in spec):
+            spec = judge_id(spec)
         name = json.dumps(spec, sort_keys=True, default=str)
         if self._made.get(name) is None:  # one that cannot be had is a problem wherever it is named
             subjects = self._subjects(spec, place, self._config.base)
@@ -235,7 +237,7 @@ class FolderModels:
                 self._findings.also(judge.problems, judge.hints)
             self._made[name] = None if judge is None or judge.problems else judge.provider
         judge = self._made[name]
-        if judge is not None and task not in judge.tasks:
+        if judge is not None and judging_task(judge, task) is None:
             self._findings.hint(
                 place,
                 f"{judge.id} makes no {_GIVES[task]}, so another model is asked",

@@ -17,9 +17,10 @@ from msgspec import field
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.json_schema import TEXT, Part
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_texts
 from evenhand.core.malformed import shape_fault
 from evenhand.core.names import did_you_mean
+from evenhand.core.provider import judge_id
 from evenhand.core.ranges import CANARIES, NUMBER, RETRIES, SECONDS
 from evenhand.core.record import Record
 from evenhand.core.table import (
@@ -286,9 +287,11 @@ class _TableReader:
     def _judge(self, judge: object) -> ProjectModel | None:
         if judge is None:
             return None
+        if (is_texts(judge) and judge) or (is_mapping(judge) and "first" in judge):
+            judge = judge_id(judge)
         if not (isinstance(judge, str) and judge.strip()):
             hint = "Write judge = 'anthropic:claude-sonnet-4-5'."
-            self._problem("judge", f"judge is {judge!r}, not a model's id", hint)
+            self._problem("judge", f"judge is {judge!r}, not a model's id, or a list of them", hint)
             return None
         return ProjectModel(judge.strip(), self._path, self._line("judge"))
 

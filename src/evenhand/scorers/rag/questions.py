@@ -9,6 +9,7 @@ from typing import Any
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.json_shapes import is_mapping, is_number
 from evenhand.core.message import Model, Prompt
+from evenhand.scorers.deciding import decider_in
 from evenhand.scorers.judge_prompt import judge_prompt, mark_of, template
 from evenhand.scorers.judge_reply import the_object, yes_or_no
 from evenhand.scorers.judging import ask_judge, suspect_in
@@ -25,6 +26,12 @@ from evenhand.scorers.rag.claims import (
     claims_in,
     entities_in,
     sub_questions_in,
+)
+from evenhand.scorers.rag.decided import (
+    cannot_find_facts,
+    decide_answered,
+    decide_statements,
+    decide_support,
 )
 from evenhand.scorers.rag.sentences import letters, sentences
 from evenhand.scorers.rag.verdict_lists import (
@@ -50,6 +57,9 @@ async def find_statements(model: Model, question: str, numbered: Sequence[str]) 
     Raises:
         JudgeError: The judge did not say it of every sentence, asked twice.
     """
+    decider = decider_in(model)
+    if decider is not None:
+        return await decide_statements(decider, question, numbered)
 
     def read(sentence: int, item: Mapping[str, object]) -> tuple[Statement, ...]:
         statements = item.get("statements")
@@ -100,6 +110,8 @@ async def find_facts(model: Model, question: str, reference: str) -> Facts:
     Raises:
         JudgeError: The judge did not say, asked twice.
     """
+    if decider_in(model) is not None:
+        raise cannot_find_facts(model.name)
     version, prompt = judge_prompt("rag/facts", {"question": question, "reference": reference})
     schemas: dict[str, Mapping[str, Any]] = {}
     if reference:
@@ -145,6 +157,9 @@ async def find_support(model: Model, question: str, groups: tuple[Group, ...]) -
     Raises:
         JudgeError: The judge gave no verdict on some of them, asked twice.
     """
+    decider = decider_in(model)
+    if decider is not None:
+        return await decide_support(decider, question, groups)
     passages = [passage for group in groups for passage in group.passages]
     claims = tuple(claim for group in groups for claim in group.claims)
     split = [sentences(passage) for passage in passages] if question else []
@@ -247,6 +262,9 @@ async def find_answered(model: Model, question: str, parts: tuple[str, ...], ans
     Raises:
         JudgeError: The judge gave no verdict on some of them, asked twice.
     """
+    decider = decider_in(model)
+    if decider is not None:
+        return await decide_answered(decider, question, parts, answer)
 
     def read(_: int, item: Mapping[str, object]) -> _Part:
         return _Part(yes_or_no(item.get("answered")), said_in(item))
@@ -277,4 +295,4 @@ class _Part:
 
 
 def _by(result: Itemised, name: str, *texts: str) -> Provenance:
-    return Provenance(result.model, template(name)[0], suspect_in(*texts))
+    return Provenance(result.model, template(name).version, suspect_in(*texts))

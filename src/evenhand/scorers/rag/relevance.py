@@ -205,4 +205,4 @@ async def _guessed(model: Model, answer: str) -> tuple[tuple[tuple[str, bool], .
 
     result = await itemised(model, [Section("questions", "question", _IDS, read, _ITEMS)], ask)
     guesses = result.verdicts["questions"]
-    return tuple(guesses[i] for i in _IDS), Provenance(result.model, template(_GUESSES)[0])
+    return tuple(guesses[i] for i in _IDS), Provenance(result.model, template(_GUESSES).version)

@@ -17,9 +17,10 @@ from typing import Any, cast
 
 from evenhand.analysis.trust.judgements.judged import metric_of
 from evenhand.core.case import Case
+from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Expectation, Trial, state_of
-from evenhand.core.message import CallRole, Model, Prompt, Reply
+from evenhand.core.message import CallRole, DecidingModel, Model, Prompt, Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
@@ -320,3 +321,18 @@ class _WatchedModel:
             ]
             self._requests.append("\n".join([*texts, prompt.text]))
         return await self._model.generate(prompt)
+
+    @property
+    def decides(self) -> bool:
+        """True for a decision model."""
+        return isinstance(self._model, DecidingModel) and self._model.decides
+
+    async def decide(self, questions: Sequence[DecisionQuestion]) -> list[tuple[Decision, Reply]]:
+        """Asks for decisions."""
+        self._requests += ["\n".join(question.about.values()) for question in questions]
+        return await cast("DecidingModel", self._model).decide(questions)
+
+    @property
+    def name(self) -> str:
+        """The label in reports."""
+        return self._model.name

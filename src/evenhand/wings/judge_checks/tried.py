@@ -7,6 +7,7 @@ out, their intervals and what is confirmed hold for whatever it would have been.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -18,7 +19,8 @@ from evenhand.analysis.trust.calibration import estimate_row
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import MutableRecord, Record
 from evenhand.stats.choosing import Half, confirmed, corrected, winner
-from evenhand.stats.correction import Estimate
+from evenhand.stats.correction import Estimate, replaced_share
+from evenhand.stats.interval import z_of
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import Differences, Word, verdict
 from evenhand.wings.judge_checks.tryout_record import CHOOSING, CONFIRMING, TriedItem, TriedJudge
@@ -87,6 +89,14 @@ class TryoutToday(Record, frozen=True, kw_only=True):
             "of the outputs that people fail, the share that it fails",
             "0 to 1",
             null="people failed none",
+        ),
+    ]
+    half_width: Annotated[
+        float | None,
+        Key(
+            "about how far a corrected rate can be off with these labels if it judged many outputs",
+            "0 to 1",
+            null="its verdicts or people's are all alike",
         ),
     ]
     errors: Annotated[int, Key("outputs that it gave no verdict on", "outputs")]
@@ -191,6 +201,24 @@ class Tried(Record, frozen=True):
     def tnr(self) -> Estimate | None:
         """Of the outputs that people fail, the share that it fails; None where they fail none."""
         return self.share([item for item in self.items if not item.people])
+
+    @property
+    def half_width(self) -> float | None:
+        """About how far a corrected rate can be off with these labels if it judged many outputs, from 0 to 1.
+
+        None where its verdicts or people's are all alike. Source: the variance of PPI++ with its best λ,
+        arXiv:2311.01453, for many more outputs than labels.
+        """
+        pairs = [
+            (float(item.people), float(verdict))
+            for item in self.items
+            if (verdict := self.verdicts.get(item.index)) is not None
+        ]
+        rho2 = replaced_share(pairs)
+        if rho2 is None:
+            return None
+        people = (sum(passed for passed, _ in pairs) + 1) / (len(pairs) + 2)  # never 0 or 1
+        return z_of() * math.sqrt(people * (1 - people) / len(pairs) * (1 - rho2))
 
     def share(self, items: Sequence[TriedItem]) -> Estimate | None:
         """The share of its verdicts on these that are people's, with its exact interval whatever errors could be.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenhand.core.wording.words import clip, count, folded, money, padded, safe
+from evenhand.core.wording.words import clip, count, folded, money, padded, percent, safe
 from evenhand.render.calibration_text import points, rate
 from evenhand.stats.correction import Estimate
 from evenhand.wings.judge_checks.tried import FEWEST, Comparison, JudgeTryout, Tried, Tryout
@@ -65,11 +65,13 @@ def _could_show(compared: Comparison, outputs: int) -> str:
 def _rates(judge: JudgeTryout) -> Iterator[str]:
     """How each one stands to people, on all labelled outputs."""
     labels = f"on all {count(judge.labels, 'label')}"
-    yield f"  {padded(labels, _NAME)}  {'agrees':<16}  {'TPR':<16}  {'TNR':<16}  {'per verdict':<11}  errors"
+    rates = "  ".join(f"{name:<16}" for name in ("agrees", "TPR", "TNR"))
+    yield f"  {padded(labels, _NAME)}  {rates}  {'corrected':<9}  {'per verdict':<11}  errors"
     for one in (judge.today, *judge.variants):
         cells = [_name(one), *(padded(_share(x), 16) for x in (one.agrees, one.tpr, one.tnr))]
+        width = "–" if one.half_width is None else f"±{percent(one.half_width)}"
         cost = "–" if one.per_verdict_usd is None else money(one.per_verdict_usd)
-        yield f"  {'  '.join(cells)}  {cost:<11}  {one.errors or ''}".rstrip()
+        yield f"  {'  '.join(cells)}  {width:<9}  {cost:<11}  {one.errors or ''}".rstrip()
 
 
 def _differences(judge: JudgeTryout) -> Iterator[str]:

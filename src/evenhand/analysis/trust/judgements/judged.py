@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -12,12 +13,32 @@ from msgspec import field
 from evenhand.analysis.trust.judgements.case_sample import CaseSample
 from evenhand.analysis.trust.judgements.judged_basis import Parts
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import Outcome, Scale
 from evenhand.core.variant import Variant
 from evenhand.stats.correction import Verdicts
 from evenhand.store.runfile import RunFile
+
+
+class CascadeStages(Record, frozen=True, kw_only=True):
+    """What the judges of a cascade said of one output.
+
+    Attributes:
+        id: The cascade's id.
+        risk: The share of verdicts that stand which may be wrong.
+        stage: Whose verdict stands: `first` or `then`.
+        first_passed: Whether the first judge passes it; None where it gave no verdict.
+        first: How sure it is, from 0 to 1; None where it gave no verdict.
+        then: How sure the second one is; None where it wasn't asked.
+    """
+
+    id: str
+    risk: float
+    stage: str
+    first_passed: bool | None
+    first: float | None
+    then: float | None
 
 
 class Item(Record, frozen=True, kw_only=True):
@@ -30,6 +51,8 @@ class Item(Record, frozen=True, kw_only=True):
         passed: Whether the judge passes it.
         certainty: How sure the judge seems, from 0 to 1; see `certainty_of`.
         score: The judge's score, the mean of several under one metric; None where it gave none.
+        probability: How likely a pass is, as a decision model says; None where the judge says only a verdict.
+        stages: What the judges of a cascade said; None for one judge.
     """
 
     index: int
@@ -38,6 +61,8 @@ class Item(Record, frozen=True, kw_only=True):
     passed: bool
     certainty: float = 1.0
     score: float | None = None
+    probability: float | None = None
+    stages: CascadeStages | None = None
 
 
 class Questions(MutableRecord, kw_only=True):
@@ -67,6 +92,8 @@ class JudgedMetric(MutableRecord, kw_only=True):
             `second` text in both orders, and in how many only one order named a text (`half`).
         scale: The lowest and the highest score that its scorers say there can be; None where none does.
         questions: What it was asked, by the eval that it was asked in.
+        fallback: Whether it was asked in place of another judge that was out of reach.
+        undecided: Of a cascade, the trials of which no judge was sure enough, as places in the plan.
     """
 
     metric: str
@@ -76,6 +103,8 @@ class JudgedMetric(MutableRecord, kw_only=True):
     orders: Counter[str] = field(default_factory=Counter[str])
     scale: Scale | None = None
     questions: dict[str, Questions] = field(default_factory=dict[str, Questions])
+    fallback: bool = False
+    undecided: list[int] = field(default_factory=list[int])
 
     @property
     def evals(self) -> set[str]:
@@ -214,6 +243,54 @@ def certainty_of(outcome: Outcome) -> float:
     return min(1.0, max(0.0, sum(signals) / len(signals))) if signals else 1.0
 
 
+def pass_probability_of(outcome: Outcome) -> float | None:
+    """How likely it is that an output passes, as a decision model says; None where the judge says only a verdict.
+
+    Of levels, that is the probability of those within the expectation's bounds.
+    """
+    levels = outcome.metadata.get("probabilities")
+    probability = outcome.metadata.get("probability")
+    if levels is None:
+        if not is_number(probability) or not 0 <= probability <= 1:
+            return None
+        said_yes = probability > 0.5
+        # A question that is turned round passes what the model says no to; a threshold only makes it stricter.
+        turned = said_yes is not outcome.passed and "threshold" not in outcome.metadata
+        return 1 - probability if turned else float(probability)
+    if not is_mapping(levels) or (outcome.at_least is None and outcome.at_most is None):
+        return None
+    least = -math.inf if outcome.at_least is None else outcome.at_least
+    most = math.inf if outcome.at_most is None else outcome.at_most
+    try:
+        within = [float(p) for level, p in levels.items() if least <= float(level) <= most]
+    except (TypeError, ValueError):
+        return None
+    return min(1.0, math.fsum(within))
+
+
+def stages_of(outcome: Outcome) -> CascadeStages | None:
+    """What the judges of a cascade said; None for one judge."""
+    cascade = outcome.metadata.get("cascade")
+    if not is_mapping(cascade):
+        return None
+    first, then = as_mapping(cascade.get("first")), as_mapping(cascade.get("then"))
+    likely = pass_probability_of(replace(outcome, metadata=first, outcome="pass"))
+    sure, then_sure = first.get("certainty"), then.get("certainty")
+    # A yes or no is turned round where the question is; `replace` above made it a pass.
+    passed = None if likely is None else likely > 0.5
+    probability = first.get("probability")
+    if passed is not None and first.get("probabilities") is None and is_number(probability):
+        passed = probability > 0.5
+    return CascadeStages(
+        id=str(cascade.get("id", "")),
+        risk=float(cascade.get("risk", 0.1)),
+        stage=str(cascade.get("stage", "")),
+        first_passed=passed,
+        first=float(sure) if is_number(sure) and passed is not None else None,
+        then=float(then_sure) if is_number(then_sure) else None,
+    )
+
+
 def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:
     """The counts of a judge's verdicts on items, beside people's on some of them."""
     pairs = [(passed, item.passed) for item, passed in people.items()]
@@ -265,8 +342,9 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     in_error: list[tuple[str, int]] = []
     whole: set[tuple[str, str]] = set()
     for trial in run.trials():
-        verdicts: dict[tuple[str, str], tuple[bool, float]] = {}
+        verdicts: dict[tuple[str, str], tuple[bool, float, float | None]] = {}
         scores: dict[tuple[str, str], list[float]] = {}
+        stages: dict[tuple[str, str], CascadeStages | None] = {}
         case = "" if verdicts_only else parts.add(trial)
         for outcome in trial.outcomes:
             model = judge_of(outcome)
@@ -277,20 +355,28 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                 continue
             key = metric_of(outcome), model
             judge = metrics.setdefault(key, JudgedMetric(metric=key[0], model=key[1]))
+            judge.fallback = judge.fallback or bool(outcome.metadata.get("fallback"))
             if judge.add_question(outcome, parts.eval_of(trial), case):
                 whole.add(key)
+            if outcome.error == "undecided":
+                judge.undecided.append(trial.index)
+                judge.errors[trial.variant] += 1
             if (order := _order_effect(outcome)) is not None:
                 judge.orders[order] += 1
             if outcome.outcome in ("pass", "fail"):
-                passed, certainty = verdicts.get(key, (True, 1.0))
+                passed, certainty, probability = verdicts.get(key, (True, 1.0, 1.0))
+                # Of several expectations under one metric, it isn't known which judge decided.
+                stages[key] = None if key in stages else stages_of(outcome)
+                own = None if stages[key] is not None else pass_probability_of(outcome)
                 verdicts[key] = (
                     passed and outcome.outcome == "pass",
                     min(certainty, certainty_of(outcome)),
+                    None if own is None or probability is None else min(own, probability),
                 )
                 if outcome.score is not None:
                     scores.setdefault(key, []).append(outcome.score)
                     judge.scale = _wider(judge.scale, outcome.scale)
-        for key, (passed, certainty) in verdicts.items():
+        for key, (passed, certainty, probability) in verdicts.items():
             metrics[key].items.append(
                 Item(
                     index=trial.index,
@@ -299,6 +385,8 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                     passed=passed,
                     certainty=certainty,
                     score=fmean(scores[key]) if key in scores else None,
+                    probability=probability,
+                    stages=stages.get(key),
                 )
             )
     _join_juries(metrics, whole)

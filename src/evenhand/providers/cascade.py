@@ -1,0 +1,178 @@
+"""A cascade of judges, `judge: {first: a, then: b, people: 5%, risk: 10%}`, and what its calibration says of it.
+
+As an id it is `cascade:{"first":"a","then":"b","people":0.05,"risk":0.1}`, so that it can stand
+wherever an id does. How sure a judge has to be stands in `calibration.json`; it is read when the
+first verdict is asked for. As a provider, a cascade is its first judge.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.cascade import CascadeLimits
+from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import as_array, as_mapping, is_mapping, is_number, is_object
+from evenhand.core.message import Prompt, Reply, Task
+from evenhand.core.provider import Answer, Host, Keyed, Provider, Request, judge_id
+from evenhand.languages.documents.project import project_folder
+from evenhand.providers.catalog import create
+from evenhand.providers.roster import model_id
+from evenhand.providers.wanted import Wanted
+
+RISK = 0.1
+"""The share of verdicts that stand which may be wrong, where the config doesn't say."""
+_KEYS = ("first", "then", "people", "risk")
+_WRITE = (
+    "Write judge: {first: openai:decisions:gpt-6-luna, then: openai:chat:gpt-5-mini, risk: 10%}."
+)
+
+
+@dataclass(slots=True)
+class CascadeJudge:
+    """A cheap judge and a dearer one. Implements `Provider`.
+
+    Attributes:
+        id: Its id, canonical.
+        first: The decision model that is asked about every output.
+        then: The judge of those on which that isn't sure enough.
+        people: The share of outputs that people are to label; 0 for none.
+        risk: The share of verdicts that stand which may be wrong.
+        folders: Where its calibration is looked for.
+    """
+
+    id: str
+    first: Provider
+    then: Provider
+    people: float
+    risk: float
+    folders: tuple[Path, ...]
+    _limits: dict[str, CascadeLimits] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def label(self) -> str:
+        return f"{self.first.label}, then {self.then.label}"
+
+    @property
+    def account(self) -> str:
+        return self.first.account
+
+    @property
+    def paid(self) -> bool:
+        return self.first.paid or self.then.paid
+
+    @property
+    def tasks(self) -> frozenset[Task]:
+        return self.first.tasks
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether one of them cannot be asked for want of a key."""
+        return bool(self.key_name)
+
+    @property
+    def key_name(self) -> str:
+        """The environment variable that the first one without a key lacks; empty where both have theirs."""
+        keyed = (one for one in (self.first, self.then) if isinstance(one, Keyed))
+        return next((one.key_name for one in keyed if one.needs_key), "")
+
+    def request(self, prompt: Prompt) -> Request:
+        return self.first.request(prompt)
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        return await self.first.send(request, host)
+
+    def reply(self, body: bytes) -> Reply:
+        return self.first.reply(body)
+
+    async def close(self) -> None:
+        await self.first.close()
+        await self.then.close()
+
+    def limits(self, metric: str) -> CascadeLimits | None:
+        """How sure they have to be under a metric; None before labels have shown it."""
+        if self._limits is None:
+            self._limits = _limits_in(self.folders, self.id)
+        return self._limits.get(metric)
+
+
+def make(wanted: Wanted) -> CascadeJudge:
+    """The cascade of an id.
+
+    Raises:
+        UsageError: All that is wrong with it.
+    """
+    try:
+        table: object = json.loads(wanted.rest)
+    except ValueError:
+        table = None
+    if not is_object(table):
+        raise UsageError(f"provider '{wanted.id}' is no cascade", hint=_WRITE)
+    problems = [f"'{key}' is not known" for key in table if key not in _KEYS]
+    problems += [f"there is no '{key}'" for key in ("first", "then") if not table.get(key)]
+    people, risk = (share_of(table.get(key, default)) for key, default in _SHARES)
+    if people is None:
+        problems.append(f"people is {table['people']!r}, not a share such as 5%")
+    if risk is None or not 0 < risk < 1:
+        problems.append(f"risk is {table['risk']!r}, not a share such as 10%")
+    if problems or people is None or risk is None:
+        raise UsageError(f"judge {wanted.rest}: {'; '.join(problems)}", hint=_WRITE)
+
+    def judge(named: object) -> Provider:
+        return create(
+            model_id(str(judge_id(named))),
+            config=wanted.config,
+            env=wanted.env,
+            base=wanted.base,
+            fill=wanted.fill,
+        )
+
+    first, then = judge(table["first"]), judge(table["then"])
+    if "decide" not in first.tasks or isinstance(then, CascadeJudge):
+        raise UsageError(
+            f"judge {wanted.rest}: the first judge is no decision model, so it doesn't say how sure it is"
+            if "decide" not in first.tasks
+            else f"judge {wanted.rest}: a cascade in a cascade",
+            hint=_WRITE,
+        )
+    folders = (wanted.base, project_folder(wanted.base))
+    return CascadeJudge(str(judge_id(table)), first, then, people, risk, folders)
+
+
+_SHARES: tuple[tuple[str, float], ...] = (("people", 0.0), ("risk", RISK))
+
+
+def share_of(value: object) -> float | None:
+    """A share, as `0.05` or `5%`; None for what is none."""
+    if isinstance(value, str) and value.strip().endswith("%"):
+        try:
+            value = float(value.strip().removesuffix("%")) / 100
+        except ValueError:
+            return None
+    return float(value) if is_number(value) and 0 <= value <= 1 else None
+
+
+def _limits_in(folders: tuple[Path, ...], id_: str) -> dict[str, CascadeLimits]:
+    """What calibrations in these folders say of this cascade, by metric; the first file that is there counts."""
+    for folder in folders:
+        try:
+            document: object = json.loads((folder / "calibration.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            continue  # a damaged one is reported before the run
+        rows = map(as_mapping, as_array(as_mapping(document).get("judges")))
+        return dict(limit for row in rows if (limit := _limit_of(row, id_)) is not None)
+    return {}
+
+
+def _limit_of(row: Mapping[str, Any], id_: str) -> tuple[str, CascadeLimits] | None:
+    cascade, metric = row.get("cascade"), row.get("metric")
+    if not is_mapping(cascade) or cascade.get("id") != id_ or not isinstance(metric, str):
+        return None
+    first, then = cascade.get("first"), cascade.get("then")
+    if not all(one is None or is_number(one) for one in (first, then)):
+        return None
+    questions = frozenset(map(str, as_array(cascade.get("questions"))))
+    return metric, CascadeLimits(first, then, questions)

@@ -1,0 +1,102 @@
+"""A judge with others who are asked in its place, in turn, when it is over its quota or out of reach.
+
+`judge: [a, b]` is the id `fallback:["a","b"]`, so that a list can stand wherever an id does. Who asks whom is the
+engine's: here is only who they are. As a provider, it is its first model.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_texts
+from evenhand.core.message import Prompt, Reply, Task
+from evenhand.core.provider import Answer, Host, Keyed, Provider, Request, fallback_id
+from evenhand.providers.catalog import create
+from evenhand.providers.roster import model_id
+from evenhand.providers.wanted import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackJudge:
+    """Several judges, the first of whom is asked as long as it can be. Implements `Provider`.
+
+    Attributes:
+        providers: In the order in which they are asked, two at least.
+    """
+
+    providers: tuple[Provider, ...]
+
+    @property
+    def id(self) -> str:
+        return fallback_id([one.id for one in self.providers])
+
+    @property
+    def label(self) -> str:
+        return ", else ".join(one.label for one in self.providers)
+
+    @property
+    def account(self) -> str:
+        return self.providers[0].account
+
+    @property
+    def paid(self) -> bool:
+        return any(one.paid for one in self.providers)
+
+    @property
+    def tasks(self) -> frozenset[Task]:
+        return self.providers[0].tasks
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether one of them cannot be asked for want of a key."""
+        return bool(self.key_name)
+
+    @property
+    def key_name(self) -> str:
+        """The environment variable that the first one without a key lacks; empty where all have theirs."""
+        keyed = (one for one in self.providers if isinstance(one, Keyed))
+        return next((one.key_name for one in keyed if one.needs_key), "")
+
+    def request(self, prompt: Prompt) -> Request:
+        return self.providers[0].request(prompt)
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        return await self.providers[0].send(request, host)
+
+    def reply(self, body: bytes) -> Reply:
+        return self.providers[0].reply(body)
+
+    async def close(self) -> None:
+        for one in self.providers:
+            await one.close()
+
+
+def make(wanted: Wanted) -> FallbackJudge:
+    """The judges of an id `fallback:["a","b"]`.
+
+    Raises:
+        UsageError: It has not two ids at least, or one of them is unknown.
+    """
+    try:
+        ids: object = json.loads(wanted.rest)
+    except ValueError:
+        ids = None
+    if not is_texts(ids) or len(ids) < 2:
+        raise UsageError(
+            f"provider '{wanted.id}' has not two judges at least",
+            hint='Write judge: [a, b]; as one id, fallback:["a","b"].',
+        )
+    return FallbackJudge(
+        tuple(
+            create(
+                model_id(one),
+                config=wanted.config,
+                env=wanted.env,
+                base=wanted.base,
+                fill=wanted.fill,
+            )
+            for one in ids
+        )
+    )

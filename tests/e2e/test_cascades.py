@@ -1,0 +1,258 @@
+"""A cheap judge decides where labels show that it may, a dearer one the rest, and people what is left."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from evenhand.testing import FakeProvider, Rule, Script
+
+ITEMS = 300
+EVALS = """
+from evenhand import Case, Dataset, EvalSet, Expect
+from evenhand.scorers import Passes
+
+evals = EvalSet(
+    "shop",
+    data=Dataset.of(*({"id": f"case {i}", "input": f"output {i}."} for i in range(ITEMS))),
+    judge={"first": "openai:decisions:gpt-6-luna", "then": "openai:chat:gpt-5", "risk": "15%", "people": "5%"},
+)
+
+
+@evals.eval
+def answers(case: Case, expect: Expect) -> str:
+    expect(case.input, Passes("keeps to the policy"), metric="policy")
+    return case.input
+"""
+
+
+class Row(NamedTuple):
+    """An output: what people say, the cheap judge's probability, the dear one's verdict and how sure it is."""
+
+    good: bool
+    probability: float
+    passes: bool
+    sure: float
+
+
+def rows(*, coin: bool) -> list[Row]:
+    """Outputs; the cheap judge is surer where it is right, or a coin. The dear one errs where it is unsure."""
+    rng = random.Random(9)
+    made: list[Row] = []
+    for _ in range(ITEMS):
+        good = rng.random() < 0.6
+        right = rng.random() < (0.5 if coin else 0.85)
+        sure = rng.uniform(0.8, 0.99) if right or coin else rng.uniform(0.5, 0.75)
+        unsure = rng.random() < 0.1
+        made.append(
+            Row(
+                good,
+                round(sure if good is right else 1 - sure, 3),
+                good if not unsure or rng.random() < 0.5 else not good,
+                0.3 if unsure else 0.9,
+            )
+        )
+    return made
+
+
+def script(made: list[Row]) -> Script:
+    """Both judges."""
+    rules: list[Rule] = []
+    for i, row in enumerate(made):
+        verdict = {"reasoning": "so", "passes": row.passes, "confidence": row.sure}
+        rules.append(Rule(last=rf"output {i}\.", reply=row.probability, model="gpt-6-luna"))
+        rules.append(Rule((rf"output {i}\.",), reply=verdict, model="gpt-5"))
+    return Script(rules)
+
+
+def command(folder: Path, fake: FakeProvider) -> Callable[..., str]:
+    """The command line in a folder."""
+
+    def evenhand(*arguments: str) -> str:
+        env = {**os.environ, **fake.env(), "EVENHAND_HOME": str(folder / "home")}
+        done = subprocess.run(
+            [sys.executable, "-m", "evenhand", *arguments],
+            cwd=folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+        assert done.returncode in (0, 1, 3), done.stderr + done.stdout
+        return done.stdout
+
+    return evenhand
+
+
+def label(folder: Path, evenhand: Callable[..., str], made: list[Row]) -> None:
+    """Has a person label a draw of the latest run."""
+    sheet = folder / "draw.csv"
+    evenhand("label", "latest", "--draw", "150", "--seed", "1", "--to", str(sheet))
+    with sheet.open() as lines:
+        drawn = list(csv.DictReader(lines))
+    for row in drawn:
+        place = int(row["output"].removeprefix("output ").removesuffix("."))
+        row["verdict"] = "pass" if made[place].good else "fail"
+    with sheet.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, list(drawn[0]))
+        writer.writeheader()
+        writer.writerows(drawn)
+    evenhand("label", "latest", "--from", str(sheet), "--by", "ann")
+
+
+def paths(fake: FakeProvider) -> dict[str, int]:
+    """How many requests went to each judge."""
+    decided = sum("decisions" in request.path for request in fake.requests)
+    return {"first": decided, "then": len(fake.requests) - decided}
+
+
+def test_labels_choose_what_each_judge_decides(tmp_path: Path):
+    """At first both are asked; once labels have chosen the limits, the dear one only the rest."""
+    made = rows(coin=False)
+    (tmp_path / "shop_evals.py").write_text(EVALS.replace("ITEMS", str(ITEMS)), "utf-8")
+    with FakeProvider(script(made)) as fake:
+        evenhand = command(tmp_path, fake)
+        first = json.loads(evenhand("run", "--json"))
+        assert paths(fake) == {"first": ITEMS, "then": ITEMS}
+        assert all(t["outcomes"][0]["outcome"] in ("pass", "fail") for t in first["trials"])
+        label(tmp_path, evenhand, made)
+        document: dict[str, Any] = json.loads(evenhand("calibrate", "latest", "--json"))
+        text = evenhand("calibrate", "latest")
+        (judge,) = document["judges"]
+        limits = judge["cascade"]
+        assert limits["first"] is not None
+        assert limits["decided_first"] > 0.5 * ITEMS
+        assert f"the first judge decides {limits['decided_first']} of {ITEMS} outputs" in text
+        before = len(fake.requests)
+        second = evenhand("run", "--no-cache")
+        later = fake.requests[before:]
+        evenhand("calibrate", "latest")  # a run that goes by limits keeps them
+        kept = json.loads((tmp_path / "calibration.json").read_text())["judges"][0]["cascade"]
+        shown = json.loads(evenhand("show", "--json"))
+        evenhand("label", "latest", "--unsure", "0.15", "--to", str(tmp_path / "left.csv"))
+        (tmp_path / "shop_evals.py").write_text(
+            EVALS.replace("ITEMS", str(ITEMS)).replace("keeps to", "honours"), "utf-8"
+        )
+        before = len(fake.requests)
+        evenhand("run", "--no-cache")  # limits hold for the question that they were chosen for
+        anew = fake.requests[before:]
+    assert sum("decisions" in request.path for request in anew) == ITEMS
+    assert len(anew) == 2 * ITEMS
+    asked_then = sum("decisions" not in request.path for request in later)
+    assert asked_then == ITEMS - limits["decided_first"]
+    outcomes = [trial["outcomes"][0] for trial in shown["trials"]]
+    by_stage: dict[str, list[bool]] = {"first": [], "then": []}
+    undecided = 0
+    for row, outcome in zip(made, outcomes, strict=True):
+        stage = outcome["metadata"]["cascade"]["stage"]
+        if stage == "people":
+            undecided += 1
+            assert (outcome["outcome"], outcome["error"], outcome["score"]) == (
+                "error",
+                "undecided",
+                None,
+            )
+        else:
+            by_stage[stage].append((outcome["outcome"] == "pass") is row.good)
+    stood = by_stage["first"] + by_stage["then"]
+    assert stood.count(False) / len(stood) <= 0.15
+    assert (
+        f"the first judge decided {len(by_stage['first'])}, the second {len(by_stage['then'])}"
+        in second
+    )
+    assert "the second one alone would have cost about" in " ".join(second.split())
+    assert kept == limits
+    with (tmp_path / "left.csv").open() as lines:
+        left = {row["output"] for row in csv.DictReader(lines)}
+    nobody = {
+        f"output {i}." for i, outcome in enumerate(outcomes) if outcome["error"] == "undecided"
+    }
+    assert undecided == len(nobody) > 0
+    assert nobody <= left
+
+
+def test_a_first_judge_that_is_a_coin_saves_nothing_and_the_report_says_so(tmp_path: Path):
+    """Its verdicts never stand, so that the second one is asked about everything."""
+    made = rows(coin=True)
+    (tmp_path / "shop_evals.py").write_text(EVALS.replace("ITEMS", str(ITEMS)), "utf-8")
+    with FakeProvider(script(made)) as fake:
+        evenhand = command(tmp_path, fake)
+        evenhand("run")
+        label(tmp_path, evenhand, made)
+        text = " ".join(evenhand("calibrate", "latest").split())
+        before = len(fake.requests)
+        evenhand("run", "--no-cache")
+        asked_then = sum("decisions" not in request.path for request in fake.requests[before:])
+    assert (
+        "the first judge decides nothing at a risk of 15 % (90 % confidence): it saves nothing"
+        in text
+    )
+    assert asked_then == ITEMS
+
+
+@pytest.mark.parametrize(
+    ("judge", "why"),
+    [
+        ({"first": "openai:decisions:gpt-6-luna"}, "there is no 'then'"),
+        ({"first": "openai:chat:gpt-5", "then": "openai:chat:gpt-5"}, "is no decision model"),
+        ({"first": "openai:decisions:x", "then": "openai:chat:y", "risk": "2"}, "risk is '2'"),
+        (
+            {"first": "openai:decisions:x", "then": "openai:chat:y", "than": 1},
+            "'than' is not known",
+        ),
+    ],
+)
+def test_a_cascade_that_is_none_is_reported_before_the_run(tmp_path: Path, judge: object, why: str):
+    """With all that is wrong with it."""
+    text = EVALS.replace("ITEMS", "3")
+    start, end = text.index("    judge="), text.index(",\n)")
+    (tmp_path / "shop_evals.py").write_text(
+        text[:start] + f"    judge={judge!r}" + text[end:], "utf-8"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "evenhand", "run"],
+        cwd=tmp_path,
+        env={**os.environ, "OPENAI_API_KEY": "k"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert why in done.stderr
+
+
+def test_a_config_can_name_a_cascade(tmp_path: Path):
+    """In place of a provider's id."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        """
+prompts: ["Say {{a}}"]
+providers: [openai:chat:gpt-5-mini]
+defaultTest:
+  options: {provider: {first: openai:decisions:gpt-6-luna, then: openai:chat:gpt-5, risk: 10%}}
+  assert: [{type: llm-rubric, value: is polite}]
+tests: [{vars: {a: hi}}]
+""",
+        "utf-8",
+    )
+    rules = [
+        Rule(system="is polite", reply=0.9),
+        Rule(("Say hi",), "hi", model="gpt-5-mini"),
+        Rule(model="gpt-5", reply={"reason": "so", "pass": True, "score": 0.9}),
+    ]
+    with FakeProvider(Script(rules)) as fake:
+        run = json.loads(command(tmp_path, fake)("run", "--json"))
+    (outcome,) = run["trials"][0]["outcomes"]
+    assert outcome["outcome"] == "pass"
+    assert outcome["metadata"]["judge"] == "openai:decisions:gpt-6-luna > openai:chat:gpt-5"
+    assert outcome["metadata"]["cascade"]["stage"] == "then"
