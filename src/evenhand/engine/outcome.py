@@ -1,4 +1,4 @@
-"""What an expectation comes to: the answer that is scored, what its scorer said or raised, and what ends a run instead.
+"""What expectations come to: the answer that is scored, what their scorers said or raised, and what ends a run instead.
 
 Where a model's thoughts stand in its text, the answer is the text without them, unless somebody says otherwise.
 """
@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast
 
 from msgspec.structs import replace
 
+from evenhand.core.cascade import metric_asked
 from evenhand.core.encoding import decode
 from evenhand.core.errors import (
     BudgetStop,
@@ -33,6 +34,8 @@ from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, Score, Verdict, usable
 from evenhand.core.thoughts import MARKS, without_thoughts
 from evenhand.core.traits import label_of
+from evenhand.engine.call_context import Asked, asked, asking
+from evenhand.engine.deciding import Deciding
 from evenhand.engine.guardian import running
 from evenhand.engine.python_names import Watched, users_call
 from evenhand.providers.answer_text import CutShort
@@ -349,3 +352,80 @@ def first_line(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 (a user's exception may not even be able to say what it is)
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class Settling(Scored, Protocol):
+    """A trial whose scorers are asked."""
+
+    @property
+    def deciding(self) -> Deciding:
+        """What its scorers ask decision models."""
+        ...
+
+
+async def settle_all(
+    trial: Settling, expectations: Sequence[Expectation], known: Mapping[int, Outcome]
+) -> tuple[Outcome, ...]:
+    """The outcomes of expectations, in their order: those that answer at once first, the others side by side.
+
+    Args:
+        known: Outcomes that are settled already, by place.
+    """
+    outcomes: list[Outcome | None] = [None] * len(expectations)
+    waiting: list[tuple[int, Awaitable[Score], Asked]] = []
+    for i, expectation in enumerate(expectations):
+        if i in known:
+            outcomes[i] = known[i]
+            continue
+        calls: Asked = []
+        token = asked.set(calls)
+        try:
+            score = score_of(trial, expectation)
+            if not isinstance(score, Score) and isawaitable(score):
+                waiting.append((i, score, calls))
+            else:
+                outcomes[i] = resting_on(calls, checked_outcome(expectation, score))
+        except ANYTHING as error:  # a scorer may raise anything; it is an outcome
+            if is_final(error):
+                for _, unwanted, _ in waiting:
+                    give_up(unwanted)
+                raise
+            outcomes[i] = resting_on(calls, error_outcome(expectation, error))
+        finally:
+            asked.reset(token)
+    if not waiting:
+        return tuple(cast("list[Outcome]", outcomes))
+    deciding = trial.deciding
+    deciding.begin(len(waiting))
+    if len(waiting) == 1:
+        i, score, calls = waiting[0]
+        outcomes[i] = await _outcome(expectations[i], score, calls, deciding)
+    else:
+        tasks = [
+            asyncio.ensure_future(_outcome(expectations[i], s, c, deciding)) for i, s, c in waiting
+        ]
+        try:
+            settled = await asyncio.gather(*tasks)
+        except BaseException:  # the run ends, or all are cancelled: leave none behind
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            raise
+        for (i, _, _), outcome in zip(waiting, settled, strict=True):
+            outcomes[i] = outcome
+    return tuple(cast("list[Outcome]", outcomes))
+
+
+async def _outcome(
+    expectation: Expectation, score: Awaitable[Score], calls: Asked, deciding: Deciding
+) -> Outcome:
+    metric_asked.set(expectation.metric or expectation.label or label_of(expectation.scorer))
+    try:
+        with asking(calls):
+            outcome = checked_outcome(expectation, await score)
+    except ANYTHING as error:  # a scorer may raise anything; it is an outcome
+        raise_if_final(error)
+        outcome = error_outcome(expectation, error)
+    finally:
+        deciding.end()
+    return resting_on(calls, outcome)

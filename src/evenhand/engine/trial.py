@@ -54,11 +54,11 @@ from evenhand.engine.outcome import (
     first_line,
     problem_of,
     raise_if_final,
+    settle_all,
     trial_error,
     with_problems,
 )
 from evenhand.engine.reuse import Taken
-from evenhand.engine.settling import settle_all
 from evenhand.engine.stragglers import task_error, task_name, too_late
 from evenhand.engine.suspending import Suspended, put_off
 from evenhand.engine.time_limit import UNLIMITED, TrialClock

@@ -147,7 +147,7 @@ class Roster:
         Raises:
             UsageError: Nobody knows the name.
         """
-        model = judge_id(model)
+        model = model if model is None or isinstance(model, str) else judge_id(model)
         return self(model) if isinstance(model, str) else cast("Provider | None", model)
 
     def wrong(self, name: str, timeout_s: float | None = None) -> UsageError | None:

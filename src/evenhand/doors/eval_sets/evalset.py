@@ -126,7 +126,10 @@ class EvalSet:
         wrong += _no_key(cluster)
         wrong += _misrequired(pass_rate, require or {})
         for one in judge if isinstance(judge, (list, tuple)) and judge else (judge,):
-            wrong += _not_a_model("judge", judge_id(one))
+            # Most are None or an id, which is what it stands for.
+            wrong += _not_a_model(
+                "judge", one if one is None or isinstance(one, str) else judge_id(one)
+            )
         wrong += _misgated(gate)
         axes, mistakes = _axes(over)
         wrong += mistakes
