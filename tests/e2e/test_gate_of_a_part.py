@@ -16,6 +16,7 @@ from evenhand.analysis.gates.baseline_file import read_baseline, written
 from evenhand.core.run import TrialResult
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
+from evenhand.testing import FakeProvider, Rule, Script
 
 HALF = "Answer half. {{q}}"
 
@@ -91,7 +92,7 @@ def test_a_sample_of_more_than_there_is_runs_all(folder: Folder):
     folder.baseline()
     ended = folder.gate("--all", "--sample", "900")
     assert ended.code == 0
-    assert "--sample 900: there are 60 cases in all, and all are run" in ended.err
+    assert "a sample of 900: there are 60 cases in all, and all are run" in ended.err
     assert "60 of 60 trials run" in ended.out
     assert "predicted" not in ended.out
 
@@ -235,21 +236,22 @@ def test_a_baseline_of_one_run_has_no_key_that_earlier_versions_did_not_have(fol
     assert not any("earlier" in row for row in rows)
 
 
-def test_a_run_of_a_sample_is_compared_over_all_cases(folder: Folder):
-    """As a gate of a sample is; and a run that was not drawn at random over its own."""
+def test_the_run_of_a_gate_of_a_sample_is_compared_over_all_cases(folder: Folder):
+    """A run of a sample that no gate made is compared over its own cases, and so are the first cases."""
     folder.write([HALF], cases=200)
     folder.run("run", "--offline", "--no-progress")
     first = newest(folder)
-    folder.run("run", "--offline", "--no-progress", "--sample", "80")
-    second = newest(folder)
-    document = json.loads(folder.run("compare", first, second, "--json").out)
+    folder.run("baseline", "--to", "b.evn")
+    folder.gate("--all", "--sample", "80", "--margin", "0.1")
+    document = json.loads(folder.run("compare", first, newest(folder), "--json").out)
     (row,) = [one for one in document["results"] if one["metric"] == "passed"]
     assert (row["n"], row["predicted"]) == (80, 120)
     assert row["difference"] == 0
-    folder.run("run", "--offline", "--no-progress", "--first", "80")
-    document = json.loads(folder.run("compare", first, newest(folder), "--json").out)
-    (row,) = [one for one in document["results"] if one["metric"] == "passed"]
-    assert (row["n"], row["predicted"], row["explained"]) == (80, 0, None)
+    for part in (("--sample", "80"), ("--first", "80")):
+        folder.run("run", "--offline", "--no-progress", *part)
+        document = json.loads(folder.run("compare", first, newest(folder), "--json").out)
+        (row,) = [one for one in document["results"] if one["metric"] == "passed"]
+        assert (row["n"], row["predicted"], row["explained"]) == (80, 0, None)
 
 
 def test_earlier_runs_are_repeats_of_the_first_and_none_is_named_twice(folder: Folder):
@@ -269,6 +271,83 @@ def test_earlier_runs_are_repeats_of_the_first_and_none_is_named_twice(folder: F
     ended = folder.run("compare", names[1], names[2], "--earlier", names[2])
     assert ended.code == 2
     assert "named twice" in ended.err
+
+
+def test_a_part_of_which_nothing_has_changed_says_nothing_of_the_rest(folder: Folder):
+    """The prompt changes for one case in twenty, and a sample without any of these is taken from the baseline."""
+    folder.write(["Answer {% if q == 'q7' %}yes{% else %}yes{% endif %}. {{q}}"], cases=300)
+    folder.baseline()
+    folder.write(["Answer {% if q == 'q7' %}no{% else %}yes{% endif %}. {{q}}"], cases=300)
+    for seed in range(3):
+        ended = folder.gate("--sample", "20", "--seed", str(seed), "--margin", "0.02", "--json")
+        for row in ended.document["results"]:
+            assert row["difference"]["low"] < 0 < row["difference"]["high"], seed
+
+
+def test_what_is_taken_differs_by_nothing_whatever_earlier_runs_were_like(folder: Folder):
+    """Pooled with a run that was better: the trials that are taken are the baseline's own, and no drop."""
+    folder.write([HALF], cases=200)
+    folder.rules = ({"reply": "yes"},)
+    folder.write([HALF], cases=200)
+    folder.run("run", "--offline", "--no-progress", "--no-cache")
+    folder.rules = RULES
+    folder.write([HALF], cases=200)
+    folder.run("run", "--offline", "--no-progress", "--no-cache")
+    folder.run("baseline", "--of", "2", "--to", "b.evn")
+    tests = [
+        {
+            "description": f"case {i}",
+            "vars": {"q": f"q{i}"},
+            "assert": [{"type": "contains", "value": "yes"}],
+        }
+        for i in range(200)
+    ]
+    tests[0]["vars"]["q"] = "q0 0"
+    folder.write([HALF], tests=tests)
+    document = folder.gate("--json").document
+    assert document["taken"] >= 190
+    (row,) = [one for one in document["results"] if one["metric"] == "passed"]
+    assert row["difference"]["value"] == 0
+
+
+def test_runs_with_more_or_fewer_cases_are_of_the_same_system(folder: Folder):
+    """A case that was added makes no other system of the runs before."""
+    folder.write(cases=59)
+    folder.run("run", "--offline", "--no-progress", "--no-cache")
+    folder.write(cases=60)
+    folder.run("run", "--offline", "--no-progress", "--no-cache")
+    ended = folder.run("baseline", "--of", "2", "--to", "b.evn")
+    assert "60 cases, 119 trials, 2 runs of one system" in ended.err
+    assert "lacks 1 case: these have fewer repeats" in ended.err
+
+
+def test_what_the_cache_answered_is_no_new_draw(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+    """The same run again, all of it from the cache; then one that asks again."""
+    folder.write()
+    with FakeProvider(Script([Rule((), "yes")])) as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{fake.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        for _ in range(2):
+            assert folder.run("run", "--no-progress").code == 0
+        ended = folder.run("baseline", "--of", "2", "--to", "b.evn")
+        assert "the cache answered all of it, which is no new draw" in ended.err
+        assert "60 cases, 60 trials;" in ended.err
+        folder.run("run", "--no-progress", "--no-cache")
+        ended = folder.run("baseline", "--of", "3", "--to", "b.evn")
+        assert "60 cases, 120 trials, 2 runs of one system" in ended.err
+
+
+def test_runs_that_are_no_whole_runs_are_passed_over(folder: Folder):
+    """Gates of samples between two runs: `--of 2` is of these two."""
+    folder.write([HALF], cases=60)
+    folder.run("run", "--offline", "--no-progress")
+    folder.run("baseline", "--to", "b.evn")
+    folder.run("run", "--offline", "--no-progress")
+    for _ in range(2):
+        folder.gate("--all", "--sample", "25", "--margin", "0.1")
+    ended = folder.run("baseline", "--of", "2", "--to", "c.evn")
+    assert ended.code == 0
+    assert "60 cases, 120 trials, 2 runs of one system" in ended.err
 
 
 def newest(folder: Folder) -> str:

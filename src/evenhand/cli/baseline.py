@@ -132,9 +132,9 @@ def _files(
             )
         newest, *earlier = newest_first(paths)
         return newest, earlier
-    newest = find(Path.cwd(), runs[0] if runs else None)
     if not several:
-        return newest, []
+        return find(Path.cwd(), runs[0] if runs else None), []
+    newest = find(Path.cwd(), runs[0]) if runs else _latest_whole()
     oldest = 0.0 if since is None else time.time() - since
     most = None if number is None else int(number)
     earlier = list(_before(newest, tag, oldest, None if most is None else most - 1))
@@ -144,6 +144,27 @@ def _files(
         are = "are" if earlier else "is"
         tell(f"--of {most}: there {are} only {number_of} of this config or set{tagged}")
     return newest, earlier
+
+
+def _is_whole(run: RunFile) -> bool:
+    """Whether a run of evals came to its end, and asked for itself: what a baseline may be made of."""
+    meta = run.meta
+    if meta.is_judge_check or meta.status != "finished" or "replay" in meta.settings:
+        return False
+    return not any(trial.taken for trial in run.trials())
+
+
+def _latest_whole() -> Path:
+    """The newest run of evals that came to its end; the latest where there is none, which says why not."""
+    from evenhand.core.errors import StoreError
+    from evenhand.store.catalogue import files, find, newest_first
+    from evenhand.store.runfile import RunFile
+
+    for path in newest_first(files(Path.cwd())):
+        with contextlib.suppress(StoreError), RunFile.open(path) as run:
+            if _is_whole(run):
+                return path
+    return find(Path.cwd(), None)
 
 
 def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator[Path]:
@@ -165,7 +186,7 @@ def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator
             if (
                 not same
                 or meta.id in ids
-                or meta.is_judge_check
+                or not _is_whole(run)
                 or not oldest <= meta.created_at <= at
                 or (tag and tag not in run.remarks.tags)
             ):

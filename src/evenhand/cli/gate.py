@@ -14,33 +14,36 @@ from msgspec.structs import replace
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE, code_for_gate
 from evenhand.cli.gate_request import AGAIN, GateRequest
+from evenhand.cli.gating import (
+    Gating,
+    look_at_plan,
+    look_at_script,
+    mixed_replies,
+    read_before,
+    terms_of,
+)
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.notifying import notifying
 from evenhand.cli.numbers import Number
 from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
-from evenhand.cli.run_and_report import safe_text, settled
+from evenhand.cli.run_and_report import settled
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, settings_for, spending_options
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import ConfigError, EvenhandError, NothingSelected, UsageError
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import BUDGET_USD, MARGIN
-from evenhand.core.record import MutableRecord, Record
+from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, in_one_line, near, safe, short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from evenhand.analysis.gates.baseline import Baseline
-    from evenhand.analysis.gates.early_stopping import GateDecider
     from evenhand.analysis.gates.gate_results import Gate
-    from evenhand.analysis.gates.reused_trials import FromBaseline
     from evenhand.cli.run_request import Asked
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
-    from evenhand.store.recordings import Recordings
-    from evenhand.store.runfile import RunFile
 
 
 @click.command(
@@ -167,16 +170,16 @@ def gate(
             run_request = with_replay(run_request, replay.header, asks=replaying.asks)
         mixed = None
         if baseline:  # what is wrong with it is said even where the evals cannot be read
-            before = _read(request)
-            _look_at_script(run_request, request, os.environ, replay)
-            mixed = _mixed_replies(before, baseline, run_request)
+            before = read_before(request)
+            look_at_script(run_request, request, os.environ, replay)
+            mixed = mixed_replies(before, baseline, run_request)
         settings = settings_for(run_request, session)
         if replay is not None and replaying is not None:
             settings = replace(settings, replay=replay, replay_asks=replaying.asks)
 
-        def decided_by(plan: Plan) -> _Gating:
-            terms = request.terms.over(_terms_of(plan, request.terms)).over(project)
-            gating = _Gating.of(request, terms)
+        def decided_by(plan: Plan) -> Gating:
+            terms = request.terms.over(terms_of(plan, request.terms)).over(project)
+            gating = Gating.of(request, terms)
             if options["budget"] is not None:
                 gating.spend(plan, options["budget"])
             return gating
@@ -204,9 +207,9 @@ def gate_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session
     request = GateRequest.again(meta)
     run_request = asked_of(meta)
 
-    def decided_by(plan: Plan) -> _Gating:
+    def decided_by(plan: Plan) -> Gating:
         del plan  # its terms were read when the run began
-        gating = _Gating.of(request, request.terms)
+        gating = Gating.of(request, request.terms)
         if gating.before.header.digest != request.digest:
             raise UsageError(
                 f"run {meta.id} cannot be resumed: {near(request.terms.baseline)} has changed since it began",
@@ -313,7 +316,7 @@ def _gated(
     run_request: Asked,
     settings: Settings,
     session: Session,
-    decided_by: Callable[[Plan], _Gating],
+    decided_by: Callable[[Plan], Gating],
     file: Path | None = None,
 ) -> _Ended:
     """Runs what is asked for, and compares it.
@@ -331,14 +334,14 @@ def _gated(
     from evenhand.analysis.gates.reused_trials import FromBaseline
     from evenhand.store.runfile import RunFile
 
-    gatings: list[_Gating] = []
+    gatings: list[Gating] = []
 
     def prepared(plan: Plan, settings: Settings) -> Settings:
         gating = decided_by(plan)
         request = gating.request
-        _look_at_script(run_request, request, os.environ, settings.replay)
-        _look_at_plan(gating, plan)
-        if mixed := _mixed_replies(gating.before, request.terms.baseline, run_request):
+        look_at_script(run_request, request, os.environ, settings.replay)
+        look_at_plan(gating, plan)
+        if mixed := mixed_replies(gating.before, request.terms.baseline, run_request):
             raise mixed
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.
         plan.options = replace(plan.options, closing=None, outputs=())
@@ -389,12 +392,6 @@ def _run_before(file: Path | None) -> int:
         return sum(not trial.taken and trial.outcome != "error" for trial in run.trials())
 
 
-def _read(request: GateRequest) -> Baseline:
-    from evenhand.analysis.gates.baseline_file import read_baseline
-
-    return read_baseline(Path(request.terms.baseline))
-
-
 def _look_at_target(file: Path) -> None:
     """Looks whether a gate may be written to this file.
 
@@ -429,193 +426,6 @@ def _write(file: Path, gate: Gate) -> None:
         ) from error
 
 
-def _terms_of(plan: Plan, own: GateTerms) -> GateTerms:
-    """What the eval sets or the config of a plan say of their gate.
-
-    Raises:
-        UsageError: They say different things, and the command line does not settle it.
-    """
-    terms = list(dict.fromkeys(own.over(one) for one in plan.options.gates))
-    if len(terms) > 1:
-        files = ", ".join(safe_text(one.baseline) or "none" for one in terms)
-        raise UsageError(
-            f"the eval sets here have different gates: baselines {files}",
-            hint="Gate each file by itself, or give --baseline and --margin.",
-        )
-    return terms[0] if terms else GateTerms()
-
-
-class _Gating(MutableRecord):
-    """A gate before and after its run.
-
-    Attributes:
-        request: What it goes by: its terms have a baseline and a margin.
-        before: The baseline.
-        taking: Takes trials from the baseline; None where everything is run.
-        decider: Stops the run; None where it runs to its end.
-    """
-
-    request: GateRequest
-    before: Baseline
-    taking: FromBaseline | None = None
-    decider: GateDecider | None = None
-
-    @staticmethod
-    def of(request: GateRequest, terms: GateTerms) -> _Gating:
-        """A gate as it was asked for, by all terms that hold for it.
-
-        Raises:
-            UsageError: They lack something, or the baseline lacks a metric, or cannot be read.
-        """
-        from evenhand.analysis.gates.gate_verdict import look_at
-
-        if not terms.baseline:
-            raise UsageError(
-                "there is no baseline to compare with",
-                hint="Name one: --baseline FILE. `evenhand baseline RUN --to FILE` makes it of a run that you accept.",
-            )
-        if terms.margin is None:
-            raise UsageError(
-                "there is no margin",
-                hint="Say how much worse you accept: --margin 0.03 is 3 points of a pass rate.",
-            )
-        request = replace(request, terms=terms)
-        before = _read(request)
-        look_at(before, terms.margin, terms.metrics, request.lower)
-        whole = replace(terms, baseline=str(Path(terms.baseline).absolute()))
-        return _Gating(replace(request, terms=whole, digest=before.header.digest), before)
-
-    @property
-    def terms(self) -> GateTerms:
-        """The terms that the gate goes by."""
-        return self.request.terms
-
-    @property
-    def margin(self) -> float:
-        """How much worse is accepted."""
-        return self.terms.margin or 0.0
-
-    def spend(self, plan: Plan, budget_usd: float) -> None:
-        """Makes it a gate of as many cases as a budget pays for.
-
-        Raises:
-            UsageError: The baseline doesn't say what a case costs, or the budget pays for none.
-        """
-        from evenhand.analysis.gates.baseline import cost_of_case
-
-        cost = cost_of_case(self.before, plan.repeats)
-        if cost is None:
-            raise UsageError(
-                f"--budget: the baseline {near(self.terms.baseline)} doesn't say what its cases cost",
-                hint="Say how many cases to run instead: --sample 200. --max-cost is a limit on what is spent.",
-            )
-        if cost and budget_usd < cost:
-            raise UsageError(
-                f"--budget {budget_usd:g} pays for no case: by the baseline one costs ${cost:.2g}",
-                hint="Raise it, or leave it out to run all cases.",
-            )
-        # A sum of cents can be a last digit too high.
-        sample = int(budget_usd / cost + 1e-9) if cost else plan.case_count
-        self.request = replace(self.request, sample=max(1, sample))
-
-    def stopping(self, plan: Plan, seed: int) -> GateDecider:
-        """What ends the run as soon as it is decided, or after a part of its cases."""
-        from evenhand.analysis.gates.early_stopping import GateDecider
-
-        return GateDecider(
-            self.before,
-            plan,
-            self.margin,
-            metrics=self.terms.metrics,
-            lower=self.request.lower,
-            seed=seed,
-            sample=self.request.sample,
-            stops=self.request.stops,
-            by_flips=self.request.by_flips,
-        )
-
-    def outcome(self, run: RunFile) -> Gate:
-        """What the run came to, with the reasons for which trials were not taken."""
-        from evenhand.analysis.gates.gate_verdict import gate as gated
-
-        outcome = gated(
-            self.before,
-            run,
-            self.margin,
-            metrics=self.terms.metrics,
-            lower=self.request.lower,
-            decider=self.decider,
-        )
-        if self.taking is None:
-            return outcome
-        # Variants of prompt directories name their eval.yml.
-        files = [variant.where.rpartition(":")[0] for variant in run.meta.variants]
-        of_evals = all(file.endswith(".py") for file in files)
-        why = self.taking.notes(outcome.asked, of_evals=of_evals)
-        return replace(outcome, notes=(*why, *outcome.notes))
-
-
-def _look_at_script(
-    run_request: Asked, request: GateRequest, env: Mapping[str, str], replay: Recordings | None
-) -> None:
-    """That a script doesn't answer in CI by accident, nor what one answered earlier.
-
-    Raises:
-        UsageError: It would.
-    """
-    # Most CI systems set it to true; some set it to an empty text, or to false.
-    in_ci = env.get("CI", "").lower() not in ("", "0", "false", "no")
-    if not (run_request.offline and in_ci) or request.offline_in_ci:
-        return
-    instead = (
-        "add --offline-in-ci: the gate then tests your own code and prompts with scripted replies,"
-        " and says so."
-    )
-    if replay is not None:
-        raise UsageError(
-            f"{replay.header.name} holds scripted replies (--offline), and in CI models are to answer for themselves",
-            hint=f"Record it from a model. Or {instead}",
-        )
-    raise UsageError(
-        "--offline in CI: models and judges would answer from a script, and not for themselves",
-        hint=f"Leave --offline out. Or {instead}",
-    )
-
-
-def _mixed_replies(baseline: Baseline, file: str, run_request: Asked) -> UsageError | None:
-    """Why scripted replies would be compared with those of models; None where they would not."""
-    has_replies = any(trial.subject or trial.judge for trial in baseline.trials)
-    if run_request.offline == baseline.header.offline or not has_replies:
-        return None
-    before, now, to_do = "scripted", "a model's", "Add --offline"
-    if run_request.offline:
-        before, now, to_do = now, before, "Leave --offline out"
-    return UsageError(
-        f"{near(file)} is of something else: its replies are {before}, and these would be {now}",
-        hint=f"{to_do}, or make the baseline of a run of the same kind.",
-    )
-
-
-def _look_at_plan(gating: _Gating, plan: Plan) -> None:
-    """That a baseline has something in common with a plan, before anything is paid for.
-
-    Raises:
-        NothingSelected: It has not.
-    """
-    from evenhand.analysis.comparison.comparison_sides import matched_variants
-
-    baseline, file = gating.before, near(gating.terms.baseline)
-    pairs, _, _ = matched_variants(baseline.variants, plan.variants)
-    known = {trial.case for trial in baseline.trials}
-    if pairs and any(planned.case.id in known for planned in plan.trials()):
-        return
-    raise NothingSelected(
-        f"{file} is of something else: it has no {'case' if pairs else 'variant'} in common with {plan.title}",
-        hint=f"It was made of {baseline.header.title!r}. Nothing was sent."
-        + ("" if pairs else " Give each prompt a label that stays: variants are matched by it."),
-    )
-
-
 def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 0) -> int:
     """Prints a gate; with what it exits."""
     from evenhand.core.wording.ink import Ink, takes_colors, width_of
@@ -632,6 +442,7 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
         tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
     elif gate.verdict == "undecided" and undecided == "pass":
-        why = "the run did not finish" if gate.status != "finished" else "errors could turn it"
+        whole = gate.status in ("finished", "decided")
+        why = "errors could turn it" if whole else "the run did not finish"
         tell(f"undecided does not count as pass here: {why}")
     return code

@@ -17,7 +17,7 @@ from functools import cache
 from inspect import get_annotations
 from typing import Any, TypeVar
 
-from evenhand.core.json_schema import TEXT, Part, described, either
+from evenhand.core.json_schema import TABLE, TEXT, Part, described, either
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.ranges import Range
 from evenhand.core.record import Record
@@ -227,4 +227,7 @@ def _schema_of(form: Form) -> Part:
     """What may stand alone for a table inside the table."""
     kind = form.table
     keys = () if kind is None else keys_of(kind)
-    return next((key.form.schema for _, key, name in keys if name == form.alone), TEXT)
+    schema = next((key.form.schema for _, key, name in keys if name == form.alone), TEXT)
+    # A table is read as the record itself, which says what may be in it.
+    parts = schema.get("anyOf")
+    return either(*(one for one in parts if one != TABLE)) if parts else schema

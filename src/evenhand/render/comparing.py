@@ -79,7 +79,7 @@ def compare(
     margin: float | None = None,
     cluster: str = "",
     lower: str | Sequence[str] = (),
-    earlier: Sequence[RunSource] = (),
+    earlier: RunSource | Sequence[RunSource] = (),
 ) -> Comparison:
     """Says whether the second is better than the first, on the cases that both have.
 
@@ -114,8 +114,11 @@ def compare(
             f"the margin is {margin!r}, not a number from 0 up",
             hint="It says how much worse is accepted: 0.05 is 5 points of a pass rate.",
         )
+    before = (
+        [*earlier] if isinstance(earlier, Sequence) and not isinstance(earlier, str) else [earlier]
+    )
     compared, around = compared_runs(
-        a, b, metrics=chosen, margin=margin, cluster=cluster, lower=less, earlier=earlier
+        a, b, metrics=chosen, margin=margin, cluster=cluster, lower=less, earlier=before
     )
     return replace(Comparison(**vars(compared)), notes=tuple(_notes(around)))
 

@@ -321,7 +321,7 @@ def below(result: Compared) -> Iterator[str]:
         yield (
             f"{level(result, result.first_range)} → {level(result, result.second_range)}{less} · "
             f"{gains:,} better, {len(result.changed) - gains:,} worse, "
-            f"{result.alike:,} the same{open_}"
+            f"{result.alike:,} the same{open_}{' of the cases that were run' if result.predicted else ''}"
         )
     width = max((columns(_short(c.name)) for c in result.changed[:CHANGES]), default=0)
     for change in result.changed[:CHANGES]:

@@ -204,7 +204,7 @@ def _uncertainty(result: GateResult) -> Iterator[str]:
 def _stopping(stopping: Stopping) -> str:
     """How far it went, and what its numbers are."""
     if not stopping.stopped and not stopping.looks:
-        return f"all of {count(stopping.of, 'case')} run"
+        return f"{stopping.cases:,} of {count(stopping.of, 'case')} run"
     if not stopping.stopped:
         held = f": {', '.join(map(safe, stopping.open))} takes all of them" if stopping.open else ""
         return f"not decided before the last of {count(stopping.of, 'case')}{held}"

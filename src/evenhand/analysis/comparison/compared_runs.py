@@ -229,10 +229,20 @@ def _history(first: Side, second: Side, earlier: Sequence[RunSource], stack: Exi
     sides = [side_of(one, stack) for one in earlier]
     taken = {first.run.meta.id, second.run.meta.id}
     for side in sides:
+        if side.column is not None:
+            raise UsageError(
+                f"an earlier run is taken with all of its variants, and {side} is one of them",
+                hint="Name the run alone. Its variants are matched with those of the first.",
+            )
         if side.run.meta.id in taken:
             raise UsageError(
                 f"{side} is named twice: it is one run, and no second draw",
                 hint="Name each run once.",
+            )
+        if side.run.meta.created_at > first.run.meta.created_at:
+            raise UsageError(
+                f"{side} is newer than {first}: it is no earlier run of it",
+                hint="Compare with the newest run, and name those before it.",
             )
         taken.add(side.run.meta.id)
     runs = sorted((side.run for side in sides), key=lambda run: -run.meta.created_at)
@@ -241,7 +251,7 @@ def _history(first: Side, second: Side, earlier: Sequence[RunSource], stack: Exi
             repeats += [
                 replace(trial, variant=one.variants[trial.variant])
                 for trial in one.run.trials()
-                if trial.variant in one.variants
+                if trial.variant in one.variants and trial.index not in one.copies
             ]
         else:
             scores.append(one.scores)

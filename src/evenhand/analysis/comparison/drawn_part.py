@@ -11,7 +11,7 @@ from evenhand.analysis.comparison.case_changes import CasePairs
 from evenhand.analysis.comparison.case_values import Seen
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.run import RunMeta
-from evenhand.stats.control_variates import Ran, Unit, adjusted_differences
+from evenhand.stats.control_variates import Adjusted, Ran, Unit, adjusted_differences
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.paired_difference import Alone, Differences
 from evenhand.stats.tallies import OpenNumber
@@ -47,6 +47,11 @@ class DrawnPart:
         """Whether all units were run: nothing is left to predict."""
         return len(self.chances) >= self.units
 
+    @property
+    def alike(self) -> bool:
+        """Whether all units that were run were as likely to be drawn."""
+        return len(set(self.chances)) <= 1
+
     def leaves_out(self, case: str) -> bool:
         """Whether a case is in the suite, and was not drawn."""
         number = self.unit_of(case)
@@ -63,42 +68,29 @@ def drawn_of(meta: RunMeta, mine: Seen, theirs: Seen, earlier: Earlier) -> Drawn
         earlier: What earlier systems scored on the first's cases.
 
     Returns:
-        None where its cases weren't drawn at random from the first's alone, or cases belong together: which of them
-        were drawn together isn't known then.
+        None where it isn't the whole run of a gate's sample of just these cases, or cases belong together: which of
+        them were drawn together isn't known then.
     """
-    count = _sample(meta)
-    if count is None or mine.clusters or theirs.clusters or not theirs.cases:
+    gate, of = meta.settings.get("gate"), meta.decided.get("of")
+    # A gate that stops as soon as it is decided was looked at, which intervals here don't allow for.
+    if not is_mapping(gate) or not isinstance(gate.get("sample"), int) or gate.get("stops"):
         return None
-    if any(number not in mine.cases for number in theirs.cases):
+    if meta.status != "decided" or of != len(mine.cases) or mine.clusters or theirs.clusters:
+        return None
+    if not theirs.cases or any(number not in mine.cases for number in theirs.cases):
         return None
     ids = mine.cases.ids
     places = {ids[number]: place for place, number in enumerate(theirs.cases)}
     others = (ids[number] for number in mine.cases if number not in theirs.cases)
     places |= {case: len(theirs.cases) + place for place, case in enumerate(others)}
     share = len(theirs.cases) / len(mine.cases)
-    given = meta.decided.get("chances")
-    known = given if is_mapping(given) else {}
+    table = meta.decided.get("chances")
+    known = table if is_mapping(table) else {}
     chances = [
         float(chance) if isinstance(chance := known.get(ids[number]), float) else share
         for number in theirs.cases
     ]
     return DrawnPart(unit_of=places.get, units=len(places), chances=chances, earlier=earlier)
-
-
-def _sample(meta: RunMeta) -> int | None:
-    """How many cases a run was to draw at random; None where it wasn't, or drew from a part."""
-    request = meta.settings.get("asked")
-    selection = request.get("selection") if is_mapping(request) else None
-    if not is_mapping(selection):
-        return None
-    gate = meta.settings.get("gate")
-    drawn = gate.get("sample") if is_mapping(gate) else selection.get("sample")
-    narrowed = any(
-        selection.get(name) for name in ("metadata", "only", "filter", "pattern", "range", "first")
-    )
-    # A gate that stops as soon as it is decided was looked at, which intervals here don't allow for.
-    stops = is_mapping(gate) and gate.get("stops")
-    return drawn if isinstance(drawn, int) and not narrowed and not stops else None
 
 
 @dataclass(frozen=True)
@@ -135,7 +127,7 @@ def predicted(
     """
     if drawn.whole:
         return None
-    _, second = pairs.means()
+    first, second = pairs.means()
     place_of = {number: place for place, number in enumerate(pairs.numbers)}
     members: dict[int, list[int]] = {}
     before: dict[int, OpenNumber] = {}
@@ -147,7 +139,9 @@ def predicted(
         if unit < len(drawn.chances) and number not in place_of:
             return None
         members.setdefault(unit, []).append(number)
-        before[number] = mean
+        # What was compared: a case that was taken from the baseline differs by nothing from itself.
+        place = place_of.get(number) if unit < len(drawn.chances) else None
+        before[number] = mean if place is None else OpenNumber(first[0][place], first[1][place])
     suite: list[Unit] = []
     run: list[Ran] = []
     sizes: list[int] = []
@@ -166,25 +160,59 @@ def predicted(
             run.append(Ran(len(suite) - 1, least, most, drawn.chances[unit]))
             sizes.append(len(numbers))
     adjusted = adjusted_differences(suite, run, (scale.least, scale.most))
-    alike = len(set(drawn.chances)) == 1
-    if not adjusted.fitted and alike:
+    if not adjusted.fitted:
         return None
-    weights = None if alike else adjusted.weights
+    missing = sum(len(numbers) for unit, numbers in members.items() if unit >= len(drawn.chances))
+    return Prediction(_data(adjusted, sizes, drawn, rates=rates), missing, adjusted.helped)
+
+
+def weighted(
+    mine: Seen, pairs: CasePairs, scale: OpenNumber, drawn: DrawnPart, *, rates: bool
+) -> Extremes:
+    """The plain differences of cases some of which were likelier to be drawn, each with its weight.
+
+    Args:
+        mine: The baseline's column.
+        pairs: The cases that both have.
+        scale: The lowest and the highest value there can be.
+        drawn: The part that was run.
+        rates: Whether the values are pass rates.
+    """
+    first, second = pairs.means()
+    members: dict[int, list[int]] = {}
+    for place, number in enumerate(pairs.numbers):
+        unit = drawn.unit_of(mine.cases.ids[number])
+        if unit is not None and unit < len(drawn.chances):
+            members.setdefault(unit, []).append(place)
+    suite: list[Unit] = []
+    run: list[Ran] = []
+    for unit, places in members.items():
+        ends = (*first, *second)
+        means = [math.fsum(end[p] for p in places) / len(places) for end in ends]
+        run.append(Ran(len(suite), means[2], means[3], drawn.chances[unit]))
+        suite.append(Unit(means[0], means[1]))
+    sizes = [len(places) for places in members.values()]
+    adjusted = adjusted_differences(suite, run, (scale.least, scale.most))
+    return _data(adjusted, sizes, drawn, rates=rates)
+
+
+def _data(adjusted: Adjusted, sizes: Sequence[int], drawn: DrawnPart, *, rates: bool) -> Extremes:
+    """The differences of units of so many cases, as a comparison has them."""
+    weights = None if drawn.alike else adjusted.weights
 
     def differences(values: Sequence[float]) -> Differences:
         # A unit's cases each get its difference: it counts once, and they are all counted.
         clusters: Sequence[Sequence[float]] = (
             Alone(array("d", values))
-            if max(sizes) == 1
+            if max(sizes, default=1) == 1
             else [(value,) * size for value, size in zip(values, sizes, strict=True)]
         )
         return Differences(clusters, rates, 1.0, adjusted.scale, weights=weights)
 
     least = differences(adjusted.least)
-    same = adjusted.least == adjusted.most
-    data = certain(least) if same else Extremes(least, differences(adjusted.most))
-    missing = sum(len(numbers) for unit, numbers in members.items() if unit >= len(drawn.chances))
-    return Prediction(data, missing, adjusted.helped)
+    if adjusted.least == adjusted.most:
+        return certain(least)
+    return Extremes(least, differences(adjusted.most))
 
 
 def _means(earlier: Sequence[Sequence[float | None]]) -> tuple[float | None, ...]:

@@ -1,9 +1,10 @@
 """Runs before one that others are compared with: further repeats of it, or other systems that show how hard cases are.
 
 How this works: an earlier run that was asked the same of the same system by the same judges is another draw of the
-newest. A run of another system, or with other judges, is compared with nothing; what it scored predicts cases that a
-later run leaves out. At the first run whose test differs, the history ends: what was asked before that is another
-question.
+newest. It is the same system if its prompts are written alike, its models and settings are the same, and the requests
+of the cases that both have are the same, as far as a trial makes one. Answers from the cache are no new draw. A run of
+another system, or with other judges, is compared with nothing; what it scored predicts cases that a later run leaves
+out. At the first run whose test differs, the history ends: what was asked before that is another question.
 """
 
 from __future__ import annotations
@@ -14,15 +15,24 @@ from statistics import fmean
 from evenhand.analysis.comparison.case_values import PASSED, CaseIds, Scales, Seen, read_trials
 from evenhand.analysis.comparison.comparison_sides import matched_variants
 from evenhand.analysis.comparison.same_test import Likeness, chosen_by, other_evals
+from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.record import Record
+from evenhand.core.score import Outcome
+from evenhand.core.scripted import journaled_name
 from evenhand.core.wording.words import count, short_id
+from evenhand.engine.replay.summary import replayed
 from evenhand.store.runfile import RunFile
 
+_OF_JUDGE = ("judge", "prompt", "instrument")
 MOST_SYSTEMS = 10
 """Of so many other systems what they scored is kept."""
 
 Scores = Mapping[tuple[int, str], Mapping[str, float]]
 """By the newest run's variant and the case what a system scored on average, by metric."""
+
+
+_Place = tuple[int, str, int]
+"""A variant of the newest, a case and a repeat."""
 
 
 class EarlierRun(Record, frozen=True, kw_only=True):
@@ -31,12 +41,14 @@ class EarlierRun(Record, frozen=True, kw_only=True):
     Attributes:
         run: It, open.
         repeats: Whether it is another draw of the newest.
+        copies: Places of its trials that are no draw of their own: the cache answered.
         variants: By its variants those of the newest that they match.
         scores: What it scored.
     """
 
     run: RunFile
     repeats: bool
+    copies: frozenset[int]
     variants: Mapping[int, int]
     scores: Scores
 
@@ -52,11 +64,11 @@ def earlier_runs(
     Args:
         newest: What others are compared with.
         earlier: Runs before it, the newest first.
-        basis: What makes two runs runs of one system, judged alike.
+        basis: What makes two runs runs of one system, whatever their cases are.
         tell: Told what is left out, and why, a line each.
     """
     ids = CaseIds()
-    own = basis(newest)
+    own, asked_now = basis(newest), _asked(newest, {v.index: v.index for v in newest.meta.variants})
     mine = _read(newest, ids)
     repeats = systems = 0
     for run in earlier:
@@ -76,7 +88,13 @@ def earlier_runs(
                 " left out"
             )
             break
-        same = basis(run) == own
+        variants = {j: i for i, j in pairs}
+        asked_then = _asked(run, variants)
+        same = basis(run) == own and _asked_alike(asked_now, asked_then)
+        copies = frozenset(one.place for one in asked_then.values() if one.cached)
+        if same and len(copies) == len(asked_then):
+            tell(f"{name} is left out: the cache answered all of it, which is no new draw")
+            continue
         systems += not same
         if not same and systems > MOST_SYSTEMS:
             continue
@@ -87,8 +105,12 @@ def earlier_runs(
             )
             if missing:
                 tell(f"{name} lacks {count(missing, 'case')}: these have fewer repeats")
-        variants = {j: i for i, j in pairs}
-        yield EarlierRun(run=run, repeats=same, variants=variants, scores=_scores(theirs, variants))
+            if copies:
+                tell(
+                    f"{name}: {count(len(copies), 'trial')} answered by the cache left out: no new draws"
+                )
+        scores = _scores(theirs, variants)
+        yield EarlierRun(run=run, repeats=same, copies=copies, variants=variants, scores=scores)
     if repeats and not newest.last_call():
         tell(
             "no call of these runs was recorded: that the application was the same in all of them is taken for granted"
@@ -97,11 +119,75 @@ def earlier_runs(
         tell("all runs are of one system: earlier systems would say more of how hard each case is")
 
 
+class _Asked(Record, frozen=True):
+    """What a trial asked.
+
+    Attributes:
+        place: The trial's, in its run.
+        request: Its request to the model under evaluation; empty where it made none, or several.
+        judges: Who judged each expectation, and by which instrument.
+        cached: Whether the cache answered all that it asked of the model.
+    """
+
+    place: int
+    request: str
+    judges: tuple[tuple[str, ...], ...]
+    cached: bool
+
+
+def _asked(run: RunFile, variants: Mapping[int, int]) -> dict[_Place, _Asked]:
+    """What each trial of these variants asked, by the variant that they stand for, the case and the repeat."""
+    requests: dict[int, list[tuple[str, bool]]] = {}
+    scripted = run.meta.is_scripted
+    for call in run.calls():
+        if call.end is not None and call.start.role == "subject":
+            name = journaled_name(call.start.key, call.start.identity, scripted=scripted)
+            requests.setdefault(call.start.trial, []).append((name, call.end.origin == "cache"))
+    trials: dict[_Place, _Asked] = {}
+    for trial in run.trials():
+        if trial.variant in variants:
+            of_trial = requests.get(trial.index, [])
+            trials[variants[trial.variant], trial.case, trial.repeat] = _Asked(
+                trial.index,
+                of_trial[0][0] if len(of_trial) == 1 else "",
+                tuple(_judges_of(outcome) for outcome in trial.outcomes),
+                bool(of_trial) and all(cached for _, cached in of_trial),
+            )
+    return trials
+
+
+def _judges_of(outcome: Outcome) -> tuple[str, ...]:
+    """Who judged, and by which instrument: those of all members of a jury."""
+    jury = outcome.metadata.get("jury")
+    members = jury if is_sequence(jury) else [outcome.metadata]
+    return tuple(
+        str(member.get(key)) for member in members if is_mapping(member) for key in _OF_JUDGE
+    )
+
+
+def _asked_alike(now: Mapping[_Place, _Asked], then: Mapping[_Place, _Asked]) -> bool:
+    """Whether the cases of both were asked the same, and judged by the same judges, as far as that is known."""
+    for place, one in now.items():
+        other = then.get(place)
+        if other is None:
+            continue
+        if one.request and other.request and one.request != other.request:
+            return False
+        # Of a trial in error some judge wasn't asked.
+        if len(one.judges) == len(other.judges) and any(
+            a != b and "None" not in (*a, *b) for a, b in zip(one.judges, other.judges, strict=True)
+        ):
+            return False
+    return True
+
+
 def _why_not(run: RunFile) -> str:
     """Why a run says nothing of another; empty where it does."""
     meta, totals = run.meta, run.totals()
     if meta.is_judge_check:
         return "it asked about judges"
+    if replayed(meta) is not None:
+        return "its answers are those of another run (--replay, regrade)"
     if totals.trials < meta.planned and meta.status != "finished":
         return "it did not finish"
     if chosen := chosen_by(meta, narrowed=run.by_outcome):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from statistics import fmean
@@ -13,7 +13,7 @@ from statistics import fmean
 from evenhand.analysis.comparison.case_changes import CaseNames, CasePairs, ListedCases, in_order
 from evenhand.analysis.comparison.case_values import LOWER, PASSED, Measured, Seen
 from evenhand.analysis.comparison.comparison_results import Compared
-from evenhand.analysis.comparison.drawn_part import DrawnPart, predicted
+from evenhand.analysis.comparison.drawn_part import DrawnPart, predicted, weighted
 from evenhand.analysis.comparison.same_test import Likeness
 from evenhand.analysis.summaries.rates import known_scale
 from evenhand.core.record import Record
@@ -35,6 +35,7 @@ def paired(
     several: bool,
     likeness: Likeness | None = None,
     drawn: DrawnPart | None = None,
+    same: Collection[int] = (),
 ) -> Compared:
     """A metric of two columns, case by case; nothing is judged yet.
 
@@ -47,6 +48,7 @@ def paired(
         several: Whether other columns are compared beside these.
         likeness: How their tests differ.
         drawn: The part of the first's cases that the second was to run; None for all of them.
+        same: Cases, by number, whose results in the second are the first's own: they differ by nothing.
     """
     likeness = likeness or Likeness(mine, theirs)
     names = CaseNames(mine.cases, theirs.cases)
@@ -54,7 +56,7 @@ def paired(
     declared = _declared(metric, mine, theirs)
     rates, scale, scaled = _scale(metric, (a, b), declared)
     pairs, apart = _pairs_of(
-        metric, (mine, theirs), scale, likeness=likeness, drawn=drawn, names=names
+        metric, (mine, theirs), scale, likeness=likeness, drawn=drawn, same=same, names=names
     )
     belongs = theirs.clusters | mine.clusters
     # A case that stands alone gets a number below all clusters', another one each.
@@ -74,7 +76,10 @@ def paired(
     prediction = None
     if drawn is not None and scaled and scale is not None and scale.least < scale.most:
         prediction = predicted(metric, mine, pairs, scale, drawn, rates=rates)
-        data = prediction.data if prediction else data
+        if prediction is not None:
+            data = prediction.data
+        elif not drawn.alike:
+            data = weighted(mine, pairs, scale, drawn, rates=rates)
     bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
     # A metric that is only ever bounded from above is one of which less is better.
     lower = less or metric in LOWER | mine.lower | theirs.lower or bounds == {"most"}
@@ -157,6 +162,7 @@ def _pairs_of(
     *,
     likeness: Likeness,
     drawn: DrawnPart | None,
+    same: Collection[int],
     names: CaseNames,
 ) -> tuple[CasePairs, _Apart]:
     """The cases that both columns have with their means, and what became of the others."""
@@ -174,7 +180,8 @@ def _pairs_of(
         one, two = mine.value(metric, number), theirs.value(metric, number)
         before, after = one.mean(scale), two.mean(scale)
         if before is not None and after is not None:
-            pairs.add(number, before, after)
+            # The first may have further repeats, with a mean of their own.
+            pairs.add(number, after if number in same else before, after)
             apart.broken += one.errors + two.errors
             apart.sizes[one.n] += 1
             apart.sizes[two.n] += 1

@@ -232,21 +232,27 @@ class Baseline(Record, frozen=True):
 
 
 def cost_of_case(baseline: Baseline, repeats: int) -> float | None:
-    """What a case costs on average in all variants, in US dollars.
+    """What a case costs on average in all variants that have it, in US dollars.
 
     Args:
         baseline: It.
         repeats: How often each case is run.
 
     Returns:
-        None where the cost of a trial is not known.
+        None where the cost of a trial is not known, or nothing was paid: the cache may have answered.
     """
     costs: dict[str, list[float]] = {}
+    cases: dict[str, set[str]] = {}
     for trial in baseline.trials:
         if trial.cost_usd is None:
             return None
-        costs.setdefault(trial.variant, []).append(trial.cost_usd)
-    return repeats * sum(sum(each) / len(each) for each in costs.values())
+        cases.setdefault(trial.variant, set()).add(trial.case)
+        # What the cache answered cost nothing, and would cost as much as the others.
+        if trial.cost_usd > 0:
+            costs.setdefault(trial.variant, []).append(trial.cost_usd)
+    every = set[str]().union(*cases.values())
+    paid = sum(len(cases[name]) * sum(each) / len(each) for name, each in costs.items())
+    return repeats * paid / len(every) if paid else None
 
 
 def result_of(trial: BaselineTrial, index: int, variant: int) -> TrialResult:

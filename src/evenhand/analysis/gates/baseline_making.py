@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import chain, repeat
 from typing import Any, cast
 
@@ -89,7 +89,11 @@ def baseline_parts(
 
 
 def baseline_trials(
-    run: RunFile, names: Mapping[int, str], *, outputs: bool = False
+    run: RunFile,
+    names: Mapping[int, str],
+    *,
+    outputs: bool = False,
+    without: Container[int] = (),
 ) -> Iterator[BaselineTrial]:
     """The trials of a run as a baseline has them.
 
@@ -97,10 +101,11 @@ def baseline_trials(
         run: It.
         names: What each of its variants is called there; trials of others are left out.
         outputs: With the outputs.
+        without: Places of trials that are left out.
     """
     requests = _requests(run)
     for trial in run.trials():
-        if trial.variant in names:
+        if trial.variant in names and trial.index not in without:
             yield _trial(
                 trial, names[trial.variant], requests.get(trial.index, {}), outputs=outputs
             )
@@ -125,7 +130,7 @@ def _look_at(run: RunFile) -> None:
     if totals.trials < meta.planned:
         raise UsageError(
             f"run {name} did not finish: {totals.trials:,} of {meta.planned:,} trials",
-            hint="Run it again without --stop-when-decided."
+            hint="Make the baseline of a run of all cases: run it again without --stop-when-decided and --sample."
             if meta.status == "decided"
             else f"Finish it first: evenhand resume {name}",
         )

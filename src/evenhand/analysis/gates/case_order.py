@@ -54,7 +54,7 @@ class CaseOrder:
         missing: dict[str, int] = {}
         of_trials: list[str] = []
         contents: dict[str, str] = {}
-        unit_of: dict[str, str] = {}
+        groups = _Groups()
         for planned in plan.trials():
             case = planned.case.id
             key = planned.variant.cluster
@@ -66,15 +66,11 @@ class CaseOrder:
                 )
             if case not in contents:
                 contents[case] = copy_key_of(planned.case, planned.test)
+            if together:
+                # Cases of several sets may have one id: they belong to what any of these says.
                 cluster = cluster_in(key, planned.case.vars, planned.case.metadata) if key else ""
-                # What kind of name it is goes in front: a cluster may be called as a case is.
-                unit_of[case] = (
-                    f"c{cluster}"
-                    if cluster
-                    else f"={contents[case]}"
-                    if contents[case]
-                    else f"i{case}"
-                )
+                content = "" if cluster else copy_key_of(planned.case, planned.test)
+                groups.join(case, f"{key}={cluster}" if cluster else content and f"={content}")
             of_trials.append(case)
             missing[case] = missing.get(case, 0) + 1
             # Only trials of the case itself may come before it: other cases are run in another order.
@@ -86,7 +82,7 @@ class CaseOrder:
                 )
         units: dict[str, list[str]] = {}
         for case in missing:
-            units.setdefault(unit_of[case] if together else case, []).append(case)
+            units.setdefault(groups.of(case), []).append(case)
         self._sizes = sizes or {}
         place = (
             self._even_places(units.values(), strata) if strata else self._places(units.values())
@@ -185,7 +181,7 @@ class CaseOrder:
         places: dict[str, tuple[float, bytes]] = {}
         for stratum, firsts in by_stratum.items():
             firsts.sort(key=self._hash)
-            # A start of its own for each stratum: every unit is equally likely to be among the first so many.
+            # A start of its own for each stratum: every unit is nearly as likely to be among the first so many.
             start = _share(self._hash(f"stratum {stratum!r}"))
             for rank, first in enumerate(firsts):
                 places[first] = (rank + start) / len(firsts), self._hash(first)
@@ -193,6 +189,30 @@ class CaseOrder:
 
     def _hash(self, text: str) -> bytes:
         return blake2b(f"{self._seed}\0{text}".encode(errors="surrogatepass")).digest()
+
+
+class _Groups:
+    """Cases that belong together: directly, or by way of others."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, str] = {}
+        self._parent: dict[str, str] = {}
+
+    def join(self, case: str, name: str) -> None:
+        """Puts a case with those that have this name; an empty one says nothing."""
+        mine = self.of(case)
+        if name:
+            other = self.of(self._first.setdefault(name, case))
+            # The earlier case of the plan speaks for both.
+            self._parent[mine] = other
+
+    def of(self, case: str) -> str:
+        """The case that speaks for this one and those that it belongs to."""
+        self._parent.setdefault(case, case)
+        while self._parent[case] != case:
+            self._parent[case] = self._parent[self._parent[case]]
+            case = self._parent[case]
+        return case
 
 
 def _share(hashed: bytes) -> float:

@@ -18,7 +18,7 @@ from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen
 from evenhand.analysis.comparison.drawn_part import DrawnPart
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.case_order import CaseOrder
-from evenhand.analysis.gates.gate_comparison import GateSides, judged
+from evenhand.analysis.gates.gate_comparison import GateSides, expecting, judged
 from evenhand.analysis.gates.gate_results import GateResult, GateVerdict, Stopping
 from evenhand.analysis.summaries.rates import known_scale
 from evenhand.core.document import as_object
@@ -69,7 +69,7 @@ class GateDecider:
         by_flips: bool = False,
     ) -> None:
         self._sides = GateSides(baseline, plan.variants, metrics=metrics, lower=lower)
-        shares = _shares(self._sides)
+        shares = _shares(baseline)
         option = "--sample" if sample is not None else "--stop-when-decided"
         self._order = CaseOrder(
             plan,
@@ -104,7 +104,7 @@ class GateDecider:
         of = len(self._order.cases)
         if self._sample is not None and not self.sampled:
             return [
-                f"--sample {self._sample:,}: there are {count(of, 'case')} in all, and all are run"
+                f"a sample of {self._sample:,}: there are {count(of, 'case')} in all, and all are run"
             ]
         if not self._stops:
             return []
@@ -265,16 +265,13 @@ def _units(order: CaseOrder, sample: int | None) -> int:
     return len(order.units)
 
 
-def _shares(sides: GateSides) -> dict[str, tuple[float, int]]:
+def _shares(baseline: Baseline) -> dict[str, tuple[float, int]]:
     """For each case of the baseline the share of its trials that passed, in all variants, and how many there are."""
-    totals: dict[str, list[float]] = {}
-    for column in sides.mine.values():
-        if PASSED in column.metrics:
-            for number in column.cases:
-                totals.setdefault(column.cases.ids[number], []).extend(
-                    column.value(PASSED, number).values
-                )
-    return {case: (sum(v) / len(v), len(v)) for case, v in totals.items() if v}
+    outcomes: dict[str, list[bool]] = {}
+    for trial in map(expecting, baseline.results()):
+        if trial.outcome in ("pass", "fail"):
+            outcomes.setdefault(trial.case, []).append(trial.outcome == "pass")
+    return {case: (sum(each) / len(each), len(each)) for case, each in outcomes.items()}
 
 
 def _sizes(shares: Mapping[str, tuple[float, int]]) -> dict[str, float]:

@@ -111,8 +111,10 @@ class GateSides:
             likeness = Likeness(mine, now, withheld=other)
             for note in likeness.notes():
                 tell(note)
-            common = [self._ids[n] for n in mine.cases if n in now.cases]
-            unchanged = bool(common) and all((j, case) in taken for case in common)
+            common = [n for n in mine.cases if n in now.cases]
+            same = frozenset(n for n in common if (j, self._ids[n]) in taken)
+            # Of cases that weren't run it isn't known whether they would have been taken.
+            unchanged = bool(common) and len(same) == len(common) and (drawn is None or drawn.whole)
             part = drawn and replace(drawn, earlier=self._baseline.earlier(i))
             for metric in _metrics(mine, now, self._metrics):
                 yield (
@@ -124,6 +126,7 @@ class GateSides:
                         likeness,
                         less=metric in self._lower,
                         unchanged=unchanged,
+                        same=same,
                         drawn=part,
                     ),
                 )
@@ -155,6 +158,7 @@ def _compared(
     *,
     less: bool,
     unchanged: bool,
+    same: Collection[int],
     drawn: DrawnPart | None,
 ) -> GateResult:
     """A metric of two columns; nothing is judged yet, but where there is nothing to judge.
@@ -166,6 +170,7 @@ def _compared(
         likeness: How their tests differ.
         less: Whether less is better.
         unchanged: All of its trials were taken from the baseline: there is no difference to look for.
+        same: Cases that were taken from it: they differ by nothing, whatever earlier runs in it say of them.
         drawn: The part of the cases that was to be run; None for all of them.
     """
     mine, theirs = sides
@@ -186,6 +191,7 @@ def _compared(
         several=False,
         likeness=likeness,
         drawn=drawn,
+        same=same,
     )
     known = [
         case for case in mine.cases if case in theirs.cases and theirs.value(metric, case).values
@@ -202,9 +208,10 @@ def _compared(
     elif not any(mine.value(metric, case).values for case in known):
         why = "the baseline has no value: its trials are in error"
     if not why and unchanged:
-        same = replace(compared, low=0.0, high=0.0)  # by what is known, and not by what was drawn
+        # By what is known, and not by what was drawn.
+        alike = replace(compared, low=0.0, high=0.0)
         return GateResult(
-            metric=metric, variant=variant, verdict="not worse", compared=same, why=UNCHANGED
+            metric=metric, variant=variant, verdict="not worse", compared=alike, why=UNCHANGED
         )
     return GateResult(
         metric=metric,

@@ -73,7 +73,7 @@ def pooled_baseline(newest: RunFile, earlier: Iterable[RunFile], *, outputs: boo
 def _as_repeats(one: EarlierRun, header: BaselineHeader, first: int) -> Iterator[BaselineTrial]:
     """A run's trials as further repeats. Nothing is taken from them later: they say nothing of what they sent."""
     names = {own: header.variants[of].name for own, of in one.variants.items()}
-    for trial in baseline_trials(one.run, names):
+    for trial in baseline_trials(one.run, names, without=one.copies):
         yield replace(
             trial, repeat=first + trial.repeat, subject=[], judge=[], checks="", output=UNSET
         )

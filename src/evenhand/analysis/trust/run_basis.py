@@ -33,9 +33,7 @@ def basis_of(run: RunFile) -> dict[str, str]:
 
 
 def system_of(run: RunFile) -> Mapping[str, str]:
-    """What makes two runs runs of one system, judged alike, as digests by name."""
-    return {
-        name: value
-        for name, value in basis_of(run).items()
-        if name in ("system", "script") or name.startswith("judge ")
-    }
+    """What makes two runs runs of one system, whatever their cases are, as digests by name."""
+    basis = judgements(run).parts.basis()
+    script = run.meta.settings.get("script")
+    return {"written": basis.written, "models": basis.models, "script": str(script or "")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 import pytest
 
 from evenhand.analysis.gates.case_order import CaseOrder
+from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.testing import example
+from evenhand.testing.plan import example_of
 
 VARIANTS = (Variant(0, "a", "m"), Variant(1, "b", "m"))
 
@@ -108,3 +111,48 @@ def walked(planned_trials: Sequence[PlannedTrial]) -> Any:
             return iter(planned_trials)
 
     return Walked()
+
+
+def test_cases_of_two_sets_that_share_ids_belong_to_what_either_says():
+    """The first set knows no clusters; the second says which document each case is of."""
+    cases = [Case(f"c{i}", input=f"q{i}", metadata={"document": i // 5}) for i in range(20)]
+    variants = (Variant(0, "a", "m"), Variant(1, "b", "m", cluster="document"))
+    plan = example_of(body, cases, variants=variants)
+    order = CaseOrder(plan, 0, together=True)
+    assert sorted(map(len, order.units)) == [5, 5, 5, 5]
+    assert {case: order.unit_of(case) for case in ("c0", "c4")} == dict.fromkeys(
+        ("c0", "c4"), order.unit_of("c0")
+    )
+
+
+def test_strata_are_drawn_in_proportion_and_every_case_about_as_often():
+    """Of 30 and 90 cases the first 40 are 10 and 30; over 400 seeds each case comes in about a third of them."""
+    cases = [Case(f"c{i:03}", input=f"q{i}") for i in range(120)]
+    plan = example_of(body, cases, variants=VARIANTS[:1])
+    strata = {case.id: place < 30 for place, case in enumerate(cases)}
+    counts: Counter[str] = Counter()
+    for seed in range(400):
+        order = CaseOrder(plan, seed, together=True, strata=strata)
+        part = order.cases[:40]
+        assert sum(strata[case] for case in part) in (9, 10, 11)
+        counts.update(part)
+    assert all(0.22 < counts[case.id] / 400 < 0.45 for case in cases)
+
+
+def test_sizes_make_cases_as_much_likelier_as_their_chances_say():
+    """Twenty cases of double size among sixty, 24 drawn: over 600 seeds, as often as `chances` says."""
+    cases = [Case(f"c{i:03}", input=f"q{i}") for i in range(60)]
+    plan = example_of(body, cases, variants=VARIANTS[:1])
+    sizes = {case.id: 2.0 for case in cases[:20]}
+    counts: Counter[str] = Counter()
+    promised: Counter[str] = Counter()
+    for seed in range(600):
+        order = CaseOrder(plan, seed, together=True, sizes=sizes)
+        for case, chance in zip(order.cases, order.chances(24), strict=False):
+            counts[case] += 1
+            promised[case] = chance
+    large = sum(counts[case.id] for case in cases[:20]) / 20 / 600
+    small = sum(counts[case.id] for case in cases[20:]) / 40 / 600
+    assert large == pytest.approx(promised["c000"], abs=0.02)
+    assert small == pytest.approx(promised["c059"], abs=0.02)
+    assert promised["c000"] == pytest.approx(2 * promised["c059"])
