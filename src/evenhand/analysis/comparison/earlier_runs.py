@@ -69,6 +69,8 @@ def earlier_runs(
     """
     ids = CaseIds()
     own, asked_now = basis(newest), _asked(newest, {v.index: v.index for v in newest.meta.variants})
+    # What the cache gave the newest is a draw of an earlier run, whose trial would count it twice.
+    borrowed = {place: one for place, one in asked_now.items() if one.cached}
     mine = _read(newest, ids)
     repeats = systems = 0
     for run in earlier:
@@ -91,9 +93,9 @@ def earlier_runs(
         variants = {j: i for i, j in pairs}
         asked_then = _asked(run, variants)
         same = basis(run) == own and _asked_alike(asked_now, asked_then)
-        copies = frozenset(one.place for one in asked_then.values() if one.cached)
+        copies = frozenset(_copies(asked_then, borrowed))
         if same and len(copies) == len(asked_then):
-            tell(f"{name} is left out: the cache answered all of it, which is no new draw")
+            tell(f"{name} is left out: its answers went through the cache, and are no new draws")
             continue
         systems += not same
         if not same and systems > MOST_SYSTEMS:
@@ -107,7 +109,7 @@ def earlier_runs(
                 tell(f"{name} lacks {count(missing, 'case')}: these have fewer repeats")
             if copies:
                 tell(
-                    f"{name}: {count(len(copies), 'trial')} answered by the cache left out: no new draws"
+                    f"{name}: {count(len(copies), 'trial')} left out, whose answers went through the cache: no new draws"
                 )
         scores = _scores(theirs, variants)
         yield EarlierRun(run=run, repeats=same, copies=copies, variants=variants, scores=scores)
@@ -127,12 +129,30 @@ class _Asked(Record, frozen=True):
         request: Its request to the model under evaluation; empty where it made none, or several.
         judges: Who judged each expectation, and by which instrument.
         cached: Whether the cache answered all that it asked of the model.
+        output: A hash of what came of it.
     """
 
     place: int
     request: str
     judges: tuple[tuple[str, ...], ...]
     cached: bool
+    output: int
+
+
+def _copies(then: Mapping[_Place, _Asked], borrowed: dict[_Place, _Asked]) -> Iterator[int]:
+    """Places of trials that are no draws of their own.
+
+    Args:
+        then: An earlier run's.
+        borrowed: What the newest had from the cache; what is found here is taken out.
+    """
+    for place, one in then.items():
+        mine = borrowed.get(place)
+        source = mine is not None and (mine.request, mine.output) == (one.request, one.output)
+        if one.cached or source:
+            yield one.place
+        if source and not one.cached:
+            del borrowed[place]
 
 
 def _asked(run: RunFile, variants: Mapping[int, int]) -> dict[_Place, _Asked]:
@@ -152,6 +172,7 @@ def _asked(run: RunFile, variants: Mapping[int, int]) -> dict[_Place, _Asked]:
                 of_trial[0][0] if len(of_trial) == 1 else "",
                 tuple(_judges_of(outcome) for outcome in trial.outcomes),
                 bool(of_trial) and all(cached for _, cached in of_trial),
+                hash(str(trial.output)),
             )
     return trials
 
