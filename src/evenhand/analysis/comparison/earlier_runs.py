@@ -109,7 +109,7 @@ def earlier_runs(
                 tell(f"{name} lacks {count(missing, 'case')}: these have fewer repeats")
             if copies:
                 tell(
-                    f"{name}: {count(len(copies), 'trial')} left out, whose answers went through the cache: no new draws"
+                    f"{name}: {count(len(copies), 'trial')} left out: answers that went through the cache"
                 )
         scores = _scores(theirs, variants)
         yield EarlierRun(run=run, repeats=same, copies=copies, variants=variants, scores=scores)
