@@ -1,0 +1,32 @@
+"""What the wing `failures` brings."""
+
+from __future__ import annotations
+
+from evenhand.core.wing import Command, Wing
+
+WING = Wing(
+    name="failures",
+    summary="Reviews of outputs, kinds of failure with their shares, and scorers that watch for them.",
+    commands={
+        "review draw": Command(
+            "evenhand.wings.failures.commands.review:draw",
+            "Draw outputs at random for people to review.",
+            ("evenhand review draw", "evenhand review draw latest -n 100 --seed 1"),
+        ),
+        "review notes": Command(
+            "evenhand.wings.failures.commands.review:notes",
+            "Say which drawn outputs failed, with a note on each.",
+            (
+                "evenhand review notes --by ann",
+                "evenhand review notes --to notes.csv",
+                "evenhand review notes --from notes.csv --by ann",
+            ),
+        ),
+        "review list": Command(
+            "evenhand.wings.failures.commands.review:list_",
+            "List reviews, those that people disagree about first.",
+            ("evenhand review list", "evenhand review list latest --json"),
+        ),
+    },
+    documents={"evenhand.review/1": "evenhand.wings.failures.reviews:ReviewDocument"},
+)
