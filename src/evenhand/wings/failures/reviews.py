@@ -107,7 +107,7 @@ def opened(names: Sequence[str]) -> Iterator[list[RunFile]]:
 
 def reviews_of(run: RunFile) -> list[Review]:
     """What people said of a run's outputs, in the order of the plan. Outputs that nobody reviewed are left out."""
-    said: dict[int, tuple[OneReview, ...]] = {}
+    by_trial: dict[int, tuple[OneReview, ...]] = {}
     for index, labels in standing(run.labels()).items():
         notes = {one.author: str(one.value) for one in labels if one.name == "note"}
         own = tuple(
@@ -116,15 +116,15 @@ def reviews_of(run: RunFile) -> list[Review]:
             if one.name == "verdict"
         )
         if own:
-            said[index] = own
+            by_trial[index] = own
     return [
         Review(
             note=NoteId(run.meta.id, trial.index),
             case=trial.case,
             variant=trial.variant,
-            reviews=said[trial.index],
+            reviews=by_trial[trial.index],
         )
-        for trial in run.at(sorted(said))
+        for trial in run.at(sorted(by_trial))
     ]
 
 
