@@ -21,11 +21,11 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import clip, count, safe
+from evenhand.languages.documents.codebook import NoteId
 from evenhand.stats.allocation import allocated
 from evenhand.store.labels.draw import REVIEW, Draw, Stratum
 from evenhand.store.labels.stored_draws import add_draw
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.codebook import NoteId
 
 LIKELIER = 3.0
 """How many times as likely an output that failed is to be drawn as one that didn't."""

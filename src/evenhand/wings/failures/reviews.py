@@ -13,11 +13,11 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import clip, count, safe
+from evenhand.languages.documents.codebook import Codebook, NoteId
 from evenhand.store.catalogue import find
 from evenhand.store.labels.label import NewLabel, standing
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.codebook import Codebook, NoteId
 from evenhand.wings.failures.drawing import drawn_notes
 
 SCHEMA = "evenhand.review/1"

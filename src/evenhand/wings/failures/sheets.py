@@ -7,9 +7,9 @@ from pathlib import Path
 
 from evenhand.analysis.trust.labels.sheet_rows import no_labels, read_verdicts, write_rows
 from evenhand.core.wording.spreadsheet_cells import as_text, cell
+from evenhand.languages.documents.codebook import NoteId
 from evenhand.store.labels.label import LONGEST_NOTE
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.codebook import NoteId
 from evenhand.wings.failures.drawing import drawn_notes, weights_of
 from evenhand.wings.failures.reviews import VERDICTS, Verdict, material_of
 

@@ -27,6 +27,38 @@ WING = Wing(
             "List reviews, those that people disagree about first.",
             ("evenhand review list", "evenhand review list latest --json"),
         ),
+        "review propose": Command(
+            "evenhand.wings.failures.commands.propose:propose",
+            "Let a model propose kinds of failure from the notes.",
+            (
+                "evenhand review propose --model openai:gpt-5",
+                "evenhand review propose --model openai:gpt-5 --max-cost 1",
+            ),
+        ),
+        "review count": Command(
+            "evenhand.wings.failures.commands.count:count",
+            "Count the kinds of failure, with the share of each.",
+            (
+                "evenhand review count",
+                "evenhand review count --judge openai:gpt-5 --json",
+                "evenhand review count --judge openai:gpt-5 --max-cost 1",
+            ),
+        ),
+        "review ratify": Command(
+            "evenhand.wings.failures.commands.count:ratify",
+            "Accept kinds of failure in your name.",
+            (
+                "evenhand review ratify --by ann",
+                "evenhand review ratify 'invents a policy' --by ann",
+            ),
+        ),
     },
-    documents={"evenhand.review/1": "evenhand.wings.failures.reviews:ReviewDocument"},
+    studies={
+        "failure_kinds": "evenhand.wings.failures.commands.count:study",
+        "failure_proposal": "evenhand.wings.failures.commands.propose:study",
+    },
+    documents={
+        "evenhand.failures/1": "evenhand.wings.failures.counting:FailuresDocument",
+        "evenhand.review/1": "evenhand.wings.failures.reviews:ReviewDocument",
+    },
 )

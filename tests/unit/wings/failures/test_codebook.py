@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from evenhand.core.errors import ConfigError, UsageError
-from evenhand.wings.failures.codebook import (
+from evenhand.languages.documents.codebook import (
     LONGEST_NAME,
     LONGEST_RULE,
     Codebook,

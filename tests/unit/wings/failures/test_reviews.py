@@ -15,8 +15,8 @@ from evenhand.analysis.trust.labels.drawing import draws_to_label
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
+from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.codebook import Codebook, Kind, NoteId
 from evenhand.wings.failures.drawing import draw_outputs, drawn_notes, weights_of
 from evenhand.wings.failures.reviews import (
     keep_review,

@@ -155,7 +155,7 @@ def list_(runs: tuple[str, ...], book: Path, as_json: bool) -> int:
 
     Outputs that people disagree about come first, then failures that no kind covers.
     """
-    from evenhand.wings.failures.codebook import Codebook, read_codebook
+    from evenhand.languages.documents.codebook import Codebook, read_codebook
     from evenhand.wings.failures.reviews import opened, review_document, review_lines
 
     kinds = read_codebook(book) if book.is_file() else Codebook()

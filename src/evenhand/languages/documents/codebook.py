@@ -257,6 +257,27 @@ def written(book: Codebook) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def write_codebook(book: Codebook, path: Path, *, new: bool = False) -> None:
+    """Writes a file whole or not at all.
+
+    Args:
+        book: The kinds.
+        path: The file.
+        new: Whether a file that is there is left as it is.
+
+    Raises:
+        UsageError: The file is there already, or cannot be written.
+    """
+    if new and path.exists():
+        raise UsageError(f"{path} is there already", hint="Name another file, or delete it.")
+    half = path.with_name(f"{path.name}.part")
+    try:
+        half.write_text(written(book), "utf-8")
+        half.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
 def ratify(book: Codebook, names: Collection[str], by: str, on: date) -> Codebook:
     """The codebook with kinds accepted by a person: those of these names, or all where there are none.
 
