@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated, NamedTuple, cast
+from typing import Annotated, cast
 
 from msgspec.structs import replace
 
@@ -40,7 +40,7 @@ MOST_KINDS = 100
 _NOTE = re.compile(r"[^\s:]+:\d{1,9}")
 
 
-class NoteId(NamedTuple):
+class NoteId(Record, frozen=True):
     """A reviewed output: the run's id, and the trial's place in its plan."""
 
     run: str

@@ -77,7 +77,7 @@ class CodingRecord(Record, frozen=True, kw_only=True):
                     if trial.output is not None and trial.output != "":
                         note = NoteId(run.meta.id, trial.index)
                         context = material_of(trial)
-                        yield Case(str(note), input=as_text(trial.output), context=[context])
+                        yield Case(str(note), input=as_text(trial.output), context=(context,))
 
 
 def ratified_kinds(book: Codebook) -> Sequence[Kind]:

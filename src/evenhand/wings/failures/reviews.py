@@ -51,7 +51,7 @@ class Review(Record, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> bool:
-        """Whether it failed: at least half of the people say so."""
+        """Whether at least half of the people say that the output failed."""
         return 2 * sum(one.verdict == "fail" for one in self.reviews) >= len(self.reviews)
 
     @property

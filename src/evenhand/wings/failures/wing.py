@@ -32,7 +32,7 @@ WING = Wing(
             "Let a model propose kinds of failure from the notes.",
             (
                 "evenhand review propose --model openai:gpt-5",
-                "evenhand review propose --model openai:gpt-5 --max-cost 1",
+                "evenhand review propose latest --model openai:gpt-5",
             ),
         ),
         "review count": Command(
