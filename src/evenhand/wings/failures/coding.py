@@ -13,12 +13,11 @@ from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan
 from evenhand.core.record import Record
 from evenhand.core.wording.spreadsheet_cells import as_text
-from evenhand.core.wording.words import safe
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.expect import Expect
 from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
-from evenhand.scorers.passes import Passes
+from evenhand.scorers.avoids import need_ratified, question_of
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.reviews import material_of
 
@@ -64,7 +63,7 @@ class CodingRecord(Record, frozen=True, kw_only=True):
         async def codes(case: Case, expect: Expect) -> str:
             """Which kinds the output has."""
             for kind in kinds:
-                question = asked_of(kind, "\n".join(case.context))
+                question = question_of(kind, "\n".join(case.context))
                 expect(case.input, question, metric=metric_of_kind(kind.name))
             return str(case.input)
 
@@ -87,11 +86,8 @@ def ratified_kinds(book: Codebook) -> Sequence[Kind]:
         UsageError: No kind is ratified, or one of them has changed since.
     """
     for kind in book.kinds:
-        if kind.ratified is not None and not kind.is_ratified:
-            raise UsageError(
-                f"{safe(kind.name)!r} has changed since {safe(kind.ratified.by)} accepted it",
-                hint=f"Accept it again: evenhand review ratify {safe(kind.name)!r} --by NAME",
-            )
+        if kind.ratified is not None:
+            need_ratified(kind)
     kinds = [kind for kind in book.kinds if kind.is_ratified]
     if not kinds:
         raise UsageError(
@@ -99,22 +95,6 @@ def ratified_kinds(book: Codebook) -> Sequence[Kind]:
             hint="Read the file, then accept what is right: evenhand review ratify --by NAME",
         )
     return kinds
-
-
-def asked_of(kind: Kind, context: str) -> Passes:
-    """What a judge is asked about an output under one kind: whether the output is free of it.
-
-    Args:
-        kind: The kind.
-        context: What the output answers.
-    """
-    has = [{"output": text, "passes": False} for text in kind.examples_for]
-    free = [{"output": text, "passes": True} for text in kind.against]
-    return Passes(
-        f"The output doesn't have this failure: {kind.name}. An output has it when: {kind.rule}",
-        examples=(*has, *free),
-        context=f"The output answers this:\n{context}" if context else "",
-    )
 
 
 def metric_of_kind(name: str) -> str:

@@ -16,11 +16,11 @@ from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId, ratify
+from evenhand.scorers.avoids import question_of
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.coding import (
     KEY,
     CodingRecord,
-    asked_of,
     codes_of,
     metric_of_kind,
     ratified_kinds,
@@ -161,13 +161,15 @@ def test_a_judge_goes_only_by_what_a_person_accepted():
     book = accepted(KIND)
     assert [kind.name for kind in ratified_kinds(book)] == ["late"]
     changed = Codebook((replace(book.kinds[0], rule="Says it is late."),))
-    with pytest.raises(UsageError, match="'late' has changed since Ada accepted it"):
+    with pytest.raises(UsageError, match="'late' has changed since Ada ratified it"):
         ratified_kinds(changed)
 
 
 def test_the_judge_sees_neither_verdict_nor_note():
     """Only the rule, examples, the output and what it answers."""
-    question = asked_of(replace(KIND, against=("30 days.",), notes=(NoteId("r", 1),)), "How long?")
+    question = question_of(
+        replace(KIND, against=("30 days.",), notes=(NoteId("r", 1),)), "How long?"
+    )
     assert "late. An output has it when: Allows a late return." in question.criteria
     assert question.context == "The output answers this:\nHow long?"
     assert [dict(one) for one in question.examples] == [
