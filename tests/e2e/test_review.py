@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.test_label_and_calibrate import Screen
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "failures"
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 CONFIG = {
     "prompts": ["{{q}}"],
@@ -100,3 +102,42 @@ def test_what_cant_be_reviewed_says_why(folder: Path):
     evenhand(folder, "review", "notes", code=2)
     evenhand(folder, "review", "notes", "--to", "a.csv", "--from", "b.csv", code=2)
     evenhand(folder, "review", "list", "nothing", code=2)
+
+
+def test_from_a_run_to_a_gate_on_named_kinds(tmp_path: Path):
+    """The example folder: notes, a proposal, a person's name, counts, and the kinds as metrics of the next run."""
+    folder = tmp_path / "failures"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".evenhand"))
+    evenhand(folder, "run", "--offline", "--exit-zero", "--no-progress")
+    evenhand(folder, "review", "draw", "-n", "60", "--seed", "1")
+    evenhand(folder, "review", "notes", "--from", "notes.csv", "--by", "ann")
+    judge = ("--judge", "openai:chat:gpt-5", "--offline", "--no-progress", "--json")
+    model = ("--model", "openai:chat:gpt-5", "--offline", "--no-progress")
+    evenhand(folder, "review", "propose", *model)
+    evenhand(folder, "review", "propose", *model, code=2)  # it overwrites nothing
+    evenhand(folder, "review", "count", *judge, code=2)  # nobody has read it yet
+    evenhand(folder, "review", "ratify", "--by", "ann")
+    counted = json.loads(evenhand(folder, "review", "count", *judge))
+    shares = {one["name"]: one["share"] for one in counted["kinds"]}
+    truth = {
+        "invents a fee": 10 / 120,
+        "allows late returns": 10 / 120,
+        "brushes people off": 6 / 120,
+    }
+    for name, share in truth.items():
+        assert shares[name]["low"] <= share <= shares[name]["high"]
+    assert all(one["judged"] == 120 for one in counted["kinds"])
+    assert counted["covered"]["value"] == 1
+    config = (folder / "promptfooconfig.yaml").read_text()
+    checks = "".join(f"    - {{type: avoids, value: {name}, metric: {name}}}\n" for name in truth)
+    config = config.replace("tests:", f"{checks}tests:").replace(
+        "defaultTest:\n", "defaultTest:\n  options: {provider: openai:chat:gpt-5}\n"
+    )
+    (folder / "promptfooconfig.yaml").write_text(config)
+    evenhand(folder, "run", "--offline", "--exit-zero", "--no-progress")
+    run = json.loads(evenhand(folder, "show", "--json"))
+    outcomes = [one for trial in run["trials"] for one in trial["outcomes"]]
+    for name, share in truth.items():
+        scores = [one["score"] for one in outcomes if one["metric"] == name]
+        assert len(scores) == 120
+        assert sum(scores) / 120 == pytest.approx(1 - share)

@@ -454,20 +454,20 @@ KINDS = (
         asks="generate",
     ),
     Kind(
-        name="avoids",
-        group=GROUP,
-        about="a model says that the output has no failure of this kind, of a failures.yml",
-        make=_avoids,
-        takes="text, or {kind, kinds, context}",
-        asks="generate",
-    ),
-    Kind(
         name="conversation-relevance",
         group=GROUP,
         about="a model finds the assistant's messages relevant to the conversation, at least 0.5 of them",
         make=_conversation,
         optional=True,
         of_each_cell=True,
+        asks="generate",
+    ),
+    Kind(
+        name="avoids",
+        group=GROUP,
+        about="a model says that the output has no failure of this kind, of a failures.yml",
+        make=_avoids,
+        takes="text, or {kind, kinds, context}",
         asks="generate",
     ),
 )

@@ -78,6 +78,8 @@ def _read_row(
         return f"the verdict is {text[:40]!r}", "Write pass or fail, or leave it empty."
     name = (row.get("output_id") or "").strip()
     run, _, index = name.rpartition(":")
+    if not run and len(runs) == 1:  # a place alone, as people may write it where there is one run
+        run = next(iter(runs))
     # SQLite takes no integer of more than 64 bits.
     known = run in runs and index.isdecimal() and len(index) < 10
     trial = runs[run].trial(int(index)) if known else None
