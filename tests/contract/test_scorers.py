@@ -190,6 +190,8 @@ ANSWER = {
 WARM = Scripted(('{"warmth": {"reasoning": "warm", "score": 4}}',))
 WALKED = Scripted(('{"reasoning": "it did", "step": null, "passes": true, "confidence": 0.9}',))
 WISE = Scripted((json.dumps(ANSWER),))
+KINDS_FILE = Path(__file__).with_name("failures.yml")
+VALUES["avoids"] = {"value": {"kind": "late", "kinds": str(KINDS_FILE)}, "judge": WALKED}
 VALUES |= {name: {**ASKED, "judge": WALKED} for name in ("steps:achieves-goal", "steps:passes")}
 MANY = range(1, 400)
 READ = {
@@ -256,6 +258,7 @@ PUBLIC: dict[str, Any] = {
     "FirstToken": public.FirstToken(),
     "Cost": public.Cost(1),
     "Passes": public.Passes("gives a number", judge=WISE),
+    "Avoids": public.Avoids("late", kinds=KINDS_FILE, judge=WISE),
     "Rating": public.Rating(public.CLARITY, judge=WISE),
     "Preferred": public.Preferred(over="the answer is 7", criteria="better", judge=WISE),
     "CustomJudge": ToneJudge(judge=WARM),
@@ -439,6 +442,7 @@ BOTH_WAYS: dict[str, list[tuple[Any, Any]]] = {
     "Latency": [(public.Latency(5000), TEXT_42), (public.Latency(100), TEXT_42)],
     "Cost": [(public.Cost(5), TEXT_42), (public.Cost(0.1), TEXT_42)],
     "Passes": [(public.Passes("a number", judge=one), TEXT_42) for one in (WISE, NO)],
+    "Avoids": [(public.Avoids("late", rule="Is late.", judge=one), TEXT_42) for one in (WISE, NO)],
     "Preferred": [
         (public.Preferred(over=TEXT_7, criteria="better", judge=WISE, ties=ties), TEXT_42)
         for ties in ("win", "lose")

@@ -429,6 +429,7 @@ WORLDS: Mapping[str, World] = {
         },
     ),
     "docs/coming-from-eva.md": World((examples,)),
+    "docs/failure-kinds.md": World((examples,)),
     "docs/prompt-directories.md": World(
         (examples,),
         (),

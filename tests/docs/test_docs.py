@@ -18,6 +18,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.doors.assertions.kinds import INSTEAD, SUPPORTED
 from evenhand.doors.promptfoo.load import load
 from evenhand.doors.promptfoo.overrides import Chosen
+from evenhand.languages.documents.codebook import read_codebook
 from evenhand.providers.catalog import KEYS, SCHEMES
 from evenhand.scorers.catalog import scorers
 from evenhand.wings.judge_checks.judge_variants import read_variants
@@ -79,6 +80,9 @@ def test_python_in_the_documentation_runs(
     exec(compile(code, "block", "exec", dont_inherit=True), {"__name__": "block"})
 
 
+KINDS = "kinds: [{name: invents a fee, rule: Names a price., ratified: {by: A, on: 2026-01-01}}]"
+
+
 @pytest.mark.parametrize("code", [*blocks("yaml")])
 def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: Path):
     """Put into a whole config, or a file of judges, each block loads without a problem and without a hint."""
@@ -86,6 +90,10 @@ def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: P
         (tmp_path / "judges.yml").write_text(code, "utf-8")
         (tmp_path / "judge.txt").write_text("{{output}}", "utf-8")
         assert len(read_variants(["judges.yml"], tmp_path)) == code.count("\n  ")
+        return
+    if code.startswith("kinds:"):
+        (tmp_path / "failures.yml").write_text(code, "utf-8")
+        assert all(kind.is_ratified for kind in read_codebook(tmp_path / "failures.yml").kinds)
         return
     config = {
         "prompts": ["{{message}}"],
@@ -95,6 +103,7 @@ def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: P
     config |= yaml.safe_load(code)
     (tmp_path / "promptfooconfig.yaml").write_text(yaml.safe_dump(config), "utf-8")
     (tmp_path / "grader.py").write_text("def get_assert(output, context): return True\n", "utf-8")
+    (tmp_path / "failures.yml").write_text(KINDS, "utf-8")
     (tmp_path / "tests.csv").write_text("message,__expected\nx,x\n", "utf-8")
     (tmp_path / "prompts").mkdir()
     for name in ("plain", "strict"):

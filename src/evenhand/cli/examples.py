@@ -25,6 +25,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand show better:3",
         "evenhand show 01M7YPHZRR --where 'status:fail'",
     ),
+    "review": ("evenhand review draw -n 60", "evenhand review notes --by ann"),
     "runs": ("evenhand runs list", "evenhand runs history --last 10"),
     "runs list": ("evenhand runs list", "evenhand runs list --json"),
     "info": ("evenhand info scorers", "evenhand info providers"),

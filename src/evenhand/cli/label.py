@@ -100,7 +100,12 @@ def label(
 
     Of a ranking (--metric), pairs of outputs are drawn, and you say which of the two is better.
     """
-    from evenhand.analysis.trust.labels.drawing import drawn_items, items_for, judged_places
+    from evenhand.analysis.trust.labels.drawing import (
+        drawn_items,
+        draws_to_label,
+        items_for,
+        judged_places,
+    )
     from evenhand.analysis.trust.labels.label_sheets import write_items
     from evenhand.analysis.trust.labels.pair_drawing import ranking_to_label
     from evenhand.analysis.trust.labels.pair_sheets import ranking_in
@@ -141,7 +146,7 @@ def label(
         if source is not None:
             return _read_sheet(run_file, source, metrics, sheet.author, run or "latest")
         picked = None if unsure is None else items_for_people(run_file, unsure, metrics)
-        draws = [d for d in run_file.draws() if not metrics or set(metrics) & set(d.metrics)]
+        draws = draws_to_label(run_file, metrics)
         if size is not None:
             draws = [design.drawn(run_file, size, sheet.seed_or_any, metrics, draws)]
         elif to is not None and picked is None and not draws:

@@ -10,7 +10,13 @@ import click
 
 from evenhand.analysis.trust.calibration import calibrations
 from evenhand.analysis.trust.judgements.judged import judgements
-from evenhand.analysis.trust.labels.drawing import DrawnItem, draw, drawn_items, items_for
+from evenhand.analysis.trust.labels.drawing import (
+    DrawnItem,
+    draw,
+    drawn_items,
+    draws_to_label,
+    items_for,
+)
 from evenhand.analysis.trust.labels.failure_codes import failure_codes
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
@@ -65,7 +71,7 @@ def label_in_terminal(
             hint="Write the draw to a file instead: --draw 60 --to draw.csv.",
         )
     with RunFile.open(path) as run:
-        draws = [d for d in run.draws() if not metrics or set(metrics) & set(d.metrics)]
+        draws = draws_to_label(run, metrics)
         if not draws and size is None and picked is None:
             import secrets
 

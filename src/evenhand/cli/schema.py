@@ -17,6 +17,7 @@ FILES = {
     "promptfoo": ("promptfoo", "promptfooconfig.yaml"),
     "eval": ("eval_file", "eval.yml"),
     "meta": ("meta_file", "meta.yml"),
+    "failures": ("failures_file", "failures.yml"),
     "project": ("project", "pyproject.toml"),
 }
 """The module that makes each schema, and the file that it is of."""
@@ -42,6 +43,7 @@ def schema(file: str, path: Path | None) -> int:
     promptfoo  a promptfooconfig.yaml, as Evenhand reads it
     eval       the eval.yml of a prompt directory
     meta       the meta.yml of a prompt directory
+    failures   the kinds of failure in a failures.yml
     project    [tool.evenhand] in a pyproject.toml
 
     FILE may also be a format that an installed wing brings, such as acme.report/1.

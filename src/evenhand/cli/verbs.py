@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "gate": ("gate", "Run, and say whether it became worse than a baseline."),
     "baseline": ("baseline", "Write a run as a baseline that `gate` compares with."),
     "label": ("label", "Label outputs by hand, to measure the judges."),
+    "review": ("", "Review outputs, name their kinds of failure, and count them."),
     "runs": ("", "List, rename, tag, delete, merge and push runs."),
     "runs list": ("runs", "List all runs."),
     "runs history": ("history", "Show pass rate, cost and latency over time, run by run."),
@@ -64,7 +65,7 @@ SECTIONS: Mapping[str, str] = {
     "Run": "run watch resume regrade",
     "Look": "view show compare export",
     "CI": "gate baseline audit comment",
-    "Judges": "label calibrate probe canaries",
+    "Judges": "review label calibrate probe canaries",
     "More": "runs data prompt new import cache info",
 }
 """The headings of `evenhand --help`, with the commands below each, those of our wings among them."""

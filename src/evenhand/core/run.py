@@ -31,7 +31,9 @@ SHORT_ID = 10
 """So many characters of a run's id say when it was made, to the millisecond: the least that is shown of one."""
 
 
-JUDGE_CHECKS = frozenset({"probe", "tryout", "canaries", "audit"})
+JUDGE_CHECKS = frozenset(
+    {"probe", "tryout", "canaries", "audit", "failure_kinds", "failure_proposal"}
+)
 """Settings that runs have which ask about judges, each its own."""
 
 

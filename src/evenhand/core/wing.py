@@ -27,6 +27,7 @@ OURS = (
     "audit",
     "code_hosts",
     "coding_agents",
+    "failures",
     "fleet",
     "interchange",
     "judge_checks",

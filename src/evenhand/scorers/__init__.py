@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evenhand.scorers.agents.tools import CallsTools as CallsTools
     from evenhand.scorers.agents.trajectory_judges import AchievesGoal as AchievesGoal
     from evenhand.scorers.agents.trajectory_judges import TrajectoryPasses as TrajectoryPasses
+    from evenhand.scorers.avoids import Avoids as Avoids
     from evenhand.scorers.custom_judge import CustomJudge as CustomJudge
     from evenhand.scorers.evaluators.autoevals import Autoevals as Autoevals
     from evenhand.scorers.evaluators.deepeval import DeepEval as DeepEval

@@ -146,6 +146,7 @@ _PYTHON = (
         _A_JUDGE,
         [
             ("Passes", "passes", "text", "a judge says that it meets the criteria"),
+            ("Avoids", "avoids", "text", "a judge says that it has no failure of this kind"),
             (
                 "Preferred",
                 "preferred",

@@ -241,6 +241,21 @@ def _closed_qa(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     return MeetsCriterion(wanted_text(assertion, value), grader_of(assertion, cell), cell.prompt)
 
 
+def _avoids(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    from evenhand.languages.documents.codebook import FILE  # noqa: PLC0415 (other types don't need it)
+    from evenhand.scorers.avoids import Avoids  # noqa: PLC0415 (see above)
+
+    del cell
+    settings = value if is_object(value) else {"kind": value}
+    texts = {name: settings.get(name, "") for name in ("kind", "kinds", "context")}
+    wrong = [name for name, text in texts.items() if not isinstance(text, str)]
+    if wrong or not texts["kind"] or settings.keys() - texts.keys():
+        hint = "Write a kind's name, or {kind: …, kinds: failures.yml, context: …}."
+        raise ScoreError(f"the value of 'avoids' is {value!r:.100}", hint=hint)
+    path = assertion.base / (texts["kinds"] or FILE)
+    return Avoids(texts["kind"], kinds=path, context=texts["context"], judge=assertion.judge)
+
+
 @dataclass(frozen=True, slots=True)
 class GEval:
     """A judge works out steps for each criterion, follows them and gives 0 to 10; the mean must reach a bound.
@@ -445,6 +460,14 @@ KINDS = (
         make=_conversation,
         optional=True,
         of_each_cell=True,
+        asks="generate",
+    ),
+    Kind(
+        name="avoids",
+        group=GROUP,
+        about="a model says that the output has no failure of this kind, of a failures.yml",
+        make=_avoids,
+        takes="text, or {kind, kinds, context}",
         asks="generate",
     ),
 )

@@ -26,7 +26,8 @@ FAMILIES: Mapping[str, str] = {
     "user_code": "python javascript",
     "ruby": "ruby",
     "webhook": "webhook",
-    "judged": "llm-rubric g-eval factuality model-graded-factuality model-graded-closedqa conversation-relevance",
+    "judged": "llm-rubric g-eval factuality model-graded-factuality model-graded-closedqa conversation-relevance "
+    "avoids",
     "retrieval": "context-recall context-relevance context-faithfulness answer-relevance",
     "embedded": "similar similar:cosine similar:dot similar:euclidean classifier moderation",
     "traces": "trace-span-count trace-span-duration trace-error-spans",

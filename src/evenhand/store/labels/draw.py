@@ -8,9 +8,12 @@ from evenhand.core.record import Record
 
 LabelledVerdict = Literal["pass", "fail"]
 
-Design = Literal["uniform", "active", "equal", "proportional"]
+REVIEW = "(review)"
+"""What stands for the metric of a draw whose outputs are reviewed: read for whatever is wrong with them."""
+
+Design = Literal["uniform", "active", "equal", "proportional", "failures"]
 """uniform: every trial alike · active: those of which the judge is unsure are likelier · equal: as many of each
-stratum · proportional: of each stratum as many as its size asks for."""
+stratum · proportional: of each stratum as many as its size asks for · failures: those that failed are likelier."""
 
 
 class Stratum(Record, frozen=True):

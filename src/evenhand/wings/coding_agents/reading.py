@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.analysis.filters.where import narrow
 from evenhand.analysis.summaries.grid import Grid
-from evenhand.analysis.trust.labels.drawing import drawn_items
+from evenhand.analysis.trust.labels.drawing import drawn_items, draws_to_label
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.wording.words import short_id
 from evenhand.render.cell import find_cells
@@ -168,7 +168,7 @@ def label_next(root: Path, run: str) -> Answer:
     """The next output that a person should label, without the judge's verdict."""
     with opened(root, run) as run_file:
         name = short_id(run_file.meta.id)
-        draws = run_file.draws()
+        draws = draws_to_label(run_file)
         if not draws:
             what = "no outputs have been drawn for labels"
             return answer(

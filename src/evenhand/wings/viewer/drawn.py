@@ -12,6 +12,7 @@ from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.labels.drawing import (
     draw,
     drawn_items,
+    draws_to_label,
     items_for,
     judged_metrics,
     judged_places,
@@ -108,7 +109,7 @@ def drawn(run: RunFile, author: str) -> DrawShape:
         counted=[_counted(code) for code in codes],
         worth=[worth_line(judge) for judge in calibrations(run, judgements(run))] if labels else [],
         columns=_columns(run, places),
-        left=len(set(places) - {place for one in run.draws() for place in one.places}),
+        left=len(set(places) - {place for one in draws_to_label(run) for place in one.places}),
     )
 
 

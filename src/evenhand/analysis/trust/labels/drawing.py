@@ -15,7 +15,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count
-from evenhand.store.labels.draw import Design, Draw, MetricLabel
+from evenhand.store.labels.draw import REVIEW, Design, Draw, MetricLabel
 from evenhand.store.labels.stored_draws import add_draw
 from evenhand.store.runfile import RunFile
 
@@ -161,6 +161,13 @@ def all_drawn(what: str) -> UsageError:
         f"all {what} of the run are drawn already",
         hint="Go on labelling: `evenhand label` without --draw.",
     )
+
+
+def draws_to_label(run: RunFile, metrics: Sequence[str] = ()) -> list[Draw]:
+    """The draws under some metrics; without any, all draws but those whose outputs are reviewed, which have none."""
+    if not metrics:
+        return [draw for draw in run.draws() if draw.metrics != (REVIEW,)]
+    return [draw for draw in run.draws() if set(metrics) & set(draw.metrics)]
 
 
 def drawn_items(run: RunFile, draws: Sequence[Draw]) -> Iterator[DrawnItem]:

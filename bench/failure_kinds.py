@@ -1,0 +1,128 @@
+"""How often the intervals of kinds of failure hold the truth: their shares, and how much the named ones cover.
+
+    python bench/failure_kinds.py                # both tables, some minutes
+    python bench/failure_kinds.py --draws 200    # quicker, and rougher
+
+Of 500 outputs, 10 kinds have shares from .5 to 40 % and overlap; a judge codes all of them and is wrong at rates that
+depend on the kind; people code 60 to 200, of which failures were three times as likely to be drawn. Fixed seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from random import Random
+
+from evenhand.stats.allocation import allocated
+from evenhand.stats.correction import Verdicts
+from evenhand.stats.kind_shares import kind_share
+from evenhand.stats.saturation import named_share
+
+SEED = 20_261_129
+OUTPUTS = 500
+SHARES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.13, 0.2, 0.3, 0.4)
+NOTES = (60, 100, 200)
+LIKELIER = 3.0
+
+
+def shares(notes: int, draws: int) -> list[float]:
+    """For each kind, how often the interval of its share holds it."""
+    held = [0] * len(SHARES)
+    for draw in range(draws):
+        rng = Random(f"{SEED} {notes} {draw}")
+        # What each output has; a common cause makes kinds overlap more often than chance does.
+        causes = [rng.random() < 0.5 for _ in range(OUTPUTS)]
+        people = [
+            [rng.random() < min(1.0, share * (1.5 if cause else 0.5)) for cause in causes]
+            for share in SHARES
+        ]
+        errors = [(rng.uniform(0.05, 0.45), rng.uniform(0.0, 0.12)) for _ in SHARES]
+        judge = [
+            [rng.random() < (1 - miss if has else alarm) for has in kind]
+            for kind, (miss, alarm) in zip(people, errors, strict=True)
+        ]
+        failed = [
+            rng.random() < (0.8 if any(kind[i] for kind in people) else 0.1) for i in range(OUTPUTS)
+        ]
+        strata = [[i for i in range(OUTPUTS) if failed[i] is state] for state in (True, False)]
+        sizes = [len(strata[0]) * LIKELIER, float(len(strata[1]))]
+        numbers = allocated(sizes, [len(one) for one in strata], notes)
+        labelled = [set(rng.sample(one, n)) for one, n in zip(strata, numbers, strict=True)]
+        for place in range(len(SHARES)):
+            counts = [
+                verdicts(people[place], judge[place], one, of)
+                for one, of in zip(strata, labelled, strict=True)
+            ]
+            estimate = kind_share(counts)
+            truth = sum(people[place]) / OUTPUTS
+            held[place] += estimate is not None and estimate.low <= truth <= estimate.high
+    return [count / draws for count in held]
+
+
+def verdicts(people: list[bool], judge: list[bool], every: list[int], of: set[int]) -> Verdicts:
+    """A stratum's codes, as verdicts: an output passes that doesn't have the kind."""
+    pairs = [(not people[i], not judge[i]) for i in every if i in of]
+    return Verdicts(
+        pairs.count((True, True)),
+        pairs.count((True, False)),
+        pairs.count((False, True)),
+        pairs.count((False, False)),
+        sum(not judge[i] for i in every),
+        len(every),
+    )
+
+
+def saturation(notes: int, kinds: int, steepness: float, draws: int, *, weighted: bool) -> float:
+    """How often the interval of what named kinds cover holds it, where a kind's share falls with its rank."""
+    held = 0
+    sizes = [1 / (rank + 1) ** steepness for rank in range(kinds)]
+    total = math.fsum(sizes)
+    for draw in range(draws):
+        rng = Random(f"{SEED} {notes} {kinds} {steepness} {draw}")
+        failures: list[tuple[float, list[str]]] = []
+        for _ in range(notes):
+            own = rng.choices(range(kinds), sizes, k=2 if rng.random() < 0.15 else 1)
+            weight = rng.choice((1.0, 1.0, 3.0)) if weighted else 1.0
+            failures.append((weight, [str(kind) for kind in set(own)]))
+        named = {kind for _, own in failures for kind in own}
+        single = math.fsum(sizes[int(kind)] for kind in named) / total
+        # A failure with two kinds has no name where neither has one.
+        truth = 0.85 * single + 0.15 * (1 - (1 - single) ** 2)
+        estimate = named_share(failures)
+        held += estimate is not None and estimate.low <= truth <= estimate.high
+    return held / draws
+
+
+def main() -> None:
+    """Prints both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--only", choices=["shares", "saturation"])
+    options = parser.parse_args()
+    if options.only != "saturation":
+        print("shares of kinds: how often the interval holds them")
+        print("notes   " + "".join(f"{share:7.1%}" for share in SHARES) + "   mean  least")
+        for notes in NOTES:
+            rates = shares(notes, options.draws)
+            mean = math.fsum(rates) / len(rates)
+            print(
+                f"{notes:5}   "
+                + "".join(f"{r:7.1%}" for r in rates)
+                + f" {mean:6.1%} {min(rates):6.1%}"
+            )
+    if options.only != "shares":
+        print("named kinds: how often the interval holds what they cover")
+        for kinds, steepness in ((10, 1.0), (12, 0.5), (30, 1.0), (30, 1.5), (100, 1.2)):
+            for weighted in (False, True):
+                rates = [
+                    saturation(n, kinds, steepness, options.draws, weighted=weighted)
+                    for n in (15, 30, 60, 120, 200)
+                ]
+                print(
+                    f"{kinds:4} kinds, steepness {steepness}{', weighted' if weighted else '          '}"
+                    + "".join(f"{rate:7.1%}" for rate in rates)
+                )
+
+
+if __name__ == "__main__":
+    main()

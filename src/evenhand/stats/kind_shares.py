@@ -1,0 +1,46 @@
+"""The share of outputs that have a kind of failure: what people found on a draw, and a judge on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.stats.correction import Estimate, Verdicts
+from evenhand.stats.interval import CONFIDENCE, clopper_pearson
+from evenhand.stats.weighted import corrected_by_strata, weighted
+
+FEW = 3
+"""With fewer labelled outputs that have a kind, its share may be as low as labels alone allow."""
+
+
+def kind_share(strata: Sequence[Verdicts], confidence: float = CONFIDENCE) -> Estimate | None:
+    """The share of all outputs that people would find to have a kind, from 0 to 1, with its interval.
+
+    Args:
+        strata: For each stratum that outputs were drawn from, the judge's codes and people's. An output that doesn't
+            have the kind passes.
+        confidence: Of the interval, two-sided.
+
+    Returns:
+        None without labels. Where people found no output that has it, the interval begins at 0.
+
+    Source: see `evenhand.stats.weighted`; with few outputs that have it, the lower end of Clopper and Pearson's
+        interval of the labels, if that is lower.
+
+    >>> estimate = kind_share([Verdicts(80, 3, 2, 15, 410, 500)])
+    >>> [round(x, 3) for x in estimate]
+    [0.171, 0.124, 0.225]
+    """
+    labelled = [one for one in strata if one.items]
+    if not sum(one.labels for one in labelled):
+        return None
+    passed, items = sum(one.passed for one in labelled), sum(one.items for one in labelled)
+    uniform = weighted(labelled, confidence).uniform
+    estimate = corrected_by_strata(uniform, passed, items, confidence)
+    if estimate is None:
+        return None
+    low, positives = 1 - estimate.high, sum(one.excused + one.both_fail for one in labelled)
+    if positives < FEW:
+        # The prior gives every share a chance and so leaves none for 0, which a rare kind may well have.
+        size = uniform.size
+        low = min(low, clopper_pearson(max(0.0, 1 - uniform.rate) * size, size, confidence)[0])
+    return Estimate(1 - estimate.value, low, 1 - estimate.low)

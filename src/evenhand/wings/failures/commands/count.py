@@ -1,0 +1,125 @@
+"""`evenhand review count` and `ratify`: how many outputs have each kind of failure, and who accepted the kinds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_options
+from evenhand.wings.failures.commands.review import BOOK, BY, RUNS, author_of
+
+if TYPE_CHECKING:
+    from evenhand.cli.session import Session
+    from evenhand.core.run import RunMeta
+    from evenhand.wings.failures.coding import CodingRecord
+    from evenhand.wings.failures.counting import FailuresDocument
+
+
+@click.command()
+@RUNS
+@BOOK
+@click.option(
+    "--judge", metavar="MODEL", help="The model that codes all outputs by the ratified kinds."
+)
+@click.option("--offline", is_flag=True, help="Answer the judge from the folder's offline.jsonl.")
+@study_options
+def count(
+    runs: tuple[str, ...], book: Path, judge: str | None, offline: bool, **options: Any
+) -> int:
+    """Count the kinds of failure in RUNs: the share of each, with its interval. Default: the latest run.
+
+    People's codes are the notes that each kind of the file lists. With --judge, a model codes all outputs by the
+    ratified kinds, without seeing verdicts or notes, and its shares are corrected by people's codes. An output may have
+    several kinds.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.languages.documents.codebook import read_codebook
+    from evenhand.wings.failures.counting import counted, stray_notes
+    from evenhand.wings.failures.reviews import opened
+
+    kinds = read_codebook(book)
+    with opened(runs) as run_files:
+        paths = tuple(str(run.path.absolute()) for run in run_files)
+        if judge is None:
+            if offline:
+                raise UsageError("--offline needs --judge", hint="--judge openai:gpt-5 --offline")
+            strays = stray_notes(run_files, kinds)
+            if strays:
+                tell(
+                    f"{book} lists outputs that nobody reviewed in these runs: {', '.join(map(str, strays[:5]))}"
+                )
+            return print_count(counted(run_files, kinds), as_json=bool(options["as_json"]))
+    from evenhand.wings.failures.coding import KEY, CodingRecord, ratified_kinds
+
+    ratified_kinds(kinds)
+    record = CodingRecord(
+        runs=paths, book=kinds, judge=judge, folder=str(Path.cwd()), offline=offline
+    )
+    return begin_study(_study_of(record), KEY, record.row(), options)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[KIND]...")
+@BOOK
+@BY
+def ratify(names: tuple[str, ...], book: Path, by: str | None) -> int:
+    """Accept KINDs of failure in your name, with today's date. Default: all of the file.
+
+    Judges go only by kinds that a person accepted. One whose name, rule or examples change has to be accepted again.
+    """
+    from datetime import UTC, datetime
+
+    from evenhand.core.wording.words import count as counted_words
+    from evenhand.core.wording.words import safe
+    from evenhand.languages.documents.codebook import ratify as ratified
+    from evenhand.languages.documents.codebook import read_codebook, write_codebook
+
+    before = read_codebook(book)
+    author = author_of(by)
+    after = ratified(before, names, author, datetime.now(UTC).date())
+    write_codebook(after, book)
+    number = len(names) or len(after.kinds)
+    tell(f"{counted_words(number, 'kind')} ratified by {safe(author)}; next: evenhand review count")
+    return 0
+
+
+def study(meta: RunMeta, file: Path) -> Study:
+    """The count that an earlier session started."""
+    from evenhand.wings.failures.coding import KEY, CodingRecord
+
+    del file
+    hint = "Start anew: evenhand review count --judge MODEL"
+    return _study_of(kept_of(meta, KEY, CodingRecord, "the count", hint))
+
+
+def _study_of(record: CodingRecord) -> Study:
+    def came_to(file: Path, session: Session) -> int:
+        from evenhand.store.runfile import RunFile
+        from evenhand.wings.failures.coding import codes_of
+        from evenhand.wings.failures.counting import counted
+        from evenhand.wings.failures.reviews import opened
+
+        with RunFile.open(file) as run, opened(record.runs) as run_files:
+            document = counted(run_files, record.book, codes_of(run))
+        return print_count(document, as_json=session.as_json)
+
+    plan = StudyPlan(record.plan, Path(record.folder), offline=record.offline)
+    return Study("count", plan, came_to)
+
+
+def print_count(document: FailuresDocument, *, as_json: bool) -> int:
+    """Prints a count, and returns the exit code: 3 where nothing is reviewed."""
+    from evenhand.cli.exits import NO_VERDICT, PASSED
+    from evenhand.core.wording.words import put
+    from evenhand.wings.failures.counting import count_lines, failures_document
+
+    if as_json:
+        say_json(failures_document(document))
+    else:
+        with printing():
+            put(sys.stdout, "".join(f"{line}\n" for line in count_lines(document)))
+    return PASSED if document.reviewed else NO_VERDICT

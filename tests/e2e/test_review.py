@@ -1,0 +1,143 @@
+"""Outputs of a run are reviewed at a terminal that is killed in the middle, and by a second person in a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.e2e.test_label_and_calibrate import Screen
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "failures"
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+CONFIG = {
+    "prompts": ["{{q}}"],
+    "providers": ["echo"],
+    "tests": [
+        {"vars": {"q": f"answer {i}"}, "assert": [{"type": "not-contains", "value": "7"}]}
+        for i in range(20)
+    ],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a finished run, of which two outputs failed."""
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
+    evenhand(tmp_path, "run", ".", "--exit-zero", "--no-progress")
+    return tmp_path
+
+
+def evenhand(folder: Path, *words: str, code: int = 0) -> str:
+    """What a command prints to stdout."""
+    done = subprocess.run(
+        [*COMMAND, *words], cwd=folder, check=False, timeout=120, capture_output=True, text=True
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def terminal(folder: Path, *words: str) -> tuple[subprocess.Popen[bytes], Screen]:
+    """A command at a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *words], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
+    )
+    os.close(theirs)
+    return process, Screen(ours)
+
+
+def test_no_note_is_lost_when_the_terminal_is_killed(folder: Path):
+    """The next session goes on where it was; a second person sees nothing of the first one's words."""
+    evenhand(folder, "review", "draw", "-n", "5", "--seed", "1")
+    process, screen = terminal(folder, "review", "notes", "--by", "ann")
+    screen.wait("q quit")
+    assert "1 of 5" in screen.text
+    screen.type("f")
+    screen.wait("note")
+    screen.type("has a seven\r")
+    screen.wait("2 of 5")
+    screen.wait("q quit")
+    screen.type("p")
+    screen.wait("3 of 5")
+    screen.wait("q quit")
+    process.kill()
+    process.wait(60)
+    process, screen = terminal(folder, "review", "notes", "--by", "ann")
+    screen.wait("q quit")
+    assert "3 of 5" in screen.text
+    screen.type("u")  # nothing of this session can be undone
+    screen.wait("q quit")
+    screen.type("p")
+    screen.wait("4 of 5")
+    screen.wait("q quit")
+    screen.type("u")
+    screen.wait("3 of 5")
+    screen.wait("q quit")
+    screen.type("q")
+    screen.wait("0 outputs reviewed by ann")
+    assert process.wait(60) == 0
+    document = json.loads(evenhand(folder, "review", "list", "--json"))
+    assert (document["drawn"], document["reviewed"]) == (5, 2)
+    assert [one["reviews"] for one in document["outputs"]] == [
+        [{"author": "ann", "verdict": "fail", "note": "has a seven"}],
+        [{"author": "ann", "verdict": "pass", "note": ""}],
+    ]
+    evenhand(folder, "review", "notes", "--by", "bo", "--to", "bo.jsonl")
+    text = (folder / "bo.jsonl").read_text()
+    assert "has a seven" not in text
+    assert len(text.splitlines()) == 4  # the three that are left, and one again
+
+
+def test_what_cant_be_reviewed_says_why(folder: Path):
+    """With exit code 2."""
+    evenhand(folder, "review", "notes", code=2)
+    evenhand(folder, "review", "draw", "-n", "1", code=2)
+    evenhand(folder, "review", "draw", "-n", "5")
+    evenhand(folder, "review", "notes", code=2)
+    evenhand(folder, "review", "notes", "--to", "a.csv", "--from", "b.csv", code=2)
+    evenhand(folder, "review", "list", "nothing", code=2)
+
+
+def test_from_a_run_to_a_gate_on_named_kinds(tmp_path: Path):
+    """The example folder: notes, a proposal, a person's name, counts, and the kinds as metrics of the next run."""
+    folder = tmp_path / "failures"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".evenhand"))
+    evenhand(folder, "run", "--offline", "--exit-zero", "--no-progress")
+    evenhand(folder, "review", "draw", "-n", "60", "--seed", "1")
+    evenhand(folder, "review", "notes", "--from", "notes.csv", "--by", "ann")
+    judge = ("--judge", "openai:chat:gpt-5", "--offline", "--no-progress", "--json")
+    model = ("--model", "openai:chat:gpt-5", "--offline", "--no-progress")
+    evenhand(folder, "review", "propose", *model)
+    evenhand(folder, "review", "propose", *model, code=2)  # it overwrites nothing
+    evenhand(folder, "review", "count", *judge, code=2)  # nobody has read it yet
+    evenhand(folder, "review", "ratify", "--by", "ann")
+    counted = json.loads(evenhand(folder, "review", "count", *judge))
+    shares = {one["name"]: one["share"] for one in counted["kinds"]}
+    truth = {
+        "invents a fee": 10 / 120,
+        "allows late returns": 10 / 120,
+        "brushes people off": 6 / 120,
+    }
+    for name, share in truth.items():
+        assert shares[name]["low"] <= share <= shares[name]["high"]
+    assert all(one["judged"] == 120 for one in counted["kinds"])
+    assert counted["covered"]["value"] == 1
+    config = (folder / "promptfooconfig.yaml").read_text()
+    checks = "".join(f"    - {{type: avoids, value: {name}, metric: {name}}}\n" for name in truth)
+    config = config.replace("tests:", f"{checks}tests:").replace(
+        "defaultTest:\n", "defaultTest:\n  options: {provider: openai:chat:gpt-5}\n"
+    )
+    (folder / "promptfooconfig.yaml").write_text(config)
+    evenhand(folder, "run", "--offline", "--exit-zero", "--no-progress")
+    run = json.loads(evenhand(folder, "show", "--json"))
+    outcomes = [one for trial in run["trials"] for one in trial["outcomes"]]
+    for name, share in truth.items():
+        scores = [one["score"] for one in outcomes if one["metric"] == name]
+        assert len(scores) == 120
+        assert sum(scores) / 120 == pytest.approx(1 - share)
