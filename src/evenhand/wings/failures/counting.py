@@ -16,6 +16,7 @@ from evenhand.stats.kind_shares import kind_share
 from evenhand.stats.saturation import named_share
 from evenhand.stats.weighted import weighted_share
 from evenhand.store.runfile import RunFile
+from evenhand.wings.failures.changes import KindChange, change_lines, kind_changes
 from evenhand.wings.failures.coding import Codes
 from evenhand.wings.failures.drawing import stratum_of, weights_of
 from evenhand.wings.failures.reviews import Review, reviews_of
@@ -83,6 +84,12 @@ class FailuresDocument(Record, frozen=True, kw_only=True):
         Key("outputs that failed and have no kind: those that people reviewed come first"),
     ]
     kinds: Annotated[list[KindCount], Key("the kinds, the most frequent first")]
+    changes: Annotated[
+        list[KindChange],
+        Key(
+            "of several runs that a judge coded, what changed from the last run but one to the last"
+        ),
+    ]
 
 
 class _Outputs(Record, frozen=True, kw_only=True):
@@ -123,15 +130,17 @@ def counted(
     ]
     failures = [(w, book.kinds_of(r.note)) for w, r in labelled if r.failed]
     kinds = [_kind(kind, outputs, codes) for kind in book.kinds]
+    in_time = sorted(runs, key=lambda run: run.meta.created_at)
     return FailuresDocument(
         schema=SCHEMA,
-        runs=[run.meta.id for run in runs],
+        runs=[run.meta.id for run in in_time],
         outputs=sum(len(one.places) for one in outputs),
         reviewed=len(labelled),
         failed=_as_share(weighted_share([(w, r.failed) for w, r in labelled])),
         covered=_as_share(named_share(failures)),
         without_kind=[str(note) for note in _without_kind(outputs, book, codes)],
         kinds=sorted(kinds, key=lambda one: (-(one.share.value if one.share else 0.0), one.name)),
+        changes=kind_changes(in_time, book, codes or {}),
     )
 
 
@@ -170,6 +179,7 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
             value = "none of its outputs is reviewed" if each.share is None else _words(each.share)
             name = clip(safe(each.variant) or each.run, WIDTH)
             yield f"  {'':<{width}}    {name}: {value}"
+    yield from change_lines(document.runs, document.changes)
 
 
 def _outputs(run: RunFile) -> _Outputs:
