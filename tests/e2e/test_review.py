@@ -8,6 +8,7 @@ import pty
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -141,3 +142,39 @@ def test_from_a_run_to_a_gate_on_named_kinds(tmp_path: Path):
         scores = [one["score"] for one in outcomes if one["metric"] == name]
         assert len(scores) == 120
         assert sum(scores) / 120 == pytest.approx(1 - share)
+
+
+def test_a_count_that_is_killed_is_resumed_and_asks_nothing_twice(tmp_path: Path):
+    """It ends with the report of a count, and the latest run of evals is still the latest run."""
+    folder = tmp_path / "failures"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".evenhand"))
+    evenhand(folder, "run", "--offline", "--exit-zero", "--no-progress")
+    evenhand(folder, "review", "draw", "-n", "60", "--seed", "1")
+    evenhand(folder, "review", "notes", "--from", "notes.csv", "--by", "ann")
+    model = ("--model", "openai:chat:gpt-5", "--offline", "--no-progress")
+    evenhand(folder, "review", "propose", *model)
+    evenhand(folder, "review", "ratify", "--by", "ann")
+    runs = folder / ".evenhand" / "runs"
+    before = set(runs.glob("*.db"))
+    words = (
+        "review",
+        "count",
+        "--judge",
+        "openai:chat:gpt-5",
+        "--offline",
+        "--no-cache",
+        "-j",
+        "1",
+    )
+    process = subprocess.Popen([*COMMAND, *words], cwd=folder, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while not set(runs.glob("*.db")) - before and time.monotonic() < until:
+        time.sleep(0.01)
+    (file,) = set(runs.glob("*.db")) - before
+    time.sleep(0.1)
+    process.kill()
+    process.wait(60)
+    counted = json.loads(evenhand(folder, "resume", file.stem, "--json", "--no-progress"))
+    assert counted["schema"] == "evenhand.failures/1"
+    assert [one["judged"] for one in counted["kinds"]] == [120, 120, 120]
+    assert json.loads(evenhand(folder, "review", "list", "--json"))["reviewed"] == 60

@@ -54,8 +54,8 @@ class Avoids(AsksJudge):
 
     async def score(self, output: Any, trial: Trial) -> Score:
         question = question_of(self._named(), self.context)
-        scorer = question if self.judge is None else question.judged_by(self.judge)
-        return await scorer.score(output, trial)
+        own = question if self.judge is None else question.judged_by(self.judge)
+        return await own.score(output, trial)
 
     def __str__(self) -> str:
         return f"avoids {quoted(self.kind.strip())}"

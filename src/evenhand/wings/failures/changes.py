@@ -78,7 +78,7 @@ def kind_changes(runs: Sequence[RunFile], book: Codebook, codes: Codes) -> list[
 
 
 def change_lines(runs: Sequence[str], changes: Sequence[KindChange]) -> Iterator[str]:
-    """The change, in words.
+    """Changes of kinds in words, a line for each.
 
     Args:
         runs: The runs' ids.
