@@ -48,7 +48,7 @@ KINDS = (
 """What paths end with, the longer ones first where one ends with the other."""
 
 DECIDING = (DECISIONS, SYSTEM_ONE)
-"""Those of decision models: each question of a request looks for its own rule."""
+"""Dialects of decision models: each question of a request looks for its own rule."""
 
 OWN = "own"
 """A path that is no vendor's: a rule that names it is answered word for word."""

@@ -25,7 +25,8 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
     score = report.score()
     yield f"score  {_rate(score)}"
     if report.examined and report.examined < FEW:
-        yield f"       {report.examined} cases are few: the score says little of others like them"
+        few = count(report.examined, "case")
+        yield f"       only {few}: the score says little of others like these"
     if report.scores:
         yield ""
         yield "  subject                                killed  survived"

@@ -22,7 +22,7 @@ EXPECTED = (
 )
 """Variables that hold a right answer, the likeliest first."""
 REFERENCES = (*EXPECTED, "target", "answer", "label")
-"""The same, and those that hold one unless the prompt has them, as `target: French` of a translation."""
+"""Variables that hold a reference, or one only if the prompt lacks them: `target: French` belongs to a translation."""
 LONGEST_LABEL = 40
 MOST_LABELS = 20
 MOST_OTHERS = 16

@@ -186,7 +186,7 @@ def _outputs(run: RunFile) -> _Outputs:
     variants: dict[int, int] = {}
     failing: set[int] = set()
     for trial in run.trials():
-        if trial.output is None or trial.output == "":
+        if trial.output is None:
             continue
         variants[trial.index] = trial.variant
         if trial.outcome == "fail":

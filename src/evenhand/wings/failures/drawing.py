@@ -176,7 +176,8 @@ def _pools(
     for trial in run.trials():
         if trial.index in drawn:
             taken.add(trial.case)
-        if trial.output is None or trial.output == "":
+        # An empty answer is an output, and a failure that people should see; an error has none.
+        if trial.output is None:
             continue
         known.update(dict.fromkeys([*trial.metadata, *trial.vars]))
         state = _STATES.get(trial.outcome, "undecided")

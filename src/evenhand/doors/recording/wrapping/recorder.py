@@ -36,7 +36,7 @@ class Recorder(Record, frozen=True):
 
 
 recorders: list[Recorder] = []
-"""Those of the process. The last one holds."""
+"""The recorders of this process; the last one installed is in force."""
 
 
 def recorder_here() -> Recorder | None:
