@@ -73,7 +73,7 @@ class CodingRecord(Record, frozen=True, kw_only=True):
         for path in self.runs:
             with RunFile.open(Path(path)) as run:
                 for trial in run.trials():
-                    if trial.output is not None and trial.output != "":
+                    if trial.output is not None:
                         note = NoteId(run.meta.id, trial.index)
                         context = material_of(trial)
                         yield Case(str(note), input=as_text(trial.output), context=(context,))

@@ -171,7 +171,13 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
         yield f"named kinds cover an estimated {_words(document.covered)} of failures"
     width = max((len(safe(one.name)) for one in document.kinds), default=0)
     for one in document.kinds:
-        share = _words(one.share) if one.share is not None else "nobody reviewed anything"
+        # Reviewed outputs that the judge gave no verdict on correct nothing.
+        unknown = (
+            "share not known: no reviewed output has a verdict"
+            if one.judge is not None
+            else "nobody reviewed anything"
+        )
+        share = unknown if one.share is None else _words(one.share)
         judge = "" if one.judge is None else f", the judge {one.judge:,} of {one.judged:,}"
         open_ = "" if one.ratified else "  (not ratified)"
         yield f"  {safe(one.name):<{width}}  {share}  people {one.people:,}{judge}{open_}"

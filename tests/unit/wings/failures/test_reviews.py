@@ -220,3 +220,12 @@ async def test_the_list_has_disputed_outputs_first_then_failures_without_a_kind(
     document = review_document([run], book)
     assert [one["failed"] for one in document["outputs"]] == [True, True, True, False]
     assert document["outputs"][1]["kinds"] == ["slow"]
+
+
+async def test_an_empty_answer_is_drawn_and_an_error_is_not(make_run: Make):
+    """An answer of nothing is a failure that people should see; of an error there is nothing to see."""
+    empty = result(0, ok=False, case="silent", output="", input="q")
+    broken = result(1, ok=None, case="broken", output=None, input="q")
+    run = await make_run([empty, broken])
+    (draw,) = draw_outputs([run], 1, seed=1)
+    assert (list(draw.places), draw.population) == ([0], 1)
