@@ -193,6 +193,12 @@ def test_no_file_knows_this_machine():
     assert found == {}
 
 
+def test_no_run_lies_among_the_files_of_the_project():
+    """A test that keeps its runs in the current folder leaves files here that nobody wrote."""
+    written = {"runs", "key", "latest", "cache.db"}
+    assert [p.name for p in ROOT.iterdir() if p.name in written or p.suffix == ".db"] == []
+
+
 def test_ci_runs_what_the_readme_says():
     """The README, the contributing guide and CI give one and the same test command."""
     commands = re.findall(r"```sh\n(.*?)\n```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
