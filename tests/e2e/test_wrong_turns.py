@@ -86,6 +86,14 @@ def test_the_next_command_can_be_typed_as_it_is_printed(evenhand: Run):
     assert "2 of 2 trials" in ended.out
 
 
+def test_an_eval_file_that_is_edited_while_it_is_run_is_no_bug_of_ours(evenhand: Run):
+    """The lines of its functions can't be read any more; what was read before is run."""
+    Path("edited_evals.py").write_text(
+        f"import pathlib\n{EVALS}\npathlib.Path(__file__).write_text('(\\n' * 40)\n"
+    )
+    assert evenhand("run", "edited_evals.py", "--no-progress").code == 1
+
+
 def test_what_an_application_spends_unrecorded_is_unknown_and_never_nothing(
     evenhand: Run, monkeypatch: pytest.MonkeyPatch
 ):
@@ -100,6 +108,12 @@ def test_what_an_application_spends_unrecorded_is_unknown_and_never_nothing(
     ended = evenhand("run", "app_evals.py", "--no-progress")
     assert "no call was recorded, though client_of_some_vendor is imported" in ended.err
     assert "$0" not in ended.out
+    Path("erring_evals.py").write_text(
+        f"import client_of_some_vendor\n{EVALS.replace('True', 'client_of_some_vendor.ask()')}"
+    )
+    ended = evenhand("run", "erring_evals.py", "--no-progress")
+    assert "has no attribute 'ask'" in ended.out
+    assert "no call was recorded" not in ended.err  # the eval may have stopped before it asked
 
 
 CONFIG = '{"prompts": ["{{q}}"], "providers": ["echo"], "tests": [{"vars": {"q": "hello"}}]}'

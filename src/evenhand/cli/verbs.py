@@ -74,7 +74,10 @@ MOVED: Mapping[str, str] = {
     "retry": "resume --errors",
     "dataset": "data",
     "skill": "prompt skill",
-    **{name: f"runs {name}" for name in "canaries cassette delete history listen merge note push".split()},
+    **{
+        name: f"runs {name}"
+        for name in "canaries cassette delete history listen merge note push".split()
+    },
     **{name: f"runs {name}" for name in "rename status tag".split()},
     **{name: f"info {name}" for name in "completion mcp power providers".split()},
     **{name: f"info {name}" for name in "schema scorers workers".split()},
