@@ -412,7 +412,8 @@ def _axes(over: Mapping[str, Sequence[Any]] | None) -> tuple[dict[str, list[Any]
         # One more than there may be shows that there are too many, also of values that never end.
         axes[axis] = list(islice(values, MOST_VARIANTS + 1)) if several else []
         if isinstance(values, str) or not axes[axis]:
-            wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")
+            example = f"[{values!r}, …]" if values else "[…]"
+            wrong.append(f"the axis '{axis}' is {values!r}, not a list of values: write {example}")
         if axis in RESERVED and axis != "model":
             wrong.append(f"an axis cannot be called '{axis}', which every eval is given")
     return axes, wrong
