@@ -9,7 +9,7 @@ import { shown } from "./text";
 export function TagTable({ of, state, many }: { of: Summary; state: RunState; many: boolean }) {
   return (
     <>
-      <p class="chart-said">A case counts once in each of its tags. A tag of few cases says little: its interval is wide. A click shows its cases in the matrix.</p>
+      <p class="chart-said">A case counts once in each of its tags. A tag of few cases says little: its interval is wide. Click one to see its cases in the matrix.</p>
       <div class="table-box" tabIndex={0} role="region" aria-label="Table of tags">
         <table class="list tag-table">
           <thead><tr><th>Tag</th>{many && <th>Variant</th>}<th class="n">Passed</th><th class="n">Rate</th><th class="tag-bar"><span class="unseen">Bar</span></th><th>95 %</th></tr></thead>

@@ -135,7 +135,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
         {!hidden && !progress.done && (state.view === "charts" || state.view === "comparison") && <Reading head={head} progress={progress} />}
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
-        {state.view === "label" && source.live && !source.writable && <Told title="Your role here lets you read, and not label"><a href={write({ ...state, view: "matrix" })}>Matrix</a></Told>}
+        {state.view === "label" && source.live && !source.writable && <Told title="Your role lets you read, but not label"><a href={write({ ...state, view: "matrix" })}>Matrix</a></Told>}
         {state.view === "label" && source.live && source.writable && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} md={state.md} setMd={(md) => go({ md }, true)} />}
         {!hidden && state.view === "summary" && <SummaryView source={source} head={head} table={table} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}

@@ -137,7 +137,7 @@ def scored(trial: Thinker, value: object) -> object:
         return value
     text = without_thoughts(value)
     if text is None:
-        raise ScoreError(f"the output is no answer: {_NOT_ALL}", hint=MORE_TOKENS)
+        raise ScoreError(f"the output is not an answer: {_NOT_ALL}", hint=MORE_TOKENS)
     if text != value:
         trial.left_out = True
     return text

@@ -65,7 +65,7 @@ def test_clearing_forgets_everything(tmp_path: Path):
 
 def test_a_cache_that_cannot_be_used_is_done_without_and_said_once(tmp_path: Path):
     """It is a convenience, not a condition."""
-    (tmp_path / "answers.db").write_bytes(b"this is no database" * 100)
+    (tmp_path / "answers.db").write_bytes(b"this is not a database" * 100)
     said: list[str] = []
     cache = Cache.open(tmp_path, said.append)
     assert cache.get("a", "b") is None

@@ -334,7 +334,7 @@ def _kinds(
         at: Path_ = ("kinds", place)
         if not is_mapping(item):
             findings.problem(
-                document.at(*at), f"{item!r:.60} is no kind", "Write name: … and rule: …"
+                document.at(*at), f"{item!r:.60} is not a kind", "Write name: … and rule: …"
             )
             continue
         fields = cast("Mapping[str, object]", item)

@@ -92,7 +92,7 @@ def study(meta: RunMeta, file: Path) -> Study:
     from evenhand.wings.failures.coding import KEY, CodingRecord
 
     del file
-    hint = "Start anew: evenhand review count --judge MODEL"
+    hint = "Start again: evenhand review count --judge MODEL"
     return _study_of(kept_of(meta, KEY, CodingRecord, "the count", hint))
 
 

@@ -55,7 +55,7 @@ def study(meta: RunMeta, file: Path) -> Study:
     from evenhand.wings.failures.proposing import KEY, ProposalRecord
 
     del file
-    hint = "Start anew: evenhand review propose --model MODEL"
+    hint = "Start again: evenhand review propose --model MODEL"
     return _study_of(kept_of(meta, KEY, ProposalRecord, "the proposal", hint))
 
 
