@@ -63,7 +63,7 @@ def chosen_note(cases: str, chosen: str) -> str:
         cases: What they are called: `the cases of this run`.
         chosen: What `chosen_by` says.
     """
-    return f"{cases} {chosen}: cases that were chosen by their outcome come out differently the next time by chance alone"
+    return f"{cases} {chosen}: cases chosen by their outcome come out differently the next time by chance alone"
 
 
 def withheld_of(first: Side, second: Side) -> str:
