@@ -434,7 +434,7 @@ def _with_model(sets: Sequence[EvalSet], model: str) -> Sequence[EvalSet]:
     """The sets, those that name a model with this one instead.
 
     Raises:
-        UsageError: None of them names one: it would be asked by nobody.
+        UsageError: None of them names one: no eval would ask it.
     """
     named = [evals.model is not None or "model" in evals.over for evals in sets]
     if not any(named):
