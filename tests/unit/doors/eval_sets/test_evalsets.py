@@ -374,7 +374,9 @@ def test_evals_are_chosen_by_name_tag_and_line():
     assert planned(evals, only=EvalFilter(tag="nightly")).size == 2
     assert [v.prompt for v in planned(evals, only=EvalFilter(tag="slow")).variants] == ["second"]
     line = evals.evals[0].last
-    assert [v.prompt for v in planned(evals, only=EvalFilter(lines=[(evals.path, line)])).variants] == ["first"]
+    assert [
+        v.prompt for v in planned(evals, only=EvalFilter(lines=[(evals.path, line)])).variants
+    ] == ["first"]
     with pytest.raises(NothingSelected, match="first, second"):
         planned(evals, only=EvalFilter(name="third"))
 
@@ -524,7 +526,9 @@ def test_a_line_chooses_the_eval_that_it_stands_in(tmp_path: Path):
     )
     assert split_line(f"{file}:7") == (str(file), 7)
     found = find([f"{file}:7"])
-    assert [v.prompt for v in planned(*found.sets, only=EvalFilter(lines=found.lines)).variants] == ["some"]
+    assert [
+        v.prompt for v in planned(*found.sets, only=EvalFilter(lines=found.lines)).variants
+    ] == ["some"]
     (problem,) = find([f"{file}:1"]).problems
     assert (problem.line, "no eval is on this line" in problem.what) == (1, True)
     with pytest.raises(UsageError, match="does not exist"):
