@@ -28,6 +28,8 @@ FEWEST = 3
 """A case that so many different subjects pass, and none fails, can't fail."""
 LONGEST_QUESTION = 40
 """Words of a question; what is longer is a document."""
+SHORTEST_EXAMPLE = 8
+"""Characters of a question that is looked for among a prompt's examples."""
 DECIDED = 5
 """So many failures have to be one expectation's for the others to say nothing."""
 
@@ -244,7 +246,15 @@ def _in_prompt(
                 answer=audit.material.prompt,
                 detail="The prompt alone meets it.",
             )
-    if not named and _leaked(audit, others):
+    if not named and _is_example(audit):
+        yield Finding(
+            kind="in_prompt",
+            case=place,
+            subject="prompt",
+            answer=audit.material.prompt,
+            detail="The prompt has this very case in it as an example.",
+        )
+    elif not named and _leaked(audit, others):
         yield Finding(
             kind="in_prompt",
             case=place,
@@ -258,6 +268,20 @@ def _in_question(audit: CaseAudit, one: Demand) -> bool:
     """Whether a short question has all that an expectation looks for."""
     question = audit.material.question
     return len(question.split()) <= LONGEST_QUESTION and one.agrees(question)
+
+
+def _is_example(audit: CaseAudit) -> bool:
+    """Whether a prompt has a case's question and reference in it before anything is filled in."""
+    material = audit.material
+    question, reference = normal(material.question), normal(material.reference or "")
+    written = normal(
+        re.sub(r"\{\{.*?\}\}", " ", audit.exam.planned.variant.prompt_raw, flags=re.DOTALL)
+    )
+    return (
+        len(question) >= SHORTEST_EXAMPLE
+        and _within(question, written)
+        and _within(reference, written)
+    )
 
 
 def _leaked(audit: CaseAudit, others: Sequence[str]) -> bool:

@@ -117,6 +117,7 @@ class Demand(Record, frozen=True, kw_only=True):
         whole: What the output has to be, word for word; None where that isn't said.
         exact: Whether nothing but `whole` will do: another wording of it is wrong.
         refusal: Whether a refusal is wanted.
+        no_refusal: Whether a refusal is forbidden.
         own_code: Whether code of the user's decides, which may not do so twice in the same way.
         of_steps: Whether it looks at what was done, or at what was left behind.
     """
@@ -128,6 +129,7 @@ class Demand(Record, frozen=True, kw_only=True):
     whole: str | None = None
     exact: bool = False
     refusal: bool = False
+    no_refusal: bool = False
     own_code: bool = False
     of_steps: bool = False
 
@@ -182,7 +184,10 @@ def _of_scorer(scorer: object, written: str, name: str) -> Demand:
     role = _role(inner, kind)
     if isinstance(inner, Refuses):
         return Demand(
-            name=name, role="forbids" if inner.negated else "content", refusal=not inner.negated
+            name=name,
+            role="forbids" if inner.negated else "content",
+            refusal=not inner.negated,
+            no_refusal=inner.negated,
         )
     own = role == "code" or changed
     if _is_negated(inner) or (negated and role in ("content", "code", "judge", "steps")):

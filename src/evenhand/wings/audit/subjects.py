@@ -166,7 +166,7 @@ def altered(mine: Material) -> Iterator[Subject]:
     each: tuple[tuple[Kind, str], ...] = (
         ("negated", negated(reference)),
         ("numbers", other_numbers(reference)),
-        ("names", other_names(reference)),
+        ("names", other_names(reference, mine.question)),
     )
     for kind, text in each:
         if text and normal(text) not in map(normal, mine.answers):
