@@ -324,12 +324,19 @@ async def attempted(audit: CaseAudit, subject: Subject) -> Attempt:
 async def _repeated(audit: CaseAudit, repeated: dict[str, int], unstable: set[str]) -> None:
     """Asks code of the user's about the same texts again, and about a text with something of everything."""
     own = [place for place, one in enumerate(audit.demands) if one.own_code or one.role == "code"]
+    idle = [
+        place
+        for place, one in enumerate(audit.demands)
+        if (place in own or one.role == "form")
+        and not any(attempt.outcomes[place : place + 1] == ("fail",) for attempt in audit.attempts)
+    ]
+    if idle:
+        sink = await audit.exam.judged(Answer(SINK))
+        for place in idle:
+            if place < len(sink.outcomes) and sink.outcomes[place].outcome == "pass":
+                audit.lets_all.add(place)
     if not own or audit.exam.first is None:
         return
-    sink = await audit.exam.judged(Answer(SINK))
-    for place in own:
-        if place < len(sink.outcomes) and sink.outcomes[place].outcome == "pass":
-            audit.lets_all.add(place)
     names = {place: asks(audit.exam.first.expectations[place]) for place in own}
     if all(repeated.get(name, 0) >= MOST_REPEATED for name in names.values()):
         return

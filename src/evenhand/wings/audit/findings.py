@@ -138,13 +138,15 @@ def _of_expectations(place: int, audit: CaseAudit, decided: Sequence[Attempt]) -
         sum(1 for one in decided if number < len(one.outcomes) and one.outcomes[number] == "fail")
         for number in range(len(audit.demands))
     ]
-    idle = [number for number in range(len(audit.demands)) if _never_fails(audit, number, decided)]
-    for number in idle if any(fails) else ():
+    wrong = list(audit.attempts_of(must_pass=False))
+    idle = [number for number in range(len(audit.demands)) if _never_fails(audit, number, wrong)]
+    judged = any(one.role == "judge" for one in audit.demands)
+    for number in idle if any(fails) or judged else ():
         yield Finding(
             kind="cant_fail",
             case=place,
             expectation=audit.demands[number].name,
-            detail=f"No subject fails it, of {len(decided)}.",
+            detail=f"No subject fails it, of {len(wrong)}.",
         )
     deciding = [
         number
@@ -169,15 +171,15 @@ def _of_expectations(place: int, audit: CaseAudit, decided: Sequence[Attempt]) -
         )
 
 
-def _never_fails(audit: CaseAudit, number: int, decided: Sequence[Attempt]) -> bool:
+def _never_fails(audit: CaseAudit, number: int, wrong: Sequence[Attempt]) -> bool:
     """Whether an expectation of an answer's words passes all that is made."""
     one = audit.demands[number]
-    if one.role not in ("content", "code") or len(decided) < FEWEST or number in audit.flaky:
+    if one.role not in ("content", "code", "form") or len(wrong) < FEWEST or number in audit.flaky:
         return False
     if one.role == "code" and audit.exam.acts:  # it may look at what was done, of which nothing was
         return False
-    states = {attempt.outcomes[number] for attempt in decided if number < len(attempt.outcomes)}
-    sink = number in audit.lets_all if one.own_code or one.role == "code" else True
+    states = {attempt.outcomes[number] for attempt in wrong if number < len(attempt.outcomes)}
+    sink = number in audit.lets_all if one.own_code or one.role in ("code", "form") else True
     return states == {"pass"} and sink
 
 

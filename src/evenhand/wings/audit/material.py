@@ -115,7 +115,9 @@ class Material(MutableRecord, kw_only=True):
         return self.refuses
 
     def _wants_refusal(self) -> bool:
-        if any(one.refusal for one in self.demands) or any(map(refuses, self.answers)):
+        if any(one.refusal for one in self.demands) or any(
+            one.strip() and refuses(one) for one in self.answers
+        ):
             return True
         words = [one.name for one in self.demands if one.role in ("judge", "code")]
         words += [self.reference or "", self.case.description, self.case.id, *self.case.tags]
@@ -284,7 +286,9 @@ class Pool(Record, frozen=True, kw_only=True):
 
     def guesses(self, place: int) -> tuple[str, ...]:
         """The labels of which one is right for a case, where nobody says which; empty where somebody does."""
-        return () if self.members[place].right else self.labels
+        mine = self.members[place]
+        known = mine.right or mine.only_forbids or mine.only_measures or mine.refusal_is_right
+        return () if known or not mine.demands else self.labels
 
 
 def _form(text: str) -> str:

@@ -223,12 +223,17 @@ def _of_set(scorer: AssertSet, name: str) -> Demand:
     known: list[Role] = [one for one in order if one in roles]
     # By threshold or `excusing` some of it may fail.
     all_of_it = scorer.threshold is None and not scorer.excusing
+    role: Role = known[0] if known else "beside"
     texts = [text for one in inside if one.role == "content" for text in one.texts]
+    if (
+        role == "forbids"
+    ):  # what breaks one of them may still leave enough of the others: then it says so
+        texts = [text for one in inside for text in one.texts]
     whole = next((one.whole for one in inside if one.whole is not None), None)
     return Demand(
         name=name,
-        role=known[0] if known else "beside",
-        texts=tuple(texts) if all_of_it else (),
+        role=role,
+        texts=tuple(texts) if all_of_it or role == "forbids" else (),
         whole=whole if all_of_it else None,
         refusal=any(one.refusal for one in inside),
         own_code=any(one.own_code for one in inside),

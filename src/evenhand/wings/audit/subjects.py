@@ -169,7 +169,7 @@ def altered(mine: Material) -> Iterator[Subject]:
         ("names", other_names(reference, mine.question)),
     )
     for kind, text in each:
-        if text and normal(text) not in map(normal, mine.answers):
+        if text and not mine.is_right(text):
             yield Subject(kind, text)
 
 

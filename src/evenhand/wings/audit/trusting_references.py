@@ -36,7 +36,7 @@ class Trust:
                 continue
             group = audit.material.group
             self._references[group] += 1
-            self._whole[group] += attempt.state == "pass"
+            self._whole[group] += attempt.state in ("pass", "unasked")
             for number, state in enumerate(attempt.outcomes):
                 self._total[group, self._asks(audit, number)] += state in ("pass", "fail")
                 self._passed[group, self._asks(audit, number)] += state == "pass"
@@ -58,8 +58,10 @@ class Trust:
     def _counts(self, audit: CaseAudit, number: int, text: str, *, whole: bool) -> bool:
         role, group = audit.demands[number].role, audit.material.group
         if role == "form":
+            most = self._whole[group] * 2 > self._references[group]
             return (
-                whole
+                most
+                or whole
                 or passes_less(audit, number, text)
                 or (_is_json(text) and _wants_json(audit, number))
             )
