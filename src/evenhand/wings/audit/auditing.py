@@ -323,7 +323,9 @@ async def attempted(audit: CaseAudit, subject: Subject) -> Attempt:
 
 async def _repeated(audit: CaseAudit, repeated: dict[str, int], unstable: set[str]) -> None:
     """Asks code of the user's about the same texts again, and about a text with something of everything."""
-    own = [place for place, one in enumerate(audit.demands) if one.own_code or one.role == "code"]
+    # A body that runs for each answer may come to another text, or another number, each time.
+    roles = ("code", "content", "form", "forbids") if audit.exam.again else ("code",)
+    own = [place for place, one in enumerate(audit.demands) if one.own_code or one.role in roles]
     idle = [
         place
         for place, one in enumerate(audit.demands)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from evenhand.core.case import Case
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.wings.audit.case_audit import Attempt, CaseAudit
 from evenhand.wings.audit.contradictions import contradictions
@@ -18,7 +19,7 @@ from evenhand.wings.audit.material import normal, question_of
 from evenhand.wings.audit.reading import Demand
 from evenhand.wings.audit.subjects import KINDS
 from evenhand.wings.audit.trusting_references import Trust
-from evenhand.wings.audit.twins import split_of, twins_among
+from evenhand.wings.audit.twins import beside_of, split_of, twins_among
 
 MOST_OTHERS = 50
 """References that are looked for in a prompt."""
@@ -51,7 +52,7 @@ def findings_of(audits: Sequence[CaseAudit], more: Sequence[Finding] = ()) -> li
     findings += historical_findings(audits)
     findings += _twins(audits)
     findings = [_weighed(one, audits[one.case]) for one in findings]
-    return sorted(findings, key=lambda one: (bool(one.allowed), not one.sure, -one.verdicts))
+    return sorted(findings, key=lambda one: (bool(one.allowed), -one.verdicts))
 
 
 def _weighed(finding: Finding, audit: CaseAudit) -> Finding:
@@ -318,8 +319,7 @@ def _within(part: str, text: str) -> bool:
 
 def _twins(audits: Sequence[CaseAudit]) -> Iterator[Finding]:
     """The cases that ask what an earlier one asks: of one eval, of another config, or of another file of eval sets."""
-    texts = [one.material.question for one in audits]
-    for first, second in _pairs(audits, texts):
+    for first, second in _pairs(audits):
         one, other = audits[first], audits[second]
         parts = [split_of(each.material.case) for each in (one, other)]
         leak = parts[0] != parts[1] and all(parts)
@@ -333,8 +333,28 @@ def _twins(audits: Sequence[CaseAudit]) -> Iterator[Finding]:
         )
 
 
-def _pairs(audits: Sequence[CaseAudit], texts: Sequence[str]) -> list[tuple[int, int]]:
+def _beside(audit: CaseAudit, case: Case, columns: Collection[str] | None = None) -> str:
+    """What a case of an eval is about beside its question: variables that its prompt has, or all where it has none.
+
+    Args:
+        audit: The case whose prompt counts.
+        case: The case; of another dataset, perhaps.
+        columns: The variables that both datasets have.
+    """
+    own = case is audit.material.case
+    variables = (own and audit.exam.variables) or case.vars
+    question = audit.material.question if own else question_of(case, case.vars)
+    written = audit.exam.planned.variant.prompt_raw
+    names = set(variables) if columns is None else set(columns)
+    if "{{" in written or "{%" in written:
+        names = {name for name in names if re.search(rf"\b{re.escape(name)}\b", written)}
+    return beside_of(variables, question, names)
+
+
+def _pairs(audits: Sequence[CaseAudit]) -> list[tuple[int, int]]:
     """The places of twins: cases of one eval, and of files that are not the same."""
+    texts = [one.material.question for one in audits]
+    beside = [_beside(one, one.material.case) for one in audits]
     files = [audit.exam.planned.variant.where.rpartition(":")[0] for audit in audits]
     pairs: set[tuple[int, int]] = set()
     by_eval: dict[str, list[int]] = defaultdict(list)
@@ -342,16 +362,22 @@ def _pairs(audits: Sequence[CaseAudit], texts: Sequence[str]) -> list[tuple[int,
         by_eval[audit.key[0]].append(place)
     for places in by_eval.values():
         pairs |= {
-            (places[a], places[b]) for a, b in twins_among([texts[place] for place in places])
+            (places[a], places[b])
+            for a, b in twins_among(
+                [texts[place] for place in places], [beside[place] for place in places]
+            )
         }
     # Evals of one file may ask several things of the same cases; those of two files have data of their own.
     if len(set(filter(None, files))) > 1:
-        heads: dict[tuple[str, str], int] = {}
+        heads: dict[tuple[str, str, str], int] = {}
         for place, text in enumerate(texts):
-            heads.setdefault((files[place], text), place)
+            heads.setdefault((files[place], text, beside[place]), place)
         places = sorted(heads.values())
         across = {
-            (places[a], places[b]) for a, b in twins_among([texts[place] for place in places])
+            (places[a], places[b])
+            for a, b in twins_among(
+                [texts[place] for place in places], [beside[place] for place in places]
+            )
         }
         pairs |= {pair for pair in across if files[pair[0]] != files[pair[1]]}
     return sorted(pairs)
@@ -367,7 +393,10 @@ def twins_in_files(audits: Sequence[CaseAudit], files: Sequence[str]) -> Iterato
     for file in files:
         others = list(Dataset.read(file))
         questions = [question_of(case, case.vars) for case in others]
-        for other, place in twins_among([*questions, *mine]):
+        columns = {name for case in others for name in case.vars} if audits else set[str]()
+        beside = [_beside(audits[0], case, columns) for case in others] if audits else []
+        beside += [_beside(one, one.material.case, columns) for one in audits]
+        for other, place in twins_among([*questions, *mine], beside):
             if other < len(questions) <= place:
                 yield Finding(
                     kind="twin",
