@@ -16,7 +16,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.engine.call_context import Home
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.code import CodeHost
-from evenhand.wings.audit.allowing import allowed_of, misallowed
+from evenhand.wings.audit.allowing import allowed_of, misallowed_case
 from evenhand.wings.audit.case_audit import Attempt, CaseAudit, attempt_of
 from evenhand.wings.audit.earlier import Earlier, Key
 from evenhand.wings.audit.examining import MARKS, Exam, Judged
@@ -107,7 +107,7 @@ async def examined(
     problems = [
         problem
         for planned, _, _ in cases_of(plan)
-        for problem in misallowed(str(planned.case), allowed_of(planned.case, planned.test))
+        for problem in misallowed_case(planned.case, planned.test)
     ]
     if problems:
         raise UsageError("\n".join(dict.fromkeys(problems)))
