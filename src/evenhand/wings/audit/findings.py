@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from evenhand.wings.audit.case_audit import Attempt, CaseAudit
 from evenhand.wings.audit.contradictions import contradictions
 from evenhand.wings.audit.finding import Finding
 from evenhand.wings.audit.historical import historical_findings
-from evenhand.wings.audit.material import normal, question_of
+from evenhand.wings.audit.material import has_words, normal, question_of
 from evenhand.wings.audit.reading import Demand
 from evenhand.wings.audit.subjects import KINDS
 from evenhand.wings.audit.trusting_references import Trust
@@ -275,16 +276,18 @@ def _in_question(audit: CaseAudit, one: Demand) -> bool:
 
 def _is_example(audit: CaseAudit) -> bool:
     """Whether a prompt has a case's question and reference in it before anything is filled in."""
-    material = audit.material
-    question, reference = normal(material.question), normal(material.reference or "")
-    written = normal(
-        re.sub(r"\{\{.*?\}\}", " ", audit.exam.planned.variant.prompt_raw, flags=re.DOTALL)
-    )
-    return (
-        len(question) >= SHORTEST_EXAMPLE
-        and _within(question, written)
-        and _within(reference, written)
-    )
+    written = audit.exam.planned.variant.prompt_raw
+    question = normal(audit.material.question)
+    if len(question) < SHORTEST_EXAMPLE or "{{" not in written:
+        return False
+    fixed = _fixed(written)
+    return _within(question, fixed) and has_words(fixed, normal(audit.material.reference or ""))
+
+
+@lru_cache(maxsize=256)
+def _fixed(written: str) -> str:
+    """What a prompt says whatever it is filled with."""
+    return normal(re.sub(r"\{\{.*?\}\}", " ", written, flags=re.DOTALL))
 
 
 def _leaked(audit: CaseAudit, others: Sequence[str]) -> bool:
@@ -314,7 +317,7 @@ def _leaked(audit: CaseAudit, others: Sequence[str]) -> bool:
 
 
 def _within(part: str, text: str) -> bool:
-    return bool(part) and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
+    return bool(part) and has_words(text, part)
 
 
 def _twins(audits: Sequence[CaseAudit]) -> Iterator[Finding]:

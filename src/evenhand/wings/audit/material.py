@@ -105,7 +105,7 @@ class Material(MutableRecord, kw_only=True):
         """Whether a text that is hardly longer than the reference has it in it: another case's may be right here."""
         reference = normal(self.reference or "")
         plain = normal(text)
-        return bool(reference) and len(plain) < 4 * len(reference) and _has(plain, reference)
+        return bool(reference) and len(plain) < 4 * len(reference) and has_words(plain, reference)
 
     @property
     def refusal_is_right(self) -> bool:
@@ -136,9 +136,10 @@ class Material(MutableRecord, kw_only=True):
         return not self.acts and {one.role for one in self.demands} == {"beside"}
 
 
-def _has(text: str, part: str) -> bool:
-    """Whether a text has a part in it, as words."""
-    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
+def has_words(text: str, part: str) -> bool:
+    """Whether a text has a part in it, as words; any has an empty one."""
+    # Most texts haven't, and a pattern for each of them would have to be compiled.
+    return part in text and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
 def question_of(case: Case, variables: Mapping[str, object]) -> str:
