@@ -37,6 +37,7 @@ def count(
     several kinds.
     """
     from evenhand.core.errors import UsageError
+    from evenhand.core.wording.words import near, safe
     from evenhand.languages.documents.codebook import read_codebook
     from evenhand.wings.failures.counting import counted, stray_notes
     from evenhand.wings.failures.reviews import opened
@@ -44,14 +45,13 @@ def count(
     kinds = read_codebook(book)
     with opened(runs) as run_files:
         paths = tuple(str(run.path.absolute()) for run in run_files)
+        strays = stray_notes(run_files, kinds)
+        if strays:
+            first = ", ".join(map(str, strays[:5]))
+            tell(f"{near(book)} lists outputs that nobody reviewed: {safe(first)}")
         if judge is None:
             if offline:
                 raise UsageError("--offline needs --judge", hint="--judge openai:gpt-5 --offline")
-            strays = stray_notes(run_files, kinds)
-            if strays:
-                tell(
-                    f"{book} lists outputs that nobody reviewed in these runs: {', '.join(map(str, strays[:5]))}"
-                )
             return print_count(counted(run_files, kinds), as_json=bool(options["as_json"]))
     from evenhand.wings.failures.coding import KEY, CodingRecord, ratified_kinds
 
@@ -82,6 +82,11 @@ def ratify(names: tuple[str, ...], book: Path, by: str | None) -> int:
     author = author_of(by)
     after = ratified(before, names, author, datetime.now(UTC).date())
     write_codebook(after, book)
+    for kind in before.kinds:
+        changed = kind.ratified is not None and not kind.is_ratified
+        if changed and kind.notes and (not names or kind.name in names):
+            lists = counted_words(len(kind.notes), "note")
+            tell(f"{safe(kind.name)} has changed, and lists {lists}: check that each still has it")
     number = len(names) or len(after.kinds)
     tell(f"{counted_words(number, 'kind')} ratified by {safe(author)}; next: evenhand review count")
     return 0
