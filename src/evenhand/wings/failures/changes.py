@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import NormalDist
 from typing import Annotated, Literal
 
 from evenhand.core.document import Key
@@ -13,7 +12,8 @@ from evenhand.core.record import Record
 from evenhand.core.wording.words import count, percent, safe, short_id
 from evenhand.languages.documents.codebook import Codebook, Kind
 from evenhand.stats.hypergeometric import chances
-from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.kind_shares import difference_p
 from evenhand.stats.multiple import holm
 from evenhand.stats.permutation import sign_flip
 from evenhand.wings.failures.coding import Codes
@@ -92,8 +92,7 @@ def kind_changes(outputs: Sequence[RunOutputs], book: Codebook, codes: Codes) ->
         codes: What the judge says.
 
     Source: of judge's codes, the differences of cases, their signs thrown (McNemar's exact test where a case has one
-        output). Of corrected shares, the variance of the difference recovered from both intervals: Newcombe, Statistics
-        in Medicine 17 (1998), 873–890, method 10; that the cases are the same is left out. The p-values are Holm's.
+        output). Of corrected shares, `difference_p`: that the cases are the same is left out. The p-values are Holm's.
     """
     if len(outputs) < 2:
         return []
@@ -197,18 +196,13 @@ def _corrected(
     few = any(len(one.reviews) < FEW for one in outputs[-2:])
     if few or before is None or after is None:
         return None
-    if after.value > before.value:
-        margin = math.hypot(after.value - after.low, before.high - before.value)
-    else:
-        margin = math.hypot(after.high - after.value, before.value - before.low)
-    z = abs(after.value - before.value) / margin * z_of() if margin else 0.0
     earlier = [share_of([one], code, marks) for one in outputs[:-2]]
     return _Row(
         name=kind.name,
         before=before.value,
         after=after.value,
         cases=len(common),
-        p=2 * (1 - NormalDist().cdf(z)),
+        p=difference_p(before, after),
         # Where people found none, the interval begins at 0.
         was=before.low > 0,
         is_=after.low > 0,

@@ -44,6 +44,11 @@ WING = Wing(
                 "evenhand review count --judge openai:gpt-5 --max-cost 1",
             ),
         ),
+        "review label": Command(
+            "evenhand.wings.failures.commands.label:label",
+            "Label outputs of `avoids` metrics by people's codes.",
+            ("evenhand review label", "evenhand review label latest --reviewed 01M7YPHZRR"),
+        ),
         "review ratify": Command(
             "evenhand.wings.failures.commands.count:ratify",
             "Accept kinds of failure in your name.",
