@@ -58,7 +58,7 @@ async def test_codes_count_in_a_later_run_where_its_outputs_are_the_same(make_ru
     assert set(draw.places) == drawn - {0}
     assert sum(stratum.drawn for stratum in draw.strata) == len(draw.places)
     assert draw.population == sum(len(stratum.places) for stratum in draw.strata) == 39
-    given = {
+    labels_of = {
         i: label["Ada"].verdict for (i, _), label in standing_labels(after.metric_labels()).items()
     }
     assert labels_of == {i: "fail" if i < 10 else "pass" for i in drawn - {0}}
