@@ -44,6 +44,14 @@ WING = Wing(
                 "evenhand review count --judge openai:gpt-5 --max-cost 1",
             ),
         ),
+        "review cases": Command(
+            "evenhand.wings.failures.commands.cases:cases",
+            "Write cases of what failed to a dataset.",
+            (
+                "evenhand review cases --to failures.jsonl",
+                "evenhand review cases latest --to f.csv",
+            ),
+        ),
         "review label": Command(
             "evenhand.wings.failures.commands.label:label",
             "Label outputs of `avoids` metrics by people's codes.",
