@@ -170,7 +170,7 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
     few = ", too few to say much" if document.reviewed < FEW else ""
     yield f"{document.reviewed:,} of {count(document.outputs, 'output')} reviewed{few}"
     if document.failed is not None:
-        yield f"failed, as people say: {_words(document.failed)}"
+        yield f"failed, as people say: {share_words(document.failed)}"
     if document.without_kind:
         number = count(len(document.without_kind), "failure")
         yield f"{number} without a kind: {_first(document.without_kind)}"
@@ -178,7 +178,7 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
         yield f"{count(len(document.uncoded), 'reviewed failure')} not coded yet: {_first(document.uncoded)}"
         yield "  list each under its kinds, or under without_kind; until then, intervals are wider"
     if document.covered is not None:
-        yield f"named kinds cover an estimated {_words(document.covered)} of failures"
+        yield f"named kinds cover an estimated {share_words(document.covered)} of failures"
     width = max((len(safe(one.name)) for one in document.kinds), default=0)
     for one in document.kinds:
         unknown = (
@@ -186,18 +186,20 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
             if document.reviewed
             else "nobody reviewed anything"
         )
-        share = unknown if one.share is None else _words(one.share)
+        share = unknown if one.share is None else share_words(one.share)
         judge = "" if one.judge is None else f", the judge {one.judge:,} of {one.judged:,}"
         uncoded = f" ({one.uncoded:,} not coded)" if one.uncoded else ""
         open_ = "" if one.ratified else "  (not ratified)"
         yield f"  {safe(one.name):<{width}}  {share}  people {one.people:,}{uncoded}{judge}{open_}"
         for each in one.variants:
-            value = "none of its outputs is reviewed" if each.share is None else _words(each.share)
+            value = (
+                "none of its outputs is reviewed" if each.share is None else share_words(each.share)
+            )
             name = clip(safe(each.variant) or each.run, WIDTH)
             yield f"  {'':<{width}}    {name}: {value}"
         for each in one.tags if 1 < len(one.tags) <= LISTED else ():
             if each.share is not None:
-                yield f"  {'':<{width}}    {clip(safe(each.tag), WIDTH)}: {_words(each.share)}"
+                yield f"  {'':<{width}}    {clip(safe(each.tag), WIDTH)}: {share_words(each.share)}"
     yield from change_lines(document.runs, document.changes, document.moves)
 
 
@@ -292,5 +294,6 @@ def _as_share(estimate: Estimate | None) -> KindsShare | None:
     return estimate and filled(KindsShare, estimate)
 
 
-def _words(share: KindsShare) -> str:
+def share_words(share: KindsShare) -> str:
+    """A share with its interval: `9 % [4–16]`."""
     return f"{percent(share.value)} [{interval(share.low, share.high)}]"

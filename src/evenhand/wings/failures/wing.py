@@ -41,7 +41,7 @@ WING = Wing(
             (
                 "evenhand review count",
                 "evenhand review count --judge openai:gpt-5 --json",
-                "evenhand review count --judge openai:gpt-5 --max-cost 1",
+                "evenhand review count --judge openai:gpt-5 --html failures.html",
             ),
         ),
         "review cases": Command(

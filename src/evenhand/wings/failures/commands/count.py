@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from evenhand.wings.failures.commands.review import BOOK, BY, RUNS, author_of
 if TYPE_CHECKING:
     from evenhand.cli.session import Session
     from evenhand.core.run import RunMeta
+    from evenhand.languages.documents.codebook import Codebook
+    from evenhand.store.runfile import RunFile
     from evenhand.wings.failures.coding import CodingRecord
     from evenhand.wings.failures.counting import FailuresDocument
 
@@ -26,9 +29,19 @@ if TYPE_CHECKING:
     "--judge", metavar="MODEL", help="The model that codes all outputs by the ratified kinds."
 )
 @click.option("--offline", is_flag=True, help="Answer the judge from the folder's offline.jsonl.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a page, too: the five most frequent kinds, each with an example.",
+)
 @study_options
 def count(
-    runs: tuple[str, ...], book: Path, judge: str | None, offline: bool, **options: Any
+    runs: tuple[str, ...],
+    book: Path,
+    judge: str | None,
+    offline: bool,
+    html: Path | None,
+    **options: Any,
 ) -> int:
     """Count the kinds of failure in RUNs: the share of each, with its interval. Default: the latest run.
 
@@ -43,6 +56,10 @@ def count(
     from evenhand.wings.failures.reviews import opened
 
     kinds = read_codebook(book)
+    if html is not None:
+        from evenhand.wings.failures.page import check_place
+
+        check_place(html)
     with opened(runs) as run_files:
         paths = tuple(str(run.path.absolute()) for run in run_files)
         strays = stray_notes(run_files, kinds)
@@ -52,12 +69,19 @@ def count(
         if judge is None:
             if offline:
                 raise UsageError("--offline needs --judge", hint="--judge openai:gpt-5 --offline")
-            return print_count(counted(run_files, kinds), as_json=bool(options["as_json"]))
+            document = counted(run_files, kinds)
+            _write_page(document, run_files, kinds, html)
+            return print_count(document, as_json=bool(options["as_json"]))
     from evenhand.wings.failures.coding import KEY, CodingRecord, ratified_kinds
 
     ratified_kinds(kinds)
     record = CodingRecord(
-        runs=paths, book=kinds, judge=judge, folder=str(Path.cwd()), offline=offline
+        runs=paths,
+        book=kinds,
+        judge=judge,
+        folder=str(Path.cwd()),
+        offline=offline,
+        html=str(html.absolute()) if html else "",
     )
     return begin_study(_study_of(record), KEY, record.row(), options)
 
@@ -110,10 +134,24 @@ def _study_of(record: CodingRecord) -> Study:
 
         with RunFile.open(file) as run, opened(record.runs) as run_files:
             document = counted(run_files, record.book, codes_of(run))
+            html = Path(record.html) if record.html else None
+            _write_page(document, run_files, record.book, html)
         return print_count(document, as_json=session.as_json)
 
     plan = StudyPlan(record.plan, Path(record.folder), offline=record.offline)
     return Study("count", plan, came_to)
+
+
+def _write_page(
+    document: FailuresDocument, runs: Sequence[RunFile], book: Codebook, to: Path | None
+) -> None:
+    if to is None:
+        return
+    from evenhand.core.wording.words import near, safe
+    from evenhand.wings.failures.page import write_page
+
+    write_page(document, runs, book, to)
+    tell(f"written to {safe(near(to))}")
 
 
 def print_count(document: FailuresDocument, *, as_json: bool) -> int:
