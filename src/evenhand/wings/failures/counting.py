@@ -107,6 +107,10 @@ class FailuresDocument(Record, frozen=True, kw_only=True):
         ),
     ]
     kinds: Annotated[list[KindCount], Key("the kinds, the most frequent first")]
+    coded_in: Annotated[
+        str | None,
+        Key("the run in which the judge coded the outputs", null="no judge was asked"),
+    ] = None
     changes: Annotated[
         list[KindChange],
         Key("of several runs, what changed from the last run but one to the last"),
@@ -179,6 +183,11 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
         yield "  list each under its kinds, or under without_kind; until then, intervals are wider"
     if document.covered is not None:
         yield f"named kinds cover an estimated {share_words(document.covered)} of failures"
+    silent = max(
+        (document.outputs - k.judged for k in document.kinds if k.judge is not None), default=0
+    )
+    if silent:
+        yield f"no verdict of the judge on {count(silent, 'output')}: there, people's codes alone count"
     width = max((len(safe(one.name)) for one in document.kinds), default=0)
     for one in document.kinds:
         unknown = (

@@ -227,8 +227,11 @@ async def test_a_judge_that_is_silent_on_what_has_the_kind_hides_none_of_it(make
     has = [i % 5 == 0 for i in range(300)]
     run, book = await reviewed(make_run, has, 100)
     codes = {NoteId(run.meta.id, i): {"late": False} for i, bad in enumerate(has) if not bad}
-    (kind,) = counted([run], book, codes).kinds
+    document = counted([run], book, codes)
+    (kind,) = document.kinds
     assert (kind.judge, kind.judged) == (0, 240)
+    line = "no verdict of the judge on 60 outputs: there, people's codes alone count"
+    assert line in list(count_lines(document))
     assert kind.share is not None
     assert kind.share.low < 0.2 < kind.share.high
     (none,) = counted([run], book, {}).kinds

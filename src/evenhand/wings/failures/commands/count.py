@@ -127,6 +127,8 @@ def study(meta: RunMeta, file: Path) -> Study:
 
 def _study_of(record: CodingRecord) -> Study:
     def came_to(file: Path, session: Session) -> int:
+        from msgspec.structs import replace
+
         from evenhand.store.runfile import RunFile
         from evenhand.wings.failures.coding import codes_of
         from evenhand.wings.failures.counting import counted
@@ -134,6 +136,7 @@ def _study_of(record: CodingRecord) -> Study:
 
         with RunFile.open(file) as run, opened(record.runs) as run_files:
             document = counted(run_files, record.book, codes_of(run))
+            document = replace(document, coded_in=run.meta.id)
             html = Path(record.html) if record.html else None
             _write_page(document, run_files, record.book, html)
         return print_count(document, as_json=session.as_json)
