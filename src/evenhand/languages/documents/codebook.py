@@ -25,7 +25,7 @@ from typing import Annotated, cast
 from msgspec.structs import replace
 
 from evenhand.core.encoding import digest
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.json_schema import TEXT, TEXTS, Part, document
 from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.record import Record
@@ -260,13 +260,7 @@ def written(book: Codebook) -> str:
             quoted = [f"      - {_quoted(one)}" for one in texts]
             lines += [f"    {key}:", *quoted] if quoted else []
         if kind.ratified is not None:
-            fields = {
-                "by": kind.ratified.by,
-                "on": kind.ratified.on,
-                "rule_id": kind.ratified.rule_id,
-            }
-            pairs = (f"{name}: {_quoted(value)}" for name, value in fields.items() if value)
-            lines.append(f"    ratified: {{{', '.join(pairs)}}}")
+            lines.append(f"    ratified: {_ratified(kind.ratified)}")
     if book.without_kind:
         lines += ["without_kind:", *(f"  - {_quoted(str(one))}" for one in book.without_kind)]
     return "".join(f"{line}\n" for line in lines)
@@ -293,6 +287,44 @@ def write_codebook(book: Codebook, path: Path, *, new: bool = False) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
+def write_ratified(book: Codebook, path: Path) -> None:
+    """Writes who accepted which kinds into the file that they were read from.
+
+    Comments and the rest of the text stay as they are, if each kind is a block with its keys on lines of their own;
+    otherwise the file is written anew.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    half = path.with_name(f"{path.stem}.part{path.suffix}")
+    try:
+        half.write_text(_with_ratified(path.read_text("utf-8"), book), "utf-8")
+        if read_codebook(half) == book:
+            half.replace(path)
+            return
+    except (OSError, UnicodeError, ConfigError, ValueError):
+        pass  # what can't be edited is written anew, or says why it can't be written
+    finally:
+        half.unlink(missing_ok=True)
+    write_codebook(book, path)
+
+
+def _with_ratified(before: str, book: Codebook) -> str:
+    """A file's text with a line `ratified` in each kind, in the place of the one that is there.
+
+    Raises:
+        ValueError: The kinds aren't such blocks.
+    """
+    lines = before.splitlines(keepends=True)
+    kept = [line for line in lines if not re.match(r" +ratified: *\{.*\} *$", line)]
+    rules = [place for place, line in enumerate(kept) if re.match(r" +rule:", line)]
+    for place, kind in sorted(zip(rules, book.kinds, strict=True), reverse=True):
+        if kind.ratified is not None:
+            indent = kept[place][: len(kept[place]) - len(kept[place].lstrip())]
+            kept.insert(place, f"{indent}ratified: {_ratified(kind.ratified)}\n")
+    return "".join(kept)
+
+
 def ratify(book: Codebook, names: Collection[str], by: str, on: date) -> Codebook:
     """The codebook with kinds accepted by a person: those of these names, or all where there are none.
 
@@ -313,6 +345,12 @@ def ratify(book: Codebook, names: Collection[str], by: str, on: date) -> Codeboo
 def one_line(value: object, longest: int) -> str:
     """Foreign text as one line that can be printed, cut to so many columns; empty for what is no text."""
     return clip(safe(value), longest).strip() if isinstance(value, str) else ""
+
+
+def _ratified(value: Ratified) -> str:
+    fields = {"by": value.by, "on": value.on, "rule_id": value.rule_id}
+    pairs = (f"{name}: {_quoted(each)}" for name, each in fields.items() if each)
+    return f"{{{', '.join(pairs)}}}"
 
 
 def _quoted(value: str) -> str:

@@ -100,12 +100,12 @@ def ratify(names: tuple[str, ...], book: Path, by: str | None) -> int:
     from evenhand.core.wording.words import count as counted_words
     from evenhand.core.wording.words import safe
     from evenhand.languages.documents.codebook import ratify as ratified
-    from evenhand.languages.documents.codebook import read_codebook, write_codebook
+    from evenhand.languages.documents.codebook import read_codebook, write_ratified
 
     before = read_codebook(book)
     author = author_of(by)
     after = ratified(before, names, author, datetime.now(UTC).date())
-    write_codebook(after, book)
+    write_ratified(after, book)
     for kind in before.kinds:
         changed = kind.ratified is not None and not kind.is_ratified
         if changed and kind.notes and (not names or kind.name in names):
