@@ -10,11 +10,11 @@ import csv
 import io
 import json
 import random
+import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -221,7 +221,7 @@ def _exported(made: Run, folder: Path, trials: Sequence[Any], counts: Counter[st
         q = trial["named_scores"].get("q")
         assert row.get("score:q", "") == ("" if q is None else str(q))
     export(made.file, folder / "o.junit.xml")
-    cases = ElementTree.parse(folder / "o.junit.xml").getroot().findall(".//testcase")
+    cases = ET.parse(folder / "o.junit.xml").getroot().findall(".//testcase")
     kinds = Counter(child.tag for case in cases for child in case)
     assert (kinds["failure"], kinds["error"], kinds["skipped"]) == (
         counts["fail"],
