@@ -42,7 +42,7 @@ def author_of(by: str | None) -> str:
 
         if safe(by) != by.strip() or not by.strip() or len(by) > LONGEST_AUTHOR:
             raise UsageError(
-                f"--by {by[:60]!r} is no name",
+                f"--by {by[:60]!r} is not a name",
                 hint=f"Write one line of at most {LONGEST_AUTHOR} characters that can be printed.",
             )
         return by.strip()
