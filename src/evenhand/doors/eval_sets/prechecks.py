@@ -334,7 +334,7 @@ def plain(
             if not what and models is not None and judge is None and _NOBODY not in reported:
                 reported.add(_NOBODY)
                 if not models.judged:
-                    what, hint = "a judge is needed, and none is named", NAME_A_JUDGE
+                    what, hint = "a judge is needed, and no judge is named", NAME_A_JUDGE
                 yield from _keyless(models, models.judge, path, line)
             elif models is not None and isinstance(judge, str):
                 yield from _keyless(models, judge, path, line)

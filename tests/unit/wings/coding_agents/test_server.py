@@ -183,7 +183,7 @@ def test_advice_on_problems_is_in_our_words_alone():
         "  Did you mean 'not-contains'? `evenhand info scorers` lists all of them.",
         f"  {INSTEAD['human']}",
         "c.yaml: there is no API key for openai:chat:gpt-5: set OPENAI_API_KEY",
-        "a_evals.py:6: expect: a judge is needed, and none is named",
+        "a_evals.py:6: expect: a judge is needed, and no judge is named",
     ]
     advised = [one.row()["do"] for one in advice_on(lines)]
     assert [words for words in ADVISED if not any(words in one for one in advised)] == []
