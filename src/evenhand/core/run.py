@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -392,6 +392,15 @@ class Decided(Record, frozen=True, kw_only=True):
             null="nothing was decided before the last case that was to be run",
         ),
     ]
+
+
+PYTEST = "pytest"
+"""The title of runs that are sessions of pytest."""
+
+
+def is_of_pytest(title: str, variants: Sequence[Variant]) -> bool:
+    """Whether a run is a session of pytest: its variants are tests, and no model is theirs."""
+    return title == PYTEST and not any(v.model or v.eval or v.prompt_raw for v in variants)
 
 
 def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord:
