@@ -16,8 +16,8 @@ from evenhand.analysis.summaries.rates import (
     scores,
 )
 from evenhand.core.record import Record
-from evenhand.core.run import Totals
-from evenhand.core.variant import Variant, is_of_pytest
+from evenhand.core.run import Totals, is_of_pytest
+from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import columns, money, padded, rounded, seconds
 from evenhand.render.column_list import ListedName, column_list

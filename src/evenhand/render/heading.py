@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from evenhand.core.errors import Problem
 from evenhand.core.plan import Plan
-from evenhand.core.run import CallRecord
-from evenhand.core.variant import Variant, is_of_pytest
+from evenhand.core.run import CallRecord, is_of_pytest
+from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, count, money, safe
 
 HINTS = 8

@@ -37,9 +37,9 @@ from evenhand.core.expect import Expectation, Trial, share_passed
 from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import CassetteUse, PlannedTrial
 from evenhand.core.provider import Answer, Host, Provider, Request, says
-from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.run import PYTEST, RunMeta, TrialResult
 from evenhand.core.score import Outcome
-from evenhand.core.variant import PYTEST, Variant
+from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
 from evenhand.doors.eval_sets.expect import Stated
 from evenhand.doors.pytest_plugin.cassette import SessionCassette

@@ -15,8 +15,8 @@ from evenhand.analysis.trust.judgements.case_sample import CaseSample
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
-from evenhand.core.run import TrialResult
-from evenhand.core.variant import Variant, is_of_pytest
+from evenhand.core.run import TrialResult, is_of_pytest
+from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
 
 ASKED = frozenset(
