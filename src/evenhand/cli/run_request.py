@@ -323,11 +323,12 @@ class Asked(Record, frozen=True, kw_only=True):
 
         _refuse(self._specific_options(), EVALS)
         discovered = find(self.paths)
+        only = EvalFilter(name=self.names, tag=self.tag, lines=discovered.lines)
         return plan_of(
             discovered.sets,
             selection,
             env=os.environ,
-            only=EvalFilter(name=self.names, tag=self.tag, lines=discovered.lines),
+            only=only if self.names or self.tag or discovered.lines else None,
             source=str(self.folder),
             strict=self.strict,
             model=self.model,

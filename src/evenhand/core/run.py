@@ -428,6 +428,15 @@ def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord
     return "undecided"
 
 
+PYTEST = "pytest"
+"""The title of runs that are sessions of pytest."""
+
+
+def is_of_pytest(title: str, variants: Sequence[Variant]) -> bool:
+    """Whether a run is a session of pytest: its variants are tests, and no model is theirs."""
+    return title == PYTEST and not any(v.model or v.eval or v.prompt_raw for v in variants)
+
+
 class ProgressSnapshot(Record, frozen=True, kw_only=True):
     """How far a run has come, for a progress line.
 
