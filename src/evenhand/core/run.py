@@ -394,15 +394,6 @@ class Decided(Record, frozen=True, kw_only=True):
     ]
 
 
-PYTEST = "pytest"
-"""The title of runs that are sessions of pytest."""
-
-
-def is_of_pytest(title: str, variants: Sequence[Variant]) -> bool:
-    """Whether a run is a session of pytest: its variants are tests, and no model is theirs."""
-    return title == PYTEST and not any(v.model or v.eval or v.prompt_raw for v in variants)
-
-
 def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord:
     """Whether a run passed, by the one rule that decides the words and the exit code.
 
