@@ -94,7 +94,7 @@ class FailuresDocument(Record, frozen=True, kw_only=True):
     ]
     covered: Annotated[
         KindsShare | None,
-        Key("of all failures, those that a named kind covers", null="nothing failed"),
+        Key("of all failures, those that a named kind covers", null="no failure is coded"),
     ]
     uncoded: Annotated[
         list[str], Key("reviewed failures that the file lists neither under a kind nor without one")
@@ -107,7 +107,7 @@ class FailuresDocument(Record, frozen=True, kw_only=True):
         ),
     ]
     kinds: Annotated[list[KindCount], Key("the kinds, the most frequent first")]
-    coded_in: Annotated[
+    coding: Annotated[
         str | None,
         Key("the run in which the judge coded the outputs", null="no judge was asked"),
     ] = None

@@ -41,7 +41,7 @@ WING = Wing(
             (
                 "evenhand review count",
                 "evenhand review count --judge openai:gpt-5 --json",
-                "evenhand review count --judge openai:gpt-5 --html failures.html",
+                "evenhand review count --html kinds.html",
             ),
         ),
         "review cases": Command(

@@ -136,7 +136,7 @@ def _study_of(record: CodingRecord) -> Study:
 
         with RunFile.open(file) as run, opened(record.runs) as run_files:
             document = counted(run_files, record.book, codes_of(run))
-            document = replace(document, coded_in=run.meta.id)
+            document = replace(document, coding=run.meta.id)
             html = Path(record.html) if record.html else None
             _write_page(document, run_files, record.book, html)
         return print_count(document, as_json=session.as_json)
