@@ -94,7 +94,7 @@ def test_answers_of_earlier_versions_are_read(
     assert read_result(json.dumps(stored).encode()) == replace(PLAIN, answer=answer)
 
 
-def test_results_are_decoding_one_module() -> None:
+def test_results_are_decoded_in_one_module() -> None:
     """A shape that is decoded elsewhere would miss what this one mends."""
     source = Path(evenhand.__file__).parent
     decoding = {

@@ -490,7 +490,7 @@ async def test_an_agent_draws_and_counts_and_a_person_writes_notes_and_ratifies(
         counted = await call("review_count")
         late, rude = counted["kinds"]
         assert late["name"] == {"untrusted": "late <b>"}
-        assert (late["people"], rude["ratified"], counted["uncoding_all"]) == (
+        assert (late["people"], rude["ratified"], counted["uncoded_in_all"]) == (
             len(failed) - 1,
             False,
             1,
