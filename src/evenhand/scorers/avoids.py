@@ -17,7 +17,6 @@ from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.passes import Passes
 from evenhand.scorers.text import quoted
 
-
 KIND = "kind"
 """The key of an outcome's metadata that has the kind's name."""
 RULE_ID = "rule_id"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
+from evenhand.analysis.reviews.reviewed import Review, reviews_of
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
@@ -23,7 +24,6 @@ from evenhand.wings.failures.changes import (
     kind_moves,
 )
 from evenhand.wings.failures.coding import Codes
-from evenhand.wings.failures.reviews import Review, reviews_of
 from evenhand.wings.failures.shares import RunOutputs, Within, outputs_of, peoples_code, share_of
 
 SCHEMA = "evenhand.failures/1"

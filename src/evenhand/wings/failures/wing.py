@@ -72,6 +72,6 @@ WING = Wing(
     },
     documents={
         "evenhand.failures/1": "evenhand.wings.failures.counting:FailuresDocument",
-        "evenhand.review/1": "evenhand.wings.failures.reviews:ReviewDocument",
+        "evenhand.review/1": "evenhand.analysis.reviews.reviewed:ReviewDocument",
     },
 )

@@ -36,11 +36,11 @@ def label(run: str | None, book: Path, reviewed: str | None) -> int:
     The reviewed run may be an earlier one: what counts is that the same cases have the same outputs, as after
     `evenhand regrade`, or where replies came from the cache. `evenhand calibrate` then compares the judge with people.
     """
+    from evenhand.analysis.reviews.reviewed import opened
     from evenhand.core.wording.words import safe
     from evenhand.languages.documents.codebook import read_codebook
     from evenhand.store.catalogue import called
     from evenhand.wings.failures.labelling import label_kinds, label_lines
-    from evenhand.wings.failures.reviews import opened
 
     kinds = read_codebook(book)
     with opened([run] if run else []) as (of,), opened([reviewed or _reviewed(of)]) as (by,):
@@ -54,9 +54,9 @@ def label(run: str | None, book: Path, reviewed: str | None) -> int:
 
 def _reviewed(run: RunFile) -> str:
     """The file of the run whose outputs people reviewed: this one, or the newest of which outputs are drawn."""
+    from evenhand.analysis.reviews.drawing import review_draws
     from evenhand.store.catalogue import files, newest_first
     from evenhand.store.runfile import RunFile
-    from evenhand.wings.failures.drawing import review_draws
 
     for path in [run.path, *newest_first(files(Path.cwd()))[:LOOKED_AT]]:
         with suppress(StoreError), RunFile.open(path) as one:
