@@ -15,6 +15,7 @@ import pytest
 from mcp import Client
 from tests.unit.conftest import Make, make_run, result  # noqa: F401 (a fixture)
 
+from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
@@ -25,7 +26,6 @@ from evenhand.wings.coding_agents.advice import advice_on
 from evenhand.wings.coding_agents.answers import LARGEST
 from evenhand.wings.coding_agents.runs import Runs, Started
 from evenhand.wings.coding_agents.server import INSTRUCTIONS, server
-from evenhand.wings.failures.reviews import keep_review
 
 Call = Callable[..., Any]
 
