@@ -24,7 +24,7 @@ from evenhand.wings.audit.examining import MARKS, Exam, Judged
 from evenhand.wings.audit.given import Answer
 from evenhand.wings.audit.material import Material, Pool, partial_of, question_of, reference_of
 from evenhand.wings.audit.network import nothing_sent, refused
-from evenhand.wings.audit.reading import Demand, demand_of
+from evenhand.wings.audit.reading import Demand, demand_of, of_something_else
 from evenhand.wings.audit.remembering import Memory
 from evenhand.wings.audit.subjects import (
     Subject,
@@ -186,6 +186,8 @@ def _opened(exam: Exam, group: str, trials: int, earlier: Earlier) -> CaseAudit:
     if first is not None:
         demands = tuple(
             demand_of(one, outcome)
+            if exam.asks or one.value == exam.output
+            else of_something_else(demand_of(one, outcome))
             for one, outcome in zip(first.expectations, first.outcomes, strict=False)
         )
     variables = exam.variables or case.vars
