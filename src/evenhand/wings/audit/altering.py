@@ -25,7 +25,8 @@ _ABROAD = (
         re.compile(r"\b(ist|sind|kann|können|darf|dürfen|muss|wird|werden|haben)\b", re.IGNORECASE),
         r"\1 nicht",
     ),
-    (re.compile(r"\b(est|sont|peut|peuvent)\b(?!\s+pas\b)", re.IGNORECASE), r"ne \1 pas"),
+    (re.compile(r"\best\b(?!\s+pas\b)"), "n'est pas"),
+    (re.compile(r"\b(sont|peut|peuvent)\b(?!\s+pas\b)"), r"ne \1 pas"),
     (re.compile(r"\b(está|están|son|puede|pueden|hay|tiene)\b", re.IGNORECASE), r"no \1"),
 )
 """Negation in German, French and Spanish, as far as a word or two make it."""
