@@ -584,5 +584,5 @@ def changed_since(meta: RunMeta, names: Sequence[str]) -> UsageError:
     what = ", ".join(names) or "its prompts, tests, models or code"
     return UsageError(
         f"run {meta.id} cannot be resumed: {what} {'has' if len(names) == 1 else 'have'} changed since",
-        hint="`evenhand run` starts afresh; what is unchanged comes from the cache and is not paid for again.",
+        hint="Start afresh: what is unchanged comes from the cache, and is not paid for again.",
     )

@@ -134,7 +134,7 @@ async def test_the_latest_run_is_never_one_that_asked_about_judges(
     monkeypatch.delenv("EVENHAND_HOME", raising=False)
     home = tmp_path / ".evenhand"
     probe = await _run(home, "01AAAC1", {"probe": {}})
-    with pytest.raises(UsageError, match="only probes, tryouts and checks of canaries"):
+    with pytest.raises(UsageError, match="only probes, audits, tryouts and checks of canaries"):
         catalogue.find(tmp_path, "latest")
     run = await _run(home, "01AAAA1")
     await _run(home, "01AAAC2", {"tryout": {}})
