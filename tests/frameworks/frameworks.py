@@ -148,6 +148,41 @@ FRAMEWORKS = (
         module="litellm",
         runs_tools=False,
     ),
+    Framework(
+        agent="azure_openai",
+        title="Azure OpenAI, by OpenAI's SDK",
+        packages=("openai",),
+        module="openai",
+        runs_tools=False,
+        streams=False,
+        batches=False,
+    ),
+    Framework(
+        agent="openrouter",
+        title="OpenRouter, by OpenAI's SDK",
+        packages=("openai",),
+        module="openai",
+        runs_tools=False,
+        streams=False,
+        batches=False,
+    ),
+    Framework(
+        agent="mistral",
+        title="Mistral's SDK",
+        packages=("mistralai",),
+        module="mistralai",
+        runs_tools=False,
+        streams=False,
+    ),
+    Framework(
+        agent="vertex",
+        title="Vertex AI, by Google's SDK",
+        packages=("google-genai",),
+        module="google.genai",
+        vendor=GOOGLE,
+        runs_tools=False,
+        batches=False,
+    ),
 )
 
 
