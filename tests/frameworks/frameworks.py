@@ -133,6 +133,14 @@ FRAMEWORKS = (
         module="agent_framework",
     ),
     Framework(agent="haystack", title="Haystack", packages=("haystack-ai",), module="haystack"),
+    Framework(agent="agno", title="Agno", packages=("agno", "openai"), module="agno"),
+    Framework(
+        agent="strands",
+        title="Strands Agents",
+        packages=("strands-agents[openai]",),
+        module="strands",
+        runs_tools=False,
+    ),
     Framework(
         agent="instructor",
         title="Instructor",

@@ -107,6 +107,16 @@ FRAMEWORKS: Mapping[str, AgentFramework] = {
         makers=("Agent", "ChatAgent", "as_agent"),
         call=_ASYNC + "    return (await agent.run(question)).text\n",
     ),
+    "agno": AgentFramework(
+        modules=("agno",),
+        makers=("Agent", "Team"),
+        call=_ASYNC + "    return str((await agent.arun(question)).content)\n",
+    ),
+    "strands": AgentFramework(
+        modules=("strands",),
+        makers=("Agent",),
+        call=_ASYNC + "    return str(await agent.invoke_async(question))\n",
+    ),
     "haystack": AgentFramework(
         modules=("haystack",),
         makers=("Agent",),
