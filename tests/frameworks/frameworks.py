@@ -26,6 +26,7 @@ class Framework:
         native: Whether the model is told of tools, rather than asked for them in words.
         counts: Whether it has the vendor count the tokens of a stream.
         runs_tools: Whether it runs tools itself, so that it can say how they ended.
+        tells_failures: Whether a tool that raised is a step that failed.
         batches: Whether the vendor takes its calls in batches.
     """
 
@@ -40,6 +41,7 @@ class Framework:
     native: bool = True
     counts: bool = True
     runs_tools: bool = True
+    tells_failures: bool = True
     batches: bool = True
 
 
@@ -139,7 +141,8 @@ FRAMEWORKS = (
         title="Strands Agents",
         packages=("strands-agents[openai]",),
         module="strands",
-        runs_tools=False,
+        tells_failures=False,
+        batches=False,
     ),
     Framework(
         agent="instructor",
