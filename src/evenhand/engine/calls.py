@@ -14,8 +14,9 @@ How this works: a call is answered by the first of these that can.
 4. A batch, where the run has a batch lane and the vendor takes such a request: the trial is put off until the answer is
    in the journal (see `batching`).
 5. A call under way for the same (request, draw): whoever comes second waits for it.
-6. The provider. The worst price is reserved from the budget; the account lets the call through; the intent is made
-   durable; the request is sent, again if need be; the reply is made durable; only then does anybody see it.
+6. The provider. The worst price is reserved from the budget; once the call is among the next ones, the intent is made
+   durable; the account lets it through; the request is sent, again if need be; the reply is made durable; only then
+   does anybody see it.
 
 A call that is under way goes on when the one who waits for it is cancelled and somebody else still waits.
 """
@@ -324,11 +325,18 @@ class CallDesk:
         try:
             while True:
                 self._raise_if_dead(provider)
-                permit = await account.acquire(start.trial, request.tokens_in)
+                if call_id is None:
+                    await account.next_up.come(start.trial)
+                    try:
+                        self._raise_if_dead(provider)
+                        call_id = await self._journal.begin(start)
+                        permit = await account.acquire(start.trial, request.tokens_in)
+                    finally:
+                        account.next_up.go()
+                else:
+                    permit = await account.acquire(start.trial, request.tokens_in)
                 try:
                     self._raise_if_dead(provider)
-                    if call_id is None:
-                        call_id = await self._journal.begin(start)
                     if self._delay_s:
                         await sleep(self._delay_s)
                     await account.passable(permit)
