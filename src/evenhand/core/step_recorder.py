@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -235,7 +235,7 @@ class Calling:
     def __init__(self, log: StepLog, place: int) -> None:
         self._log, self._place = log, place
 
-    def __enter__(self) -> Calling:
+    def __enter__(self) -> Self:
         self._token = _inside.set((self._log, self._place))
         return self
 

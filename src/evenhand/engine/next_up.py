@@ -1,9 +1,9 @@
 """The calls that are written down before they may be sent, so that nothing is left to do once they may.
 
-How this works: the intent to send a call is durable before the call is sent, which takes as long as the disk does. Where
-an account lets only so many calls through, a place would stay free for that long after each answer: of 10 places and
-answers of 100 ms, a tenth. So the next calls are written down while they wait for a place. They are few: of a run that is
-killed meanwhile, nobody can say whether they were sent.
+How this works: the intent to send a call is durable before the call is sent, which takes as long as the disk does.
+Where an account lets only so many calls through, a place would stay free for that long after each answer: with answers
+of 100 ms, a tenth of the time. So the next calls are written down while they wait for a place. They are few: of a run
+that is killed meanwhile, nobody can say whether they were sent.
 """
 
 from __future__ import annotations

@@ -326,11 +326,14 @@ class Account:
 
     def _most_ready(self) -> int:
         """How many of the next calls may be written down: as many as may go while one is."""
-        now, rate = self._clock(), self.pace.flow.rate
-        held_s = max(self.pace.wait_s(0, now), self._requests.wait_s(1, now))
-        if rate is None and held_s <= READY_S:
-            return int(self.pace.width)
-        return 1 + int((rate or 0.0) * READY_S)
+        pace, requests = self.pace, self._requests
+        if pace.flow.rate is not None:
+            return 1 + int(pace.flow.rate * READY_S)
+        if requests.resets_at or pace.closing.closed_at is not None or not pace.opening.over:
+            now = self._clock()
+            if max(pace.wait_s(0, now), requests.wait_s(1, now)) > READY_S:
+                return 1
+        return int(pace.width)
 
     def _usually_more(self) -> int:
         """The tokens that a call uses beyond what is known beforehand."""
