@@ -264,7 +264,7 @@ class Strangers:
 
     def _size(self) -> int:
         """How long the file is; without asking for it, where nobody has written."""
-        if self._file < 0 or self._flag[:] == _QUIET:
+        if self._file < 0 or self._flag[0] == _QUIET[0]:
             return len(_QUIET)
         return os.fstat(self._file).st_size
 
