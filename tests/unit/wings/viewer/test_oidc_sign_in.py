@@ -314,6 +314,10 @@ WRONG: list[tuple[str, Any]] = [
     ("verified", wrong(email_verified="true")),
     ("gives no claim 'email'", wrong(email=["ann@example.com"])),
     (NO_NAME, wrong(email="ann@example.com\u200b")),
+    *(
+        (NO_NAME, wrong(email=f"ann{mark}@example.com"))
+        for mark in "\u034f\u115f\u2800\u3164\ufe0f\uffa0\U000e0101"
+    ),
     (NO_NAME, wrong(email="")),
     (NO_NAME, wrong(email="a" * 300 + "@example.com")),
     *(
