@@ -54,6 +54,15 @@ class Variant(Record, frozen=True):
         return " · ".join(part for part in (self.prompt, self.model) if part)
 
 
+PYTEST = "pytest"
+"""The title of runs that are sessions of pytest."""
+
+
+def is_of_pytest(title: str, variants: Sequence[Variant]) -> bool:
+    """Whether a run is a session of pytest: its variants are tests, and no model is theirs."""
+    return title == PYTEST and not any(v.model or v.eval or v.prompt_raw for v in variants)
+
+
 def identity(variant: Variant) -> str:
     """A text that says which variant it is, whatever its place: its eval, prompt, model and axes, as JSON."""
     whole = [variant.eval, variant.prompt, variant.model, _axes(variant)]
