@@ -110,7 +110,7 @@ def make(wanted: Wanted) -> CascadeJudge:
     except ValueError:
         table = None
     if not is_object(table):
-        raise UsageError(f"provider '{wanted.id}' is no cascade", hint=_WRITE)
+        raise UsageError(f"provider '{wanted.id}' is not a cascade", hint=_WRITE)
     problems = [f"'{key}' is not known" for key in table if key not in _KEYS]
     problems += [f"there is no '{key}'" for key in ("first", "then") if not table.get(key)]
     people, risk = (share_of(table.get(key, default)) for key, default in _SHARES)
@@ -133,7 +133,7 @@ def make(wanted: Wanted) -> CascadeJudge:
     first, then = judge(table["first"]), judge(table["then"])
     if "decide" not in first.tasks or isinstance(then, CascadeJudge):
         raise UsageError(
-            f"judge {wanted.rest}: the first judge is no decision model, so it doesn't say how sure it is"
+            f"judge {wanted.rest}: the first judge is not a decision model, so it doesn't say how sure it is"
             if "decide" not in first.tasks
             else f"judge {wanted.rest}: a cascade in a cascade",
             hint=_WRITE,

@@ -298,7 +298,7 @@ def changed(claims: dict[str, Any]) -> str:
 
 
 HOLDS, NONCE, KEYS = "the ID token doesn't hold: ", "its nonce differs", "the provider has 0 keys"
-NO_NAME = "the claim is no name"
+NO_NAME = "the claim is not a name"
 WRONG: list[tuple[str, Any]] = [
     (HOLDS + "Audience", wrong(aud="another")),
     ("for another client", wrong(aud=[CLIENT, "another"])),
