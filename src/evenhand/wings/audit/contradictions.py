@@ -71,9 +71,9 @@ def _broken(audit: CaseAudit) -> str:
 
 def _refusals(audit: CaseAudit) -> str:
     """A refusal that is wanted and forbidden; empty for none."""
-    wanted = [one.name for one in audit.demands if one.refusal]
+    required = [one.name for one in audit.demands if one.refusal]
     forbidden = [one.name for one in audit.demands if one.role == "forbids" and one.no_refusal]
-    return f"{wanted[0]} and {forbidden[0]} can't both hold." if wanted and forbidden else ""
+    return f"{required[0]} and {forbidden[0]} can't both hold." if required and forbidden else ""
 
 
 def _against(audit: CaseAudit) -> str:
