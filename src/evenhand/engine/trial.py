@@ -46,7 +46,7 @@ from evenhand.engine.call_context import (
 )
 from evenhand.engine.capture import Sink
 from evenhand.engine.cascading import CascadeModel
-from evenhand.engine.deciding import Deciding
+from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.falling_back import FallbackModel
 from evenhand.engine.flight import Flight
 from evenhand.engine.outcome import (
@@ -309,7 +309,7 @@ class LiveTrial:
         flight, calls = self._shared.get(key, (None, []))
         if flight is None or flight.task.cancelled() or flight.task.cancelling():
             with asking(calls):
-                flight = Flight(asyncio.ensure_future(ask()))
+                flight = Flight(asyncio.ensure_future(as_scorer(ask())))
             self._shared[key] = flight, calls
             self.deciding.begin()
             flight.task.add_done_callback(lambda _: self.deciding.end())
