@@ -45,7 +45,7 @@ from evenhand.engine.call_context import (
     phase,
 )
 from evenhand.engine.capture import Sink
-from evenhand.engine.cascading import CascadeModel
+from evenhand.engine.cascading import CascadeModel, system_of
 from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.falling_back import FallbackModel
 from evenhand.engine.flight import Flight
@@ -216,8 +216,8 @@ class LiveTrial:
             models = [LentModel(self, ask, one, role) for one in provider.providers]
             return FallbackModel(models, role)
         if isinstance(provider, CascadeJudge):
-            first = LentModel(self, ask, provider.first, role)
-            return CascadeModel(provider, first, self.model(provider.then, role), role)
+            lend = functools.partial(LentModel, self, ask, role=role)
+            return CascadeModel(provider, lend, role, functools.partial(system_of, self))
         return LentModel(self, ask, provider, role)
 
     @property
