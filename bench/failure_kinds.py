@@ -4,7 +4,10 @@
     python bench/failure_kinds.py --draws 200    # quicker, and rougher
 
 Of 500 outputs, 10 kinds have shares from .5 to 40 % and overlap; a judge codes all of them and is wrong at rates that
-depend on the kind; people code 60 to 200, of which failures were three times as likely to be drawn. Fixed seeds.
+depend on the kind; people code 60 to 200, of which failures were three times as likely to be drawn. Then the same with
+a judge that gives no verdict on three in ten outputs that have the kind and on one in twenty others, and without any.
+Also how often two runs without a difference are said to differ in a kind, by a judge that errs more in one of them.
+Fixed seeds.
 """
 
 from __future__ import annotations
@@ -14,8 +17,8 @@ import math
 from random import Random
 
 from evenhand.stats.allocation import allocated
-from evenhand.stats.correction import Verdicts
-from evenhand.stats.kind_shares import kind_share
+from evenhand.stats.correction import Estimate, Verdicts
+from evenhand.stats.kind_shares import difference_p, kind_share
 from evenhand.stats.saturation import named_share
 
 SEED = 20_261_129
@@ -25,8 +28,8 @@ NOTES = (60, 100, 200)
 LIKELIER = 3.0
 
 
-def shares(notes: int, draws: int) -> list[float]:
-    """For each kind, how often the interval of its share holds it."""
+def shares(notes: int, draws: int, judging: str) -> list[float]:
+    """For each kind, how often the interval of its share holds it; the judge speaks, is silent at times, or is none."""
     held = [0] * len(SHARES)
     for draw in range(draws):
         rng = Random(f"{SEED} {notes} {draw}")
@@ -49,9 +52,16 @@ def shares(notes: int, draws: int) -> list[float]:
         numbers = allocated(sizes, [len(one) for one in strata], notes)
         labelled = [set(rng.sample(one, n)) for one, n in zip(strata, numbers, strict=True)]
         for place in range(len(SHARES)):
+            silent = [
+                judging == "none" or (judging == "silent" and rng.random() < (0.3 if has else 0.05))
+                for has in people[place]
+            ]
+            codes = [has and not none for has, none in zip(judge[place], silent, strict=True)]
             counts = [
-                verdicts(people[place], judge[place], one, of)
+                verdicts(people[place], codes, part, of)
                 for one, of in zip(strata, labelled, strict=True)
+                for state in (False, True)
+                if (part := [i for i in one if silent[i] is state])
             ]
             estimate = kind_share(counts)
             truth = sum(people[place]) / OUTPUTS
@@ -70,6 +80,29 @@ def verdicts(people: list[bool], judge: list[bool], every: list[int], of: set[in
         sum(not judge[i] for i in every),
         len(every),
     )
+
+
+def alarms(notes: int, share: float, draws: int) -> float:
+    """How often a kind of the same share in two runs is said to have changed; the judge sees more in the second."""
+    count = 0
+    for draw in range(draws):
+        rng = Random(f"{SEED} {notes} {share} {draw}")
+        ends: list[Estimate] = []
+        for alarm in (0.02, 0.15):
+            people = [rng.random() < share for _ in range(OUTPUTS)]
+            judge = [rng.random() < (0.8 if has else alarm) for has in people]
+            failed = [rng.random() < (0.8 if has else 0.1) for has in people]
+            strata = [[i for i in range(OUTPUTS) if failed[i] is state] for state in (True, False)]
+            sizes = [len(strata[0]) * LIKELIER, float(len(strata[1]))]
+            numbers = allocated(sizes, [len(one) for one in strata], notes)
+            labelled = [set(rng.sample(one, n)) for one, n in zip(strata, numbers, strict=True)]
+            estimate = kind_share(
+                [verdicts(people, judge, o, of) for o, of in zip(strata, labelled, strict=True)]
+            )
+            assert estimate is not None
+            ends.append(estimate)
+        count += difference_p(*ends) < 0.05
+    return count / draws
 
 
 def saturation(notes: int, kinds: int, steepness: float, draws: int, *, weighted: bool) -> float:
@@ -101,15 +134,23 @@ def main() -> None:
     options = parser.parse_args()
     if options.only != "saturation":
         print("shares of kinds: how often the interval holds them")
-        print("notes   " + "".join(f"{share:7.1%}" for share in SHARES) + "   mean  least")
+        print("notes  judge " + "".join(f"{share:7.1%}" for share in SHARES) + "   mean  least")
+        for judging in ("speaks", "silent", "none"):
+            for notes in NOTES:
+                rates = shares(notes, options.draws, judging)
+                mean = math.fsum(rates) / len(rates)
+                print(
+                    f"{notes:5} {judging:>6}"
+                    + "".join(f"{r:7.1%}" for r in rates)
+                    + f" {mean:6.1%} {min(rates):6.1%}",
+                    flush=True,
+                )
+        print(
+            "kinds that didn't change: how often they are said to, before the correction for their number"
+        )
         for notes in NOTES:
-            rates = shares(notes, options.draws)
-            mean = math.fsum(rates) / len(rates)
-            print(
-                f"{notes:5}   "
-                + "".join(f"{r:7.1%}" for r in rates)
-                + f" {mean:6.1%} {min(rates):6.1%}"
-            )
+            rates = [alarms(notes, share, options.draws) for share in SHARES]
+            print(f"{notes:5}       " + "".join(f"{r:7.1%}" for r in rates), flush=True)
     if options.only != "shares":
         print("named kinds: how often the interval holds what they cover")
         for kinds, steepness in ((10, 1.0), (12, 0.5), (30, 1.0), (30, 1.5), (100, 1.2)):

@@ -82,6 +82,12 @@ def words(shape: Any, page: str, where: Places) -> str:
     if origin is Annotated:
         return words(args[0], page, where)
     if isinstance(shape, type) and issubclass(shape, Struct):
+        if shape not in where:
+            msg = (
+                f"{page} needs a section for {shape.__name__}: a heading, `<!-- keys: {shape.__module__}:"
+                f"{shape.__name__} -->`, the head of a table and `<!-- end -->`"
+            )
+            raise LookupError(msg)
         other = page if page in where[shape] else next(iter(where[shape]))
         heading = where[shape][other]
         anchor = heading.lower().replace(" ", "-")

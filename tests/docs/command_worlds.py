@@ -425,7 +425,7 @@ WORLDS: Mapping[str, World] = {
         {
             "evenhand label latest --draw 60 --seed 1 --to draw.csv   #": LABELLED,
             "evenhand calibrate --try": LABELLED,
-            "evenhand canaries": LABELLED,
+            "evenhand runs canaries": LABELLED,
         },
     ),
     "docs/coming-from-eva.md": World((examples,)),

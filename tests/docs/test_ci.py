@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -259,3 +260,22 @@ def test_what_the_action_calls_can_be_typed():
         script = re.sub(r'"\$\{options\[@\]\}"', "", step.get("run", ""))
         for line in re.findall(r"^ *(evenhand .*?)(?: >>.*)?$", script, re.MULTILINE):
             called(line.replace('"$RUNNER_TEMP/evenhand-gate.json"', "g.json").replace('"', ""))
+
+
+def test_what_a_release_is_tried_with_succeeds_with_todays_example(tmp_path: Path):
+    """In the workflow that publishes, and in the formula for Homebrew: else a sound release stops there."""
+    workflow = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    formula = (ROOT / "docs/releasing.md").read_text("utf-8")
+    (tried,) = re.findall(r"evenhand (run shop .*?)(?: #|$)", workflow, re.MULTILINE)
+    (brewed,) = re.findall(r'system bin/"evenhand", ("run".*)$', formula, re.MULTILINE)
+    env = {**os.environ, "EVENHAND_CACHE": str(tmp_path / "cache")}
+    for words in (["init", "shop"], tried.split(), re.findall(r'"(.+?)"', brewed)):
+        done = subprocess.run(
+            [sys.executable, "-m", "evenhand", *words],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -212,8 +212,8 @@ def test_a_command_with_its_help_option_leads_to_its_place_on_the_page_on_comman
 
 
 def test_every_assertion_type_is_documented():
-    """The page for those who come from promptfoo names each assertion that works."""
-    text = (DOCS / "coming-from-promptfoo.md").read_text("utf-8")
+    """The page that goes through promptfoo line by line names each assertion that works."""
+    text = (DOCS / "promptfoo-differences.md").read_text("utf-8")
     assert [name for name in sorted(SUPPORTED) if f"`{name}`" not in text] == []
 
 

@@ -46,7 +46,7 @@ from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.analysis.trust.labels.failure_codes import codes_document
 from evenhand.analysis.trust.labels.uneven_drawing import draw_unsure
 from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
-from evenhand.analysis.trust.power_document import PowerJudge, PowerWording
+from evenhand.analysis.trust.power_document import PowerJudge, PowerSample, PowerWording
 from evenhand.analysis.trust.selective import selective_verdicts
 from evenhand.cli.batch_status import status_document
 from evenhand.cli.merge_report import merge_document
@@ -348,6 +348,7 @@ async def test_the_page_on_power_has_every_key_of_the_document():
             cost=TrialCost(2, 0.01),
             again=[again],
             wording=wording,
+            sample=PowerSample(cases=40, of=50, margin=0.05, least_margin=0.04),
         ),
         Pilot(rate=0.8),
     )

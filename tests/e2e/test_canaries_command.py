@@ -103,20 +103,20 @@ def labelled(evenhand: Evenhand, folder: Path) -> None:
 def test_a_judge_that_drifts_is_told_from_a_system_that_does(start: Start, tmp_path: Path):
     """Asked anew each time; the first check is what later ones are compared with; only a drift exits with 1."""
     fake, evenhand = start(SOUND)
-    assert "there are no runs" in evenhand("canaries", code=2)
+    assert "there are no runs" in evenhand("runs", "canaries", code=2)
     evenhand("run", ".", "--no-progress", "--no-table", code=1)
-    assert "canaries.json doesn't exist" in evenhand("canaries", code=2)
-    assert "has no labels" in evenhand("canaries", "--keep", "20", code=2)
+    assert "canaries.json doesn't exist" in evenhand("runs", "canaries", code=2)
+    assert "has no labels" in evenhand("runs", "canaries", "--keep", "20", code=2)
     labelled(evenhand, tmp_path)
-    assert "20 canaries written" in evenhand("canaries", "--keep", "20")
+    assert "20 canaries written" in evenhand("runs", "canaries", "--keep", "20")
     file = json.loads((tmp_path / "canaries.json").read_text("utf-8"))
     assert [one["verdict"] for one in file["canaries"]].count("fail") == 10
     before = fake.ledger.total
-    first = evenhand("canaries", "--no-progress")
+    first = evenhand("runs", "canaries", "--no-progress")
     assert "the first check of these canaries" in first
     assert "right on 20 of 20 canaries, 100 % [83–100]" in first
     assert fake.ledger.total == before + 20
-    second = json.loads(evenhand("canaries", "--no-progress", "--json"))
+    second = json.loads(evenhand("runs", "canaries", "--no-progress", "--json"))
     assert fake.ledger.total == before + 40, "the cache says nothing of today's judge"
     (judge,) = second["judges"]
     assert (judge["items"], judge["right"], judge["left_out"], judge["raw"]) == (20, 20, 0, 0.5)
@@ -132,13 +132,13 @@ def test_a_judge_that_drifts_is_told_from_a_system_that_does(start: Start, tmp_p
     assert "canaries of" in evenhand("runs", "list")
 
     _, evenhand = start(LENIENT)
-    shown = evenhand("canaries", "--no-progress", code=1)
+    shown = evenhand("runs", "canaries", "--no-progress", code=1)
     assert "the judge drifted since" in shown
     assert "10 newly wrong, 0 newly right (p = 0.002)" in shown
     assert "━━━━━━━━━━╌╌╌╌╌╌╌╌╌╌ 10/20" in shown
-    check = json.loads(evenhand("canaries", "--no-progress", "--json", code=1))
+    check = json.loads(evenhand("runs", "canaries", "--no-progress", "--json", code=1))
     assert len(check["judges"][0]["history"]) == 4
-    assert json.loads(evenhand("canaries", check["check"], "--json", code=1)) == check
+    assert json.loads(evenhand("runs", "canaries", check["check"], "--json", code=1)) == check
     assert "asked judges about canaries" in evenhand("calibrate", check["check"], code=2)
 
 
@@ -146,48 +146,48 @@ def test_canaries_of_cases_that_are_gone_are_left_out(start: Start, tmp_path: Pa
     """Too few of them decide nothing; none at all, and a file that is none, are one message."""
     _, evenhand = start(SOUND)
     labelled(evenhand, tmp_path)
-    evenhand("canaries", "--keep", "8")
-    evenhand("canaries", "--no-progress")
+    evenhand("runs", "canaries", "--keep", "8")
+    evenhand("runs", "canaries", "--no-progress")
     cases = json.loads((tmp_path / "canaries.json").read_text("utf-8"))["canaries"]
     kept = {one["output"].split()[1].removesuffix(":") for one in cases[:5]}
     fewer = [test for test in CONFIG["tests"] if test["vars"]["q"].split()[1] in kept]  # type: ignore[index]
     config = tmp_path / "promptfooconfig.json"
     config.write_text(json.dumps({**CONFIG, "tests": fewer}))
-    assert "has changed since" in evenhand("canaries", code=2)
+    assert "has changed since" in evenhand("runs", "canaries", code=2)
     evenhand("run", ".", "--no-progress", "--no-table", code=1)
-    shown = evenhand("canaries", "--no-progress", code=3)
+    shown = evenhand("runs", "canaries", "--no-progress", code=3)
     assert "not decided: 5 canaries can't show a drift, 7 or more can" in shown
     assert "3 left out: the run has no such case" in shown
     (tmp_path / "canaries.json").write_text('{"schema": "evenhand.canaries/2"}')
-    assert "is not a file of canaries" in evenhand("canaries", code=2)
+    assert "is not a file of canaries" in evenhand("runs", "canaries", code=2)
 
 
 def test_a_check_of_canaries_out_of_budget_is_resumed(start: Start, tmp_path: Path):
     """What was answered is not paid for again."""
     fake, evenhand = start(SOUND)
     labelled(evenhand, tmp_path)
-    evenhand("canaries", "--keep", "20")
+    evenhand("runs", "canaries", "--keep", "20")
     before = fake.ledger.total
-    evenhand("canaries", "--no-progress", "--max-cost", "0.000001", code=4)
+    evenhand("runs", "canaries", "--no-progress", "--max-cost", "0.000001", code=4)
     check = max(path.stem for path in (tmp_path / ".evenhand" / "runs").glob("*.db"))
     evenhand("resume", check, "--no-progress", "--max-cost", "100")
     assert fake.ledger.total == before + 20
-    assert "the latest" not in evenhand("canaries", "--no-progress")
+    assert "the latest" not in evenhand("runs", "canaries", "--no-progress")
 
 
 def test_a_resumed_check_of_canaries_ends_as_the_check_would_have(start: Start, tmp_path: Path):
     """With its report and its exit code, though half of its trials fail; `retry` does, too."""
     _, evenhand = start(SOUND)
     labelled(evenhand, tmp_path)
-    evenhand("canaries", "--keep", "20")
-    evenhand("canaries", "--no-progress", "--max-cost", "0.000001", code=4)
+    evenhand("runs", "canaries", "--keep", "20")
+    evenhand("runs", "canaries", "--no-progress", "--max-cost", "0.000001", code=4)
     check = max(path.stem for path in (tmp_path / ".evenhand" / "runs").glob("*.db"))
     for verb in ("resume", "resume", "retry"):
         shown = evenhand(verb, check, "--no-progress", "--max-cost", "100")
         assert "right on 20 of 20 canaries" in shown
-    evenhand("canaries", "--no-progress")
+    evenhand("runs", "canaries", "--no-progress")
     _, evenhand = start(LENIENT)
-    evenhand("canaries", "--no-progress", "--max-cost", "0.000001", code=4)
+    evenhand("runs", "canaries", "--no-progress", "--max-cost", "0.000001", code=4)
     check = max(path.stem for path in (tmp_path / ".evenhand" / "runs").glob("*.db"))
     assert "drift" in evenhand("resume", check, "--no-progress", "--max-cost", "100", code=1)
 
@@ -202,7 +202,7 @@ def test_canaries_of_a_run_tell_a_system_that_drifts_from_a_judge_that_does(
     fake, evenhand = start(SOUND)
     (tmp_path / "pyproject.toml").write_text("[tool.evenhand]\ncanaries = 20\n")
     labelled(evenhand, tmp_path)  # with canaries in the project, and none to ask about yet
-    evenhand("canaries", "--keep", "20")
+    evenhand("runs", "canaries", "--keep", "20")
     before = fake.ledger.total
     first = " ".join(evenhand(*RUN, code=1).split())
     assert fake.ledger.total == before + 80 + 20
@@ -239,7 +239,7 @@ def test_a_judge_that_drifted_opens_no_gate(start: Start, tmp_path: Path):
     assert "canaries.json doesn't exist" in evenhand(*RUN, "--canaries", "12", code=2)
     assert fake.ledger.total == 0, "said before anything was paid for"
     labelled(evenhand, tmp_path)
-    evenhand("canaries", "--keep", "20")
+    evenhand("runs", "canaries", "--keep", "20")
     evenhand("calibrate")
     required = ("--calibrated", "required", "--at-least", "0.4")
     evenhand(*RUN, *required, "--canaries", "20")

@@ -31,3 +31,32 @@ def test_two_wordings_of_a_prompt_say_how_far_wording_moves_the_pass_rate(
     same = folder.run("info", "power", newest, newest)
     assert (same.code, same.out) == (2, "")
     assert "have the same wording" in same.err
+
+
+def test_a_baseline_of_several_runs_says_how_many_cases_a_gate_has_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """All cases come out alike in all runs, so that the fewest are enough; a baseline of one run can't tell."""
+    folder = in_folder(tmp_path, monkeypatch, capsys)
+    folder.write(["Answer half. {{q}}"], cases=40)
+    for _ in range(3):
+        assert folder.run("run", "--offline", "--no-progress", "--no-cache").code in (0, 1)
+    assert folder.run("baseline", "--of", "3", "--to", "three.evn").code == 0
+    assert folder.run("baseline", "--to", "one.evn").code == 0
+    command = ("info", "power", "--baseline", "three.evn", "--difference", "0.2")
+    result = folder.run(*command)
+    assert result.code == 0
+    sample = json.loads(folder.run(*command, "--json").out)["sample"]
+    assert (sample["of"], sample["margin"]) == (40, 0.2)
+    assert (
+        f"a gate with --margin 0.2 --sample {sample['cases']} passes an unchanged system four times in five: "
+        f"{sample['cases']} of 40 cases, once each"
+    ) in result.out
+    for more, says in (
+        (("--baseline", "one.evn"), "it has one result for each"),
+        (("--baseline", "none.evn"), "there is no baseline none.evn"),
+        (("--baseline", "three.evn", "--rate", "0.8"), "--rate goes with no --baseline"),
+    ):
+        refused = folder.run("info", "power", *more)
+        assert (refused.code, refused.out) == (2, "")
+        assert says in refused.err

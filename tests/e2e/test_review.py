@@ -142,6 +142,25 @@ def test_from_a_run_to_a_gate_on_named_kinds(tmp_path: Path):
         scores = [one["score"] for one in outcomes if one["metric"] == name]
         assert len(scores) == 120
         assert sum(scores) / 120 == pytest.approx(1 - share)
+    assert {status for _, status in judged(folder)} == {"missing"}
+    evenhand(folder, "review", "label", "latest", code=2)  # nobody reviewed that run
+    for _ in range(2):  # typed twice, it labels once
+        evenhand(folder, "review", "label", "latest", "--reviewed", counted["runs"][0])
+    evenhand(folder, "calibrate", "latest")
+    evenhand(folder, "run", "--offline", "--exit-zero", "--no-progress")
+    assert judged(folder) == {(60, "fresh")}
+    book = (folder / "failures.yml").read_text()
+    rule = "Refuses to help a customer who complains."
+    (folder / "failures.yml").write_text(book.replace(rule, "Is unkind to a customer."))
+    evenhand(folder, "review", "ratify", "brushes people off", "--by", "ann")
+    evenhand(folder, "run", "--offline", "--exit-zero", "--no-progress")
+    assert {status for _, status in judged(folder)} == {"fresh", "stale"}
+
+
+def judged(folder: Path) -> set[tuple[int, str]]:
+    """Of each judged metric of the latest run, how many labels correct it, and whether its calibration holds."""
+    run = json.loads(evenhand(folder, "show", "--json"))
+    return {(one["labels"], one["calibration"]) for one in run["judged"]}
 
 
 def test_a_count_that_is_killed_is_resumed_and_asks_nothing_twice(tmp_path: Path):

@@ -86,6 +86,14 @@ def test_the_next_command_can_be_typed_as_it_is_printed(evenhand: Run):
     assert "2 of 2 trials" in ended.out
 
 
+def test_an_eval_file_that_is_edited_while_it_is_run_is_no_bug_of_ours(evenhand: Run):
+    """The lines of its functions can't be read any more; what was read before is run."""
+    Path("edited_evals.py").write_text(
+        f"import pathlib\n{EVALS}\npathlib.Path(__file__).write_text('(\\n' * 40)\n"
+    )
+    assert evenhand("run", "edited_evals.py", "--no-progress").code == 1
+
+
 def test_what_an_application_spends_unrecorded_is_unknown_and_never_nothing(
     evenhand: Run, monkeypatch: pytest.MonkeyPatch
 ):
@@ -100,6 +108,12 @@ def test_what_an_application_spends_unrecorded_is_unknown_and_never_nothing(
     ended = evenhand("run", "app_evals.py", "--no-progress")
     assert "no call was recorded, though client_of_some_vendor is imported" in ended.err
     assert "$0" not in ended.out
+    Path("erring_evals.py").write_text(
+        f"import client_of_some_vendor\n{EVALS.replace('True', 'client_of_some_vendor.ask()')}"
+    )
+    ended = evenhand("run", "erring_evals.py", "--no-progress")
+    assert "has no attribute 'ask'" in ended.out
+    assert "no call was recorded" not in ended.err  # the eval may have stopped before it asked
 
 
 CONFIG = '{"prompts": ["{{q}}"], "providers": ["echo"], "tests": [{"vars": {"q": "hello"}}]}'
@@ -238,3 +252,44 @@ def test_a_finished_run_says_that_nothing_is_left_and_a_folder_for_results_is_ma
     assert evenhand("export", "--to", "out/deep/r.html").code == 0
     assert Path("out/deep/r.html").is_file()
     assert "there is no folder" in evenhand("export", "--to", "../nowhere/r.html").err
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("EvalSet('s', over={'model': 'openai:gpt-5'})", "write ['openai:gpt-5', …]"),
+        ("EvalSet('s', pass_rate=90)", "pass_rate is 90, not a number from 0 to 1: 90 % is 0.9"),
+        ("EvalSet('s', data=Dataset.read('rows.jsonl'))", "Each line is a JSON object"),
+        ("client()", "It was raised in shop_app.py:2. Set the key, or run with --offline"),
+    ],
+)
+def test_a_mistake_in_a_set_is_answered_with_what_to_write(evenhand: Run, line: str, remedy: str):
+    """In one message, without a traceback."""
+    Path("rows.jsonl").write_text('{"id": 1}\n{id: 2}\n')
+    Path("shop_app.py").write_text("def client():\n    raise RuntimeError('set ACME_API_KEY')\n")
+    name = f"mistake{abs(hash(line))}_evals.py"
+    imports = "from evenhand import Dataset, EvalSet\nfrom shop_app import client\n"
+    Path(name).write_text(f"{imports}{line}\n")
+    ended = evenhand("run", name)
+    assert ended.code == 2
+    assert remedy in ended.err
+    assert "Traceback" not in ended.err
+
+
+TWO_PROMPTS = """
+prompts: [{label: terse, raw: "{{q}}"}, {label: kind, raw: "Kindly: {{q}}"}]
+providers: [openai:chat:gpt-5-mini]
+tests: [{vars: {q: hello}, assert: [{type: cost, threshold: 1}]}]
+"""
+
+
+def test_a_part_of_a_name_is_a_variant_where_only_one_has_it(evenhand: Run):
+    """As for `show`; the others are listed with their numbers."""
+    Path("promptfooconfig.yaml").write_text(TWO_PROMPTS)
+    Path("offline.jsonl").write_text('{"match": "hello", "reply": "hi"}\n')
+    ended = evenhand("run", "--offline", "--no-progress", "-c", "promptfooconfig.yaml")
+    assert "Scripted replies (--offline) cost nothing" in ended.out
+    assert evenhand("compare", ":ters", ":kin").code == 3
+    ended = evenhand("compare", ":e", ":kind")
+    assert ended.code == 2
+    assert "There are: 1 terse" in ended.err

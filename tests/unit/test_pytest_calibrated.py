@@ -91,6 +91,26 @@ def test_a_session_does_not_pass_while_a_required_calibration_is_missing(
         accepted.stdout.fnmatch_lines(["evenhand: judged metrics (accepted without calibration)"])
 
 
+def test_a_session_of_some_tests_is_corrected_by_a_calibration_of_more(
+    run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+):
+    """Each test by itself; of some cases of a test, the calibration is stale, and the next step is named."""
+    with FakeProvider(JUDGE) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        tests = f"{TESTS}\ndef test_other(expect):\n    expect('reply 01', Passes('is polite'))\n"
+        run(tests, *LIVE)
+        (newest, *_) = kept(pytester)
+        labelled(newest)
+        some = run(tests, *LIVE, "-k", "not test_other")
+        part = run(tests, *LIVE, "-k", "not test_other and not 1").stdout
+    some.stdout.fnmatch_lines(["*corrected, 39 labels, today*"])
+    part.fnmatch_lines(["*calibration is stale: *data changed"])
+    part.fnmatch_lines(
+        ["    to calibrate again: evenhand label 0* --draw 60, then evenhand calib*"]
+    )
+
+
 def test_workers_of_xdist_do_not_pass_either(
     run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ):

@@ -584,6 +584,8 @@ export interface ColumnRate {
   readonly passed: number;
   readonly trials: number;
   readonly rate: RateInterval | null;
+  /** The rate drawn towards those of all tags of the column; null for fewer than 4 tags. */
+  readonly pooled: RateInterval | null;
 }
 
 /** A tag, column by column. */

@@ -7,16 +7,17 @@ import { count, grouped, interval, percents, RateBar } from "./marks";
 import { shown } from "./text";
 
 export function TagTable({ of, state, many }: { of: Summary; state: RunState; many: boolean }) {
+  const drawn = of.tags.some(({ columns }) => columns.some(({ pooled }) => pooled !== null));
   return (
     <>
-      <p class="chart-said">A case counts once in each of its tags. A tag of few cases says little: its interval is wide. A click shows its cases in the matrix.</p>
+      <p class="chart-said">{`A case counts once in each of its tags. A tag of few cases says little: its interval is wide.${drawn ? " A pooled rate is drawn towards those of all tags, the more the smaller the tag and the more alike they are: compare tags by pooled rates." : ""} A click shows its cases in the matrix.`}</p>
       <div class="table-box" tabIndex={0} role="region" aria-label="Table of tags">
         <table class="list tag-table">
-          <thead><tr><th>Tag</th>{many && <th>Variant</th>}<th class="n">Passed</th><th class="n">Rate</th><th class="tag-bar"><span class="unseen">Bar</span></th><th>95 %</th></tr></thead>
+          <thead><tr><th>Tag</th>{many && <th>Variant</th>}<th class="n">Passed</th><th class="n">Rate</th><th class="tag-bar"><span class="unseen">Bar</span></th><th>95 %</th>{drawn && <th colSpan={2}>Pooled, 95 %</th>}</tr></thead>
           {of.tags.map(({ tag, columns }) => (
             <tbody key={tag}>
-              {columns.map(({ column, passed, trials, rate: found }, i) => {
-                const rate = rateFrom(found);
+              {columns.map(({ column, passed, trials, rate: found, pooled }, i) => {
+                const rate = rateFrom(found), shrunken = rateFrom(pooled);
                 return (
                   <tr key={column}>
                     {i === 0 && <th scope="rowgroup" rowSpan={columns.length}><a href={write({ ...START, run: state.run, base: state.base, q: `tag:${quoted(tag)}` })}>{tag.trim() === "" ? "(blank)" : shown(tag)}</a></th>}
@@ -25,6 +26,8 @@ export function TagTable({ of, state, many }: { of: Summary; state: RunState; ma
                     <td class="n"><b>{rate === null ? "–" : percents(rate)}</b></td>
                     <td class="tag-bar"><RateBar of={rate} /></td>
                     <td class="tag-interval">{rate === null ? "" : interval(rate.low, rate.high)}</td>
+                    {drawn && <td class="n"><b>{shrunken === null ? "–" : percents(shrunken)}</b></td>}
+                    {drawn && <td class="tag-interval">{shrunken === null ? "" : interval(shrunken.low, shrunken.high)}</td>}
                   </tr>
                 );
               })}

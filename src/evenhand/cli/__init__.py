@@ -7,6 +7,7 @@ that.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -27,6 +28,8 @@ def main(args: Sequence[str] | None = None) -> None:
     """Runs a command line, and exits with its code."""
     if args is None:
         end_at_once()
+        # Imports alone would have the cycle collector look ninety times, and find nothing.
+        gc.set_threshold(100_000, 50, 100)
     from evenhand.cli.streams import leave, present, printing, tell
     from evenhand.core.version import __version__
 

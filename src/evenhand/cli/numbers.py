@@ -36,19 +36,5 @@ class Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (it
             written = int(written)  # as it is typed
         problem = self._within.problem("it", written)
         if problem:
-            is_share = (self._within.least, self._within.most) == (0, 1)
-            percentage = _percentage(value) if is_share else None
-            if percentage is not None:
-                problem += f": {percentage:g} % is {percentage / 100:g}"
             self.fail(f"{problem}.", param, ctx)
         return number  # pyright: ignore[reportReturnType] (a number, as it is in the range)
-
-
-def _percentage(value: object) -> float | None:
-    """The percentage that is meant where a share is written as `80` or `80%`; None where none is."""
-    written = str(value).strip()
-    try:
-        number = float(written.removesuffix("%"))
-    except ValueError:
-        return None
-    return number if (0 if written.endswith("%") else 1) <= number <= 100 else None

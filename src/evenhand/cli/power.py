@@ -56,6 +56,11 @@ JUDGED = Range(1, 10**9, whole=True)
     metavar="N",
     help="How many outputs the judge judges; needs --rate.",
 )
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    help="Say how many cases a gate has to run against this baseline, with --difference as its margin.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def power(
     runs: tuple[str, ...],
@@ -65,6 +70,7 @@ def power(
     half_width: float,
     rho2: float | None,
     judged: int | None,
+    baseline: str | None,
     as_json: bool,
 ) -> int:
     """Say how many cases show a difference, what repeats save, and how many labels a judge needs.
@@ -76,7 +82,11 @@ def power(
     """
     from contextlib import ExitStack
 
+    from msgspec.structs import replace
+
     from evenhand.analysis.estimates.several_runs import pilot_of_runs
+    from evenhand.analysis.gates.baseline_file import read_baseline
+    from evenhand.analysis.gates.sample_size import sample_size
     from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import put
@@ -86,6 +96,8 @@ def power(
 
     if rate is not None and runs:
         raise UsageError("--rate goes with no RUN", hint="A run has a pass rate of its own.")
+    if rate is not None and baseline is not None:
+        raise UsageError("--rate goes with no --baseline", hint="Name a run of what the gate runs.")
     if differing is not None and differing < difference:
         raise UsageError(
             f"--differing {differing:g} is less than the difference, {difference:g}",
@@ -102,9 +114,10 @@ def power(
             paths = [find(Path.cwd(), run) for run in runs or (None,)]
             files = [stack.enter_context(RunFile.open(path)) for path in paths]
             pilot = pilot_of_runs(files)
+            if baseline is not None:
+                sample = sample_size(read_baseline(Path(baseline)), files[0], difference)
+                pilot = replace(pilot, sample=sample)
         if differing is not None:
-            from dataclasses import replace
-
             pilot = replace(pilot, differing=differing, alike=None, alike_range=None)
     answers = Power(pilot, difference, half_width)
     if as_json:

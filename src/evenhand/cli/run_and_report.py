@@ -460,6 +460,8 @@ _CLIENTS = (
 def unrecorded_client(run: RunFile, imported: Container[str]) -> Iterator[str]:
     """That evals import a library that asks models, and no call was recorded; nothing where one was.
 
+    Nor where an eval ended in an error: it may have stopped before its application asked.
+
     Args:
         run: The run, which has just ended.
         imported: The names of the modules that are imported.
@@ -468,7 +470,8 @@ def unrecorded_client(run: RunFile, imported: Container[str]) -> Iterator[str]:
     if not asks or not any(one.eval and not one.model for one in run.meta.variants):
         return
     totals = run.totals()
-    if totals.passed + totals.failed and not totals.calls and not run.meta.unrecorded:
+    settled = totals.passed + totals.failed
+    if settled and not (totals.errors or totals.calls or run.meta.unrecorded):
         yield (
             f"no call was recorded, though {asks[0]} is imported: what the application asked and spent isn't known."
             " print(evenhand.recording.install()) says what can be recorded"

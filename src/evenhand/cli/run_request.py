@@ -319,16 +319,16 @@ class Asked(Record, frozen=True, kw_only=True):
     def _evals(self, selection: Selection) -> Plan:
         from evenhand.doors.eval_sets.discovery import find
         from evenhand.doors.eval_sets.plan import plan_of
+        from evenhand.doors.eval_sets.selection import EvalFilter
 
         _refuse(self._specific_options(), EVALS)
         discovered = find(self.paths)
+        only = EvalFilter(name=self.names, tag=self.tag, lines=discovered.lines)
         return plan_of(
             discovered.sets,
             selection,
             env=os.environ,
-            names=self.names,
-            tag=self.tag,
-            lines=discovered.lines,
+            only=only if self.names or self.tag or discovered.lines else None,
             source=str(self.folder),
             strict=self.strict,
             model=self.model,

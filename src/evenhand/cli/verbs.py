@@ -65,7 +65,7 @@ SECTIONS: Mapping[str, str] = {
     "Run": "run watch resume regrade",
     "Look": "view show compare export",
     "CI": "gate baseline audit comment",
-    "Judges": "review label calibrate probe canaries",
+    "Judges": "review label calibrate probe",
     "More": "runs data prompt new import cache info",
 }
 """The headings of `evenhand --help`, with the commands below each, those of our wings among them."""
@@ -74,7 +74,10 @@ MOVED: Mapping[str, str] = {
     "retry": "resume --errors",
     "dataset": "data",
     "skill": "prompt skill",
-    **{name: f"runs {name}" for name in "cassette delete history listen merge note push".split()},
+    **{
+        name: f"runs {name}"
+        for name in "canaries cassette delete history listen merge note push".split()
+    },
     **{name: f"runs {name}" for name in "rename status tag".split()},
     **{name: f"info {name}" for name in "completion mcp power providers".split()},
     **{name: f"info {name}" for name in "schema scorers workers".split()},

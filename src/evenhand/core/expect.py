@@ -7,13 +7,14 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from msgspec import field
+from msgspec.structs import replace
 
 from evenhand.core.case import Case
 from evenhand.core.definition import Definition
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.provider import Host, Provider
 from evenhand.core.record import Record
-from evenhand.core.score import SHARES, Outcome, Scale, Score, State, Verdict
+from evenhand.core.score import SHARES, Outcome, Scale, Score, State, Verdict, unknown
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 
@@ -224,12 +225,13 @@ def all_pass(outcomes: Sequence[Outcome]) -> Verdict:
 
     One that failed decides. With none failed, one error leaves the trial an error: it could still have failed.
     What did not apply takes no part; a trial in which nothing applied is itself not applicable. No expectations: pass.
+    An error leaves the score open in any case.
     """
     counted = [o for o in outcomes if o.weight > 0]
     state = state_of(counted)
     return Verdict(
         outcome=state,
-        score=None if state == "error" else weighted_mean(counted),
+        score=weighted_mean(counted),
         reason=next((o.reason for o in counted if o.outcome == state), ""),
         named_scores=named_scores(outcomes),
         scale=scale_of_mean(counted),
@@ -243,8 +245,8 @@ def share_passed(outcomes: Sequence[Outcome]) -> Verdict:
     say nothing. Each keeps its number in its outcome, and under its `metric`.
     """
     verdict = all_pass(outcomes)
-    if verdict.score is None:
-        return verdict
+    if any(unknown(o.outcome, o.score) for o in outcomes if o.weight > 0):
+        return replace(verdict, scale=SHARES)
     passed = sum(o.weight for o in outcomes if o.outcome == "pass")
     failed = sum(o.weight for o in outcomes if o.outcome == "fail")
     share = passed / (passed + failed) if passed + failed else None
@@ -252,7 +254,9 @@ def share_passed(outcomes: Sequence[Outcome]) -> Verdict:
 
 
 def weighted_mean(outcomes: Sequence[Outcome]) -> float | None:
-    """Σ score·weight / Σ weight over the outcomes that have a score; None where none has."""
+    """Σ score·weight / Σ weight over the outcomes that have a score; None where none has, or one isn't known."""
+    if any(unknown(o.outcome, o.score) for o in outcomes):
+        return None
     scored = [(o.score, o.weight) for o in outcomes if o.score is not None]
     total = sum(weight for _, weight in scored)
     return sum(score * weight for score, weight in scored) / total if total else None
@@ -277,9 +281,12 @@ def scale_of_mean(outcomes: Sequence[Outcome]) -> Scale | None:
 
 
 def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """The weighted mean score of each metric name; names without a score are left out."""
+    """The weighted mean score by metric. Names without a score, or with one that isn't known, are left out."""
     by_name: dict[str, list[tuple[float, float]]] = {}
+    open_names: set[str] = set()
     for o in outcomes:
+        if unknown(o.outcome, o.score):
+            open_names.add(o.metric)
         if o.metric and o.score is not None:
             by_name.setdefault(o.metric, []).append((o.score, o.weight))
         for name, value in o.named.items():
@@ -287,6 +294,7 @@ def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
     means: dict[str, float] = {}
     for name, pairs in by_name.items():
         total = sum(weight for _, weight in pairs)
-        if total:
+        # The mean of the others would be one of other questions.
+        if total and name not in open_names:
             means[name] = sum(value * weight for value, weight in pairs) / total
     return means

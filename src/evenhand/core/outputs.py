@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import refuse_nan
 from evenhand.core.errors import ScoreError
+from evenhand.core.json_shapes import is_mapping
 
 _VALUES = (bool, int, float, str, Mapping, list, tuple, AbstractSet, date, time, timedelta, Enum)
 _MORE = frozenset({("decimal", "Decimal"), ("uuid", "UUID")})
@@ -80,8 +81,8 @@ def not_json(output: object, error: Exception) -> ScoreError:
 
 def _foreign(value: object) -> Iterator[object]:
     """What stands in a value, at any depth, and is none of JSON."""
-    if isinstance(value, Mapping):
-        value = list(cast("Mapping[object, object]", value).values())
+    if is_mapping(value):
+        value = list(value.values())
     if isinstance(value, _HOLDERS):
         for item in cast("Iterable[object]", value):
             yield from _foreign(item)

@@ -43,7 +43,11 @@ class Range(Record, frozen=True):
 
     def problem(self, name: str, value: object) -> str:
         """What to say of a value that is not in the range; empty for one that is, and for None."""
-        return "" if value is None or value in self else f"{name} is {_shown(value)}, not {self}"
+        if value is None or value in self:
+            return ""
+        percentage = _percentage(value) if (self.least, self.most) == (0, 1) else None
+        meant = "" if percentage is None else f": {percentage:g} % is {percentage / 100:g}"
+        return f"{name} is {_shown(value)}, not {self}{meant}"
 
     def check(self, name: str, value: object) -> None:
         """Lets a number of the range pass, or None.
@@ -54,6 +58,16 @@ class Range(Record, frozen=True):
         problem = self.problem(name, value)
         if problem:
             raise UsageError(problem)
+
+
+def _percentage(value: object) -> float | None:
+    """The percentage that is meant where a share is written as `80` or `80%`; None where none is."""
+    try:
+        written = str(value).strip()
+        number = float(written.removesuffix("%"))
+    except ValueError:  # also of a whole number of more than 4,300 digits
+        return None
+    return number if (0 if written.endswith("%") else 1) <= number <= 100 else None
 
 
 def _shown(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -417,6 +417,15 @@ def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord
     if totals.passed + unknown < pass_rate * everything - 1e-9:
         return "failed"
     return "undecided"
+
+
+PYTEST = "pytest"
+"""The title of runs that are sessions of pytest."""
+
+
+def is_of_pytest(title: str, variants: Sequence[Variant]) -> bool:
+    """Whether a run is a session of pytest: its variants are tests, and no model is theirs."""
+    return title == PYTEST and not any(v.model or v.eval or v.prompt_raw for v in variants)
 
 
 class ProgressSnapshot(Record, frozen=True, kw_only=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import field
@@ -38,7 +39,8 @@ class Score(Record, frozen=True, metaclass=CheckedRecord):
     """What a scorer says of one output.
 
     Attributes:
-        value: The number, on the scorer's own scale; None where the question did not apply.
+        value: The number, on the scorer's own scale; None where the question did not apply, or `passed` stands
+            although the number isn't known.
         passed: The scorer's own verdict; None where it only measures and a bound decides.
         reason: Why, in a line or two, for people.
         metadata: What else is worth keeping: a judge's raw answer, confidence, prompt version.
@@ -54,6 +56,27 @@ class Score(Record, frozen=True, metaclass=CheckedRecord):
     named: Mapping[str, float] = field(default_factory=dict[str, float])
     parts: tuple[Score, ...] = ()
     scale: Scale | None = None
+
+
+def unknown(outcome: str, score: float | None) -> bool:
+    """Whether an expectation that applied has no number: it may have come to any, and so may every mean with it.
+
+    >>> unknown("error", None), unknown("fail", None), unknown("not_applicable", None), unknown("fail", 0.0)
+    (True, True, False, False)
+    """
+    return score is None and outcome != "not_applicable"
+
+
+def mean_by_weight(pairs: Sequence[tuple[float, float]]) -> float:
+    """The mean of values with their weights. Where all of them weigh 0, they are only measured, and weigh the same.
+
+    >>> mean_by_weight([(1.0, 3.0), (0.0, 1.0)]), mean_by_weight([(1.0, 0.0), (0.0, 0.0)])
+    (0.75, 0.5)
+    """
+    total = math.fsum(weight for _, weight in pairs)
+    if not total:
+        return math.fsum(value for value, _ in pairs) / len(pairs)
+    return math.fsum(value * weight for value, weight in pairs) / total
 
 
 def usable(value: float) -> bool:
@@ -76,7 +99,7 @@ class Outcome(Record, frozen=True):
     Attributes:
         name: The label that people read, e.g. `contains "30 days"`.
         outcome: pass, fail, error or not_applicable.
-        score: The number; None for an error and for what did not apply.
+        score: The number; None for an error, for what did not apply, and where the verdict alone is known.
         reason: Why.
         weight: Its share in the trial's score; 0 keeps it out of score and verdict.
         metric: The name under which its score is also counted; empty for none.

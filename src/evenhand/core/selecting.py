@@ -8,9 +8,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_sequence
 from evenhand.core.plan import Selection
 
 T = TypeVar("T")
@@ -172,6 +173,6 @@ def says(metadata: Mapping[str, Any], key: str, expected: str) -> bool:
     value = metadata.get(key)
     if value is None:
         return False
-    items = cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else [value]
+    items = value if is_sequence(value) and not isinstance(value, (str, bytes)) else [value]
     texts = (str(item).lower() if isinstance(item, bool) else str(item) for item in items)
     return any(expected in text for text in texts)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -55,7 +55,7 @@ class StepLog:
         """Seconds since the trial began, with what replayed answers took when they were first given."""
         return time.monotonic() - self._origin + self._skipped_s
 
-    def add(self, step: Step, request: bytes = b"") -> int:
+    def add(self, step: Step) -> int:
         """Notes a step that begins, and returns its place. It begins now, within the step that code is in.
 
         Raises:
@@ -75,9 +75,7 @@ class StepLog:
                     self._end_before(began, parent)
                     self._reported.add(place)
             step = replace(step, parent=parent, started_s=began)
-            if request:
-                self._look_through()
-            self._notes.append(StepNote(step, request=request))
+            self._notes.append(StepNote(step))
             return place
 
     def _end_before(self, began: float, parent: int | None) -> None:
@@ -159,42 +157,39 @@ class StepLog:
         finally:
             _inside.reset(token)
 
-    async def calling(
-        self, provider: Provider, request: Request, nth: int, asking: Awaitable[Reply]
-    ) -> Reply:
-        """Waits for a model's reply, as a step of its own. One that raises has failed."""
+    def calling(self, provider: Provider, request: Request, nth: int) -> Calling:
+        """Around a call of a model, which is a step of its own; what begins meanwhile is part of it."""
         record = record_of("call", request.key, nth)
-        place = self.add(
-            Step(kind_asked(request.identity), provider.id, record=record), request.identity
-        )
-        token = _inside.set((self, place))
-        try:
-            reply = await asking
-        except BaseException as error:
-            message = error.message if isinstance(error, EvenhandError) else "given up"
-            self.end(place, status="error", error=message)
-            raise
-        finally:
-            _inside.reset(token)
-        self._answered(place, reply)
-        return reply
+        kind = kind_asked(request.identity)
+        with self._lock:
+            self._look_through()
+            place = len(self._notes)
+            step = Step(
+                kind, provider.id, started_s=self.now(), parent=self.within(), record=record
+            )
+            self._notes.append(StepNote(step, request=request.identity))
+        return Calling(self, place)
 
-    def _answered(self, place: int, reply: Reply) -> None:
-        seconds = {} if reply.latency_s is None else {"duration_s": reply.latency_s}
+    def answered(self, place: int, reply: Reply) -> None:
+        """Says what a model replied, in the step at this place."""
+        seconds = reply.latency_s
         if reply.origin in REPLAYED:
-            self._skipped_s += reply.latency_s or 0.0
-        self.end(
-            place,
-            result=told(reply),
-            status="ok",
-            tokens_in=reply.usage.tokens_in,
-            tokens_out=reply.usage.tokens_out,
-            cost_usd=reply.cost_usd,
-            **({"name": reply.model} if reply.model else {}),
-            **seconds,
-        )
-        self._notes[place].asked = reply.tool_calls
-        self._notes[place].inner = reply.steps
+            self._skipped_s += seconds or 0.0
+        with self._lock:
+            note = self._notes[place]
+            if seconds is None:
+                seconds = max(0.0, self.now() - (note.step.started_s or 0.0))
+            note.step = replace(
+                note.step,
+                name=reply.model or note.step.name,
+                result=told(reply),
+                status="ok",
+                duration_s=seconds,
+                tokens_in=reply.usage.tokens_in,
+                tokens_out=reply.usage.tokens_out,
+                cost_usd=reply.cost_usd,
+            )
+            note.asked, note.inner = reply.tool_calls, reply.steps
 
     def _look_through(self) -> None:
         """Reads the requests so far, in their order: each holds all that was said before it, and need not be kept."""
@@ -230,6 +225,30 @@ class StepLog:
                 places.append(len(left))
                 left.append(replace(note, step=replace(note.step, parent=parent)))
         return left
+
+
+class Calling:
+    """A call of a model under way, as a step of its log. One that raises has failed."""
+
+    __slots__ = ("_log", "_place", "_token")
+
+    def __init__(self, log: StepLog, place: int) -> None:
+        self._log, self._place = log, place
+
+    def __enter__(self) -> Self:
+        self._token = _inside.set((self._log, self._place))
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        _inside.reset(self._token)
+        if error is not None:
+            message = error.message if isinstance(error, EvenhandError) else "given up"
+            self._log.end(self._place, status="error", error=message)
+
+    def answered(self, reply: Reply) -> Reply:
+        """The reply, noted in the step."""
+        self._log.answered(self._place, reply)
+        return reply
 
 
 def _slim(step: Step) -> Step:

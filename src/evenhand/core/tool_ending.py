@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import decode
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.run import ToolRecord
 
 
@@ -12,6 +13,6 @@ def ended(record: ToolRecord) -> dict[str, Any]:
     """The fields of the step: its result and that it went well, or that it failed and why."""
     if not record.error:
         return {"result": decode(record.result), "status": "ok"}
-    fields = cast("dict[str, Any]", decode(record.error))
-    words = " ".join(map(str, cast("list[Any]", fields.get("args") or [])))
+    fields = as_mapping(decode(record.error))
+    words = " ".join(map(str, as_array(fields.get("args"))))
     return {"status": "error", "error": f"{fields.get('type')}: {words}".rstrip(": ")}

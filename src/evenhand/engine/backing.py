@@ -7,7 +7,7 @@ told when it is done. The engine is the same in both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -84,7 +84,7 @@ class RunJournal(Protocol):
         """Makes the intent to send a call durable, and names the call."""
         ...
 
-    async def end(self, call: int, end: CallEnd) -> None:
+    def end(self, call: int, end: CallEnd) -> Awaitable[None]:
         """Makes what became of a call durable."""
         ...
 

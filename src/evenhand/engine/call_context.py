@@ -158,6 +158,7 @@ class Witness(Protocol):
     """A trial that is under way when such a call is made."""
 
     over: bool
+    watched: bool
 
     def halt(self, error: CodeError) -> None:
         """Keeps it from a verdict, whatever its code makes of the refusal."""
@@ -202,6 +203,9 @@ class Strangers:
 
     def look(self, trial: Witness) -> None:
         """A trial begins, is about to be judged, or to be over: what other processes sent meanwhile may be its own."""
+        if trial.watched and self._size() == len(_QUIET):
+            return  # nobody has sent anything
+        trial.watched = True
         with self._lock:
             size = self._size()
             since = self._present.setdefault(trial, size)

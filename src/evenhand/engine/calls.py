@@ -139,12 +139,11 @@ class CallDesk:
             return answer_in(trial, provider, reply) if role == "subject" else reply
         nth = trial.nth(request.key)
         add_asked([(request.key, nth)])
-        answer = self._answered(trial, provider, prompt, request, role, nth)
         if role != "subject":
-            return await answer
-        return await trial.step_log.calling(
-            provider, request, nth, _answer(trial, provider, answer)
-        )
+            return await self._answered(trial, provider, prompt, request, role, nth)
+        with trial.step_log.calling(provider, request, nth) as step:
+            reply = await self._answered(trial, provider, prompt, request, role, nth)
+            return step.answered(answer_in(trial, provider, reply))
 
     async def _answered(
         self,
@@ -191,9 +190,11 @@ class CallDesk:
             earlier = self._journal.compared(trial.compared, request.key, nth)
             if earlier is not None:
                 return self._taken(start, provider, earlier.body, earlier.latency_s)
-        if self._cache is None or not says(provider, "lasts"):
-            return await self._alone(trial, start, provider, request)
-        return await self._shared(trial, self._cache, start, provider, request)
+        if self._cache is not None and says(provider, "lasts"):
+            return await self._shared(trial, self._cache, start, provider, request)
+        if self._lane is not None:
+            await self._lane.admit(trial, start, provider, request, None)
+        return (await self._pay(start, provider, request))[0]
 
     def _name_of(self, variant: Variant) -> str:
         """A short name of a variant that stays the same from run to run, whatever its place."""
@@ -202,13 +203,6 @@ class CallDesk:
             name = hashlib.sha256(identity(variant).encode()).hexdigest()[:8]
             self._variants[variant.index] = name
         return name
-
-    async def _alone(
-        self, trial: LiveTrial, start: CallStart, provider: Provider, request: Request
-    ) -> Reply:
-        if self._lane is not None:
-            await self._lane.admit(trial, start, provider, request, None)
-        return (await self._pay(start, provider, request))[0]
 
     def _recorded(self, provider: Provider, recorded: CallEnd) -> Reply:
         """A reply that this run has received before."""
@@ -375,10 +369,10 @@ class CallDesk:
         if error is not None:
             raise error
 
-    async def _reserved(self, provider: Provider, request: Request) -> Reservation:
+    def _reserved(self, provider: Provider, request: Request) -> Awaitable[Reservation]:
         bound = request.cost_bound_usd
         name = asked_with(provider.id, request.beyond) if bound is None else provider.id
-        return await self._budget.when_free(bound, name, request.cost_hidden_usd)
+        return self._budget.when_free(bound, name, request.cost_hidden_usd)
 
     async def _pause(
         self,
@@ -449,10 +443,6 @@ class CallDesk:
             self.counts.in_flight -= 1
         account.release(permit, error, answer.rates if answer else None, tokens)
         return (None, error) if error else (answer, None)
-
-
-async def _answer(trial: LiveTrial, provider: Provider, reply: Awaitable[Reply]) -> Reply:
-    return answer_in(trial, provider, await reply)
 
 
 class _Attempts:

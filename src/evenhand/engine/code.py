@@ -297,7 +297,6 @@ class CodeHost:
             self._hire_if_short(self._busy)
 
     def _work(self, worker: _WorkerThread) -> None:
-        sys.set_coroutine_origin_tracking_depth(1)  # for `strays`; each thread has its own
         while not worker.abandoned:
             job = self._jobs.get()
             if job is None:

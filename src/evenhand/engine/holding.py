@@ -18,9 +18,6 @@ import signal
 import time
 from pathlib import Path
 
-from evenhand.engine.breadcrumbs import last_words, note_held
-from evenhand.engine.place import is_users
-
 SHARE = 0.8
 """Of the limit: so much CPU time has to be used without a beat."""
 IDLE = 3.0
@@ -101,6 +98,9 @@ class Hold:
             What to say of it, and whether it is known which call it was. Of async functions, many are under way in one
             thread.
         """
+        # Not for each run: with these, the guardian would load half of what the run does.
+        from evenhand.engine.breadcrumbs import last_words, note_held  # noqa: PLC0415
+
         dump = crumbs.with_suffix(".stack")
         with contextlib.suppress(OSError):
             dump.write_bytes(b"")
@@ -165,6 +165,8 @@ def _stacks(dump: Path) -> dict[int, list[tuple[str, str, str]]]:
 
 
 def _users_line(stacks: dict[int, list[tuple[str, str, str]]], thread: int) -> str:
+    from evenhand.engine.place import is_users  # noqa: PLC0415 (as above)
+
     for file, line, name in stacks.get(thread, ()):
         if is_users(file):
             return f"{Path(file).name}:{line} ({name})"

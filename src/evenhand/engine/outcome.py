@@ -195,6 +195,9 @@ def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
     """
     value, state = score.value, "not_applicable"
     reason = score.reason
+    # A failure needs no number, nor does a pass where no bound has to be held.
+    if value is None and (score.passed is False or (score.passed and not _bounded(expectation))):
+        state = "pass" if score.passed else "fail"
     if value is not None:
         if score.passed is None and not _decided(expectation):
             raise UsageError(
@@ -224,9 +227,12 @@ def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
     )
 
 
+def _bounded(expectation: Expectation) -> bool:
+    return expectation.at_least is not None or expectation.at_most is not None
+
+
 def _decided(expectation: Expectation) -> bool:
-    bounded = expectation.at_least is not None or expectation.at_most is not None
-    return bounded or expectation.only_measured
+    return _bounded(expectation) or expectation.only_measured
 
 
 def _why(reason: str, bound: str) -> str:
@@ -264,6 +270,9 @@ def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
         if isinstance(error, Undecided)
         else expectation.metadata,
         error=slug_of(error),
+        # The same test as where the scorer gave a number: comparisons leave cases out whose bounds differ.
+        at_least=expectation.at_least,
+        at_most=expectation.at_most,
         hint=error.hint if isinstance(error, EvenhandError) else "",
     )
 

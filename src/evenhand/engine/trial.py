@@ -118,6 +118,7 @@ class LiveTrial:
         "tools",
         "unrecorded",
         "vars",
+        "watched",
     )
 
     def __init__(
@@ -152,6 +153,7 @@ class LiveTrial:
         self.home: Home | None = None
         self.own: OwnCalls | None = None  # made when the application asks a model by itself
         self.over = False
+        self.watched = False  # by `Strangers`
         self._closed = False
         self.problems: list[CodeError] = []
         self.unrecorded: list[str] = []

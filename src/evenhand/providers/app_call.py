@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
@@ -60,6 +60,10 @@ Prices = Mapping[str, tuple[float, float] | tuple[float, float, float]]
 out; as a third number what one call costs at most, where tokens don't say it."""
 
 
+Sender = Callable[[http.Listener | None], Awaitable[http.HttpAnswer]]
+"""Sends a request as the application's own client would, and tells the listener of the answer while it comes in."""
+
+
 class CutOff(ConnectionFailed):
     """A stream broke off after the application had begun to read it, so that it cannot be asked for again."""
 
@@ -101,6 +105,7 @@ class AppCall:
         method: How it is sent: an answer that was made in the background is got with GET.
         tried: Whether it has been sent.
         begun: Whether a part of the answer has been passed on.
+        sender: Sends it; None for the run's own HTTP client.
     """
 
     place: Place | None
@@ -119,6 +124,7 @@ class AppCall:
     head: tuple[int, Mapping[str, str]] | None = None
     tried: bool = False
     begun: bool = False
+    sender: Sender | None = None
     paid: bool = field(init=False, default=True)
     label: str = field(init=False)
     tasks: frozenset[Task] = field(init=False, default=CHATS)
@@ -257,6 +263,7 @@ class AppCall:
             method="GET",
             tried=False,
             begun=False,
+            sender=None,
         )
         free = None if self.asked.cost_bound_usd is None else 0.0
         call.asked = record_replace(call.asked, cost_bound_usd=free, cost_hidden_usd=0.0)
@@ -267,23 +274,11 @@ class AppCall:
         return self.asked
 
     async def send(self, request: Request, host: Host) -> Answer:
-        del host  # nothing of the user's runs here
+        del request, host  # what is asked stands
         self.tried = True
-        # Amazon's signature is over this header, too.
-        signed = self.headers.get("authorization", "").startswith("AWS4-")
-        left_out = _OF_THE_CONNECTION - ({"accept-encoding"} if signed else set[str]())
-        headers = {k: v for k, v in self.headers.items() if k not in left_out}
-        listener = self if self.streams else None
         name = urlsplit(self.url).netloc.rpartition("@")[2]
         try:
-            answer = await http.transport().post(
-                self.url,
-                headers,
-                request.payload or None,
-                self.timeout_s,
-                method=self.method,
-                listener=listener,
-            )
+            answer = await (self.sender or self._post)(self if self.streams else None)
         except ProviderError as error:
             if self.begun:
                 raise CutOff(error.message, hint=error.hint, billed=None) from None
@@ -302,6 +297,20 @@ class AppCall:
                 error.answer = (answer.status, answer.headers, answer.body)
                 raise error
         return answered(answer, self._rates(answer.headers))
+
+    async def _post(self, listener: http.Listener | None) -> http.HttpAnswer:
+        # Amazon's signature is over this header, too.
+        signed = self.headers.get("authorization", "").startswith("AWS4-")
+        left_out = _OF_THE_CONNECTION - ({"accept-encoding"} if signed else set[str]())
+        headers = {k: v for k, v in self.headers.items() if k not in left_out}
+        return await http.transport().post(
+            self.url,
+            headers,
+            self.asked.payload or None,
+            self.timeout_s,
+            method=self.method,
+            listener=listener,
+        )
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         """Passes the head of a stream on; an error is kept back, as it may be mended by asking again."""

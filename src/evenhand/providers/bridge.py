@@ -6,6 +6,7 @@ The library is no part of Evenhand: `pip install 'evenhand[litellm]'`. It is imp
 from __future__ import annotations
 
 import importlib.util
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -115,8 +116,7 @@ class LiteLlm:
 
     async def send(self, request: Request, host: Host) -> Answer:
         del host
-        litellm: Any = importlib.import_module("litellm")  # takes seconds, and is not always there
-        litellm.suppress_debug_info = True
+        litellm = _library()
         ask = litellm.aembedding if self.embeds else litellm.acompletion
         started = time.perf_counter()
         try:
@@ -154,6 +154,14 @@ class LiteLlm:
 
     async def close(self) -> None:
         """Holds nothing of its own."""
+
+
+def _library() -> Any:
+    """LiteLLM, which takes seconds to import. It has its list of prices with it, and fetches no newer one."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    litellm: Any = importlib.import_module("litellm")
+    litellm.suppress_debug_info = True
+    return litellm
 
 
 _FAULTS: Mapping[str, type[ProviderError]] = {

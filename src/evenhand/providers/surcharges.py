@@ -104,7 +104,10 @@ def billed_beyond(body: bytes) -> Surcharges:
     """What an answer says was charged otherwise: a tier that nobody asked for, a search that the vendor made."""
     if _HOSTED.search(body):
         return Surcharges(("a hosted tool",))
-    if not any(word in body for word in _TOLD):
+    for word in _TOLD:
+        if word in body:
+            break
+    else:
         return NO_SURCHARGES
     try:
         answer = as_mapping(decode(body))

@@ -23,7 +23,7 @@ from evenhand.analysis.trust.selective import SelectiveVerdicts, lines_of
 from evenhand.analysis.trust.trust_rules import LOOKED, NO_VERDICT, NOT_CHECKED, age
 from evenhand.analysis.trust.unchecked import unchecked_rankings
 from evenhand.core.errors import UsageError
-from evenhand.core.wording.words import count, folded, interval, percent, percents, safe
+from evenhand.core.wording.words import count, folded, interval, percent, percents, safe, short_id
 from evenhand.render.drift import canary_sentences
 from evenhand.render.ranking_calibration import agreement_words, ranking_lines
 from evenhand.stats.alternative import Alternative
@@ -142,6 +142,10 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     if has_cascade(run):
         for line in cascade_lines(run, judgements(run, verdicts_only=True).metrics):
             lines += folded(safe(line), width, "    ", "      ")
+    if any(one.status == "stale" for one in (*rates, *(one for _, one in rankings))):
+        name = short_id(run.meta.id)
+        again = f"evenhand label {name} --draw 60, then evenhand calibrate {name}"
+        lines += folded(f"to calibrate again: {again}", width, "    ", "      ")
     canaries = canaries_of(run)
     for sentence in () if canaries is None else canary_sentences(canaries):
         lines += folded(sentence, width, "    ", "      ")

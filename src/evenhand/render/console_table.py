@@ -16,12 +16,11 @@ from evenhand.analysis.summaries.rates import (
     scores,
 )
 from evenhand.core.record import Record
-from evenhand.core.run import Totals
+from evenhand.core.run import Totals, is_of_pytest
 from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import columns, money, padded, rounded, seconds
 from evenhand.render.column_list import ListedName, column_list
-from evenhand.render.heading import is_of_pytest
 from evenhand.store.runfile import RunFile
 
 WORDY = 20

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.analysis.comparison.comparison_results import Compared
 from evenhand.analysis.comparison.variants import could_turn
 from evenhand.analysis.gates.gate_document import (
     SCHEMA,
@@ -125,12 +124,8 @@ def _because(result: GateResult) -> str:
     if compared is None or compared.difference_range is None or result.verdict == "nothing":
         return f" ({result.why})" if result.why else ""
     if result.why:
-        return f" · {count(compared.n, 'case')} ({result.why})"
-    return f" · {_moved(result)} over {_cases(compared)}{_reason(result)}"
-
-
-def _cases(compared: Compared) -> str:
-    return extent(compared) if compared.predicted else count(compared.n, "case")
+        return f" · {extent(compared)} ({result.why})"
+    return f" · {_moved(result)} over {extent(compared)}{_reason(result)}"
 
 
 def _moved(result: GateResult) -> str:
@@ -297,6 +292,9 @@ def _row(result: GateResult) -> GateRow:
             "high": _finite(compared.high),
         },
         cases=compared.n,
+        clusters=len(compared.data.clusters),
+        trials_in_error=compared.trials_in_error,
+        unsettled=len(compared.unsettled),
         predicted=compared.predicted,
         explained=round(compared.helped, 4) if compared.predicted else None,
         because=_reason(result).strip(" ()") or None,

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 
 from evenhand.core.errors import Problem
 from evenhand.core.plan import Plan
-from evenhand.core.run import CallRecord
+from evenhand.core.run import CallRecord, is_of_pytest
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, count, money, safe
 
 HINTS = 8
-PYTEST = "pytest"
-"""What sessions of pytest are called."""
 
 
 def heading(plan: Plan) -> str:
@@ -43,11 +41,6 @@ def heading_of(
     counts += count(planned, "trial")
     name = safe(title)
     return f"{clip(name, max(20, width - len(counts) - 3)) if width else name} · {counts}"
-
-
-def is_of_pytest(title: str, variants: Sequence[Variant]) -> bool:
-    """Whether a run is a session of pytest: its variants are tests, and no model is theirs."""
-    return title == PYTEST and not any(v.model or v.eval or v.prompt_raw for v in variants)
 
 
 def problem_lines(problems: Sequence[Problem], most: int = HINTS) -> list[str]:

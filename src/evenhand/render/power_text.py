@@ -11,7 +11,7 @@ from evenhand.analysis.summaries.variance_shares import (
     shares_in_words,
 )
 from evenhand.analysis.trust.power import ALIKE, JudgeWorth, Power
-from evenhand.analysis.trust.power_document import PowerWording
+from evenhand.analysis.trust.power_document import PowerSample, PowerWording
 from evenhand.core.wording.words import count, interval, percent, rounded, safe
 from evenhand.stats.variance_parts import FEWEST_UNITS
 
@@ -48,6 +48,8 @@ def lines(power: Power) -> Iterator[str]:
     for k, cases in power.repeats():
         yield f"  with {count(k, 'repeat')}: {count(cases, 'case')}, {cases * k:,} trials"
     yield from _least(power)
+    if pilot.sample is not None:
+        yield _sample_line(pilot.sample)
     yield from _uncertainty(power)
     for judge in pilot.judges:
         yield _label_line(power, judge)
@@ -63,6 +65,22 @@ def _least(power: Power) -> Iterator[str]:
     more = f", {least.more:,} more than the run has" if least.more and power.pilot.cases else ""
     price = f": {cost} for two variants" if cost else ""
     yield f"at the least cost: {count(least.cases, 'case')}{more}, {repeats}{price}"
+
+
+def _sample_line(sample: PowerSample) -> str:
+    """How many cases a gate has to run."""
+    margin = f"{sample.margin * 100:g} points"
+    every = count(sample.of, "case")
+    if sample.cases is None:
+        return (
+            f"against the baseline, all {every} pass an unchanged system four times in five only with a margin of"
+            f" {rounded(sample.least_margin * 100, 1)} points, not with {margin}"
+        )
+    how = f"--sample {sample.cases}" if sample.cases < sample.of else "without --sample"
+    return (
+        f"against the baseline, a gate with --margin {sample.margin:g} {how} passes an unchanged system four times in"
+        f" five: {sample.cases:,} of {every}, once each"
+    )
 
 
 def _uncertainty(power: Power) -> Iterator[str]:

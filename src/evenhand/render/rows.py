@@ -9,7 +9,7 @@ from typing import Any
 from evenhand.analysis.summaries.frames import Kinds
 from evenhand.core.json_shapes import is_number
 from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.score import Outcome, unknown
 from evenhand.core.variant import Variant
 from evenhand.render.outcome import unsure
 
@@ -103,7 +103,9 @@ def outcome_rows(trials: Iterable[TrialResult], variants: Sequence[Variant]) -> 
 
 def _scores(trial: TrialResult) -> dict[str, float | None]:
     """A trial's named scores. One with a part in error is None: the rest would be the mean of other questions."""
-    errors = {one.metric for one in trial.outcomes if one.outcome == "error" and one.metric}
+    errors = {
+        one.metric for one in trial.outcomes if one.metric and unknown(one.outcome, one.score)
+    }
     scores: dict[str, float | None] = {name: float(n) for name, n in trial.named_scores.items()}
     return scores | dict.fromkeys(errors)
 

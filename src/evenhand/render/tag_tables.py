@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from evenhand.analysis.summaries.pooled_slices import POOLED
 from evenhand.analysis.summaries.rates import rate_texts
-from evenhand.analysis.summaries.slices import Slice, tested_slices
+from evenhand.analysis.summaries.slices import Slice, slices_by_tag
 from evenhand.analysis.summaries.standouts import Entry, worth_of_extremes
 from evenhand.core.wording.words import clip, columns, count, folded, padded, safe, share_words
 from evenhand.store.runfile import RunFile
@@ -46,7 +46,7 @@ def slice_lines(run: RunFile, labels: Sequence[str], width: int) -> list[str]:
 
     A line for each tag, in it the columns side by side: in as many blocks as the width takes, numbers never cut.
     """
-    every = tested_slices(run)
+    every = slices_by_tag(run)
     if not every:
         return []
     by_tag = {tag: {one.rate.variant: one for one in each} for tag, each in every.items()}

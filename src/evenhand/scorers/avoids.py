@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,13 +17,18 @@ from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.passes import Passes
 from evenhand.scorers.text import quoted
 
+KIND = "kind"
+"""The key of an outcome's metadata that has the kind's name."""
+RULE_ID = "rule_id"
+"""The key that has a digest of the kind's name, rule and examples."""
+
 
 @dataclass(frozen=True, slots=True)
 class Avoids(AsksJudge):
     """A judge says that the output doesn't have a kind of failure, or that it does: 1 or 0.
 
     The kind, its rule and its examples are those of a `failures.yml`, where a person has to have ratified it. The
-    outcome's metadata is that of `Passes`.
+    outcome's metadata is that of `Passes`, with the kind and a digest of its rule and examples.
 
     Args:
         kind: The kind's name.
@@ -53,9 +58,11 @@ class Avoids(AsksJudge):
         self._named()
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        question = question_of(self._named(), self.context)
+        kind = self._named()
+        question = question_of(kind, self.context)
         own = question if self.judge is None else question.judged_by(self.judge)
-        return await own.score(output, trial)
+        score = await own.score(output, trial)
+        return replace(score, metadata={**score.metadata, KIND: kind.name, RULE_ID: kind.rule_id})
 
     def __str__(self) -> str:
         return f"avoids {quoted(self.kind.strip())}"

@@ -91,7 +91,7 @@ class FunctionScorer(Question):
 
     def _opposite(self, score: Score) -> Score:
         if score.value is None:
-            return score
+            return score if score.passed is None else replace(score, passed=not score.passed)
         if score.passed is None:
             raise CodeError(
                 f"{self} gave the number {score.value:g}, and only a verdict has an opposite",

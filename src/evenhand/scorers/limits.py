@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.core.scripted import script_answers
 from evenhand.core.sight import unseen
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_number
@@ -90,9 +91,10 @@ class Cost(Question):
         _need_all_calls(trial)
         cost = trial.reply.cost_usd if trial.reply else None
         if cost is None:
+            price = "Give the price in the provider's config: cost: <US dollars per token>."
+            offline = "Scripted replies (--offline) cost nothing. Run it without --offline."
             raise ScoreError(
-                "what the answer cost is not known",
-                hint="Give the price in the provider's config: cost: <US dollars per token>.",
+                "what the answer cost is not known", hint=offline if script_answers() else price
             )
         return check(
             cost <= self.at_most_usd, f"cost ${cost:.6f}, at most ${self.at_most_usd:g} is allowed"

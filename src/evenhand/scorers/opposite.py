@@ -77,7 +77,7 @@ class Not(Record, frozen=True):
 
     def _opposite(self, score: Score) -> Score:
         if score.value is None:
-            return score
+            return score if score.passed is None else replace(score, passed=not score.passed)
         if score.passed is None:  # `not None` would pass
             hint = _instead(self.scorer) if self.word == _NOT else ""
             raise ScoreError(

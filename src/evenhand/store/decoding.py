@@ -26,6 +26,14 @@ class OutputOnly(msgspec.Struct):
     output: object = None
 
 
+class NamedOutcome(msgspec.Struct, gc=False):
+    """As much of an expectation's outcome as it takes to see whether its metric has a number."""
+
+    outcome: str
+    score: float | None = None
+    metric: str = ""
+
+
 class NamedScores(msgspec.Struct, gc=False):
     """As much of a result as it takes to read its metrics."""
 
@@ -33,6 +41,7 @@ class NamedScores(msgspec.Struct, gc=False):
     variant: int
     outcome: str
     named_scores: dict[str, float] = {}
+    outcomes: tuple[NamedOutcome, ...] = ()
 
 
 class GroupedCase(msgspec.Struct, gc=False):
@@ -51,6 +60,7 @@ class MeasuredOutcome(msgspec.Struct, kw_only=True):
     name: str = ""
     outcome: str = ""
     score: float | None = None
+    weight: float = 1.0
     metric: str = ""
     named: dict[str, float] = {}
     scale: Scale | None = None

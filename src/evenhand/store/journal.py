@@ -15,7 +15,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -326,13 +326,13 @@ class Journal:
             raise
         return call
 
-    async def end(self, call: int, end: CallEnd) -> None:
+    def end(self, call: int, end: CallEnd) -> Awaitable[None]:
         """Makes what became of a call durable.
 
         Raises:
             StoreError: It cannot be written now; it is kept in memory and written once more at the end.
         """
-        await self._writer.durable(REPLY, _reply_row(call, end))
+        return self._writer.durable(REPLY, _reply_row(call, end))
 
     def drop(self, call: int, attempts: int, wasted: int) -> None:
         """Records, when there is time, that a call was given up while nothing of it was under way: it is not in doubt.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import field
 
 from evenhand.core.record import MutableRecord
-from evenhand.core.score import Scale
+from evenhand.core.score import Scale, mean_by_weight, unknown
 from evenhand.store.decoding import MeasuredTrial, read_measured
 from evenhand.store.runfile import RunFile
 from evenhand.store.sums import CaseSum
@@ -101,29 +101,33 @@ _Number = tuple[float | None, Scale | None, bool]
 
 def _numbers(trial: MeasuredTrial) -> dict[str, _Number]:
     """What a trial's expectations measure. Of several with one name it is their mean; an error leaves that open."""
-    values: dict[str, list[tuple[float, Scale | None]]] = {}
+    values: dict[str, list[tuple[float, float, Scale | None]]] = {}
     errors: set[str] = set()
     for one in trial.outcomes:
         # A set, so that a metric called like its expectation counts once.
         names = {one.name, one.metric} - {""}
         for name in names:
             if one.score is not None:
-                values.setdefault(name, []).append((one.score, one.scale))
-            elif one.outcome == "error":
+                values.setdefault(name, []).append((one.score, one.weight, one.scale))
+            elif unknown(one.outcome, one.score):
                 errors.add(name)
         for name, value in one.named.items():
             if name not in names:
-                values.setdefault(name, []).append((value, None))
+                values.setdefault(name, []).append((value, one.weight, None))
     numbers: dict[str, _Number] = dict.fromkeys(errors, (None, None, True))
-    for name, pairs in values.items():
+    for name, each in values.items():
         if name not in errors:
-            mean = math.fsum(value for value, _ in pairs) / len(pairs)
-            numbers[name] = mean, next((scale for _, scale in pairs if scale), None), False
+            mean = mean_by_weight([(value, weight) for value, weight, _ in each])
+            numbers[name] = mean, next((scale for *_, scale in each if scale), None), False
     return numbers
 
 
 def _own(trial: MeasuredTrial, name: str) -> _Number:
     """What a trial measures without being asked; an error where it broke off before anything else could be known."""
     value: float | None = getattr(trial, OWN[name]) if name in OWN else None
-    failed = value is None and trial.outcome == "error"
-    return value, trial.scale if name == "score" else None, failed
+    if value is not None:
+        return value, trial.scale if name == "score" else None, False
+    failed = trial.outcome == "error" or (
+        name == "score" and any(unknown(one.outcome, one.score) for one in trial.outcomes)
+    )
+    return None, None, failed

@@ -25,7 +25,7 @@ class _ColumnSums:
         self.first = array("I")
         self.passed, self.failed, self.errors = array("I"), array("I"), array("I")
         self.counts = {"pass": self.passed, "fail": self.failed, "error": self.errors}
-        self.score, self.scores = array("d"), array("I")
+        self.score, self.scores, self.unknown = array("d"), array("I"), array("I")
         self.latency, self.latencies = array("d"), array("I")
         self.least, self.most = math.inf, -math.inf
 
@@ -34,7 +34,7 @@ class _ColumnSums:
         size = cases + cases // 16 + 64
         for each in (self.first, self.score, self.latency):
             each.frombytes(bytes((size - len(each)) * each.itemsize))
-        for each in (self.passed, self.failed, self.errors, self.scores, self.latencies):
+        for each in (*self.counts.values(), self.scores, self.unknown, self.latencies):
             each.frombytes(bytes((size - len(each)) * each.itemsize))
 
 
@@ -65,6 +65,8 @@ class CaseSums:
                 column.score[number] += score
                 column.scores[number] += 1
                 column.least, column.most = min(score, column.least), max(score, column.most)
+            elif counts is not None:
+                column.unknown[number] += 1
             if latency is not None:
                 column.latency[number] += latency
                 column.latencies[number] += 1
@@ -93,14 +95,17 @@ class CaseSums:
                     yield CaseTally(variant, case, first, tally_of(*counts))
 
     def scores(self, variant: int) -> Iterator[CaseSum]:
-        """The scores of a column's cases, and how many of their trials are in error."""
+        """The scores of a column's cases, and of how many of their trials the score isn't known."""
         return (each for _, each in self.scores_by_case(variant))
 
     def scores_by_case(self, variant: int) -> Iterator[tuple[str, CaseSum]]:
-        """The scores of a column's cases, and how many of their trials are in error, each with its case."""
+        """The scores of a column's cases, and of how many of their trials the score isn't known, each with its case.
+
+        That is of those in error, and of those that failed while an expectation was in error.
+        """
         column = self._columns.get(variant)
         if column is not None:
-            sums = zip(column.score, column.scores, column.errors, strict=True)
+            sums = zip(column.score, column.scores, column.unknown, strict=True)
             # a column may lack the last cases
             yield from (each for each in zip(self._ids, sums, strict=False) if any(each[1][1:]))
 

@@ -100,8 +100,8 @@ class Writer:
         """Writes a row when there is time."""
         self._queue.put((kind, row, None))
 
-    async def durable(self, kind: int, row: Row) -> None:
-        """Writes a row, and waits until it is on disk.
+    def durable(self, kind: int, row: Row) -> asyncio.Future[None]:
+        """Writes a row. The future is done when it is on disk.
 
         Raises:
             StoreError: It cannot be written now. But for a call that was not sent, it is spooled.
@@ -111,7 +111,7 @@ class Writer:
         loop = self._loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         self._queue.put((kind, row, future))
-        await future
+        return future
 
     @property
     def alive(self) -> bool:

@@ -103,7 +103,7 @@ def test_all_that_is_wrong_is_told_and_the_defaults_stand():
         "hebrs: no hebrs | Did you mean 'herbs'?",
         "title: title is 3, not a text | ",
         "vegan: vegan is 'yes' | Write true or false.",
-        "guest-rating: guest-rating is 2, not a number from 0 to 1 | Write 0.9.",
+        "guest-rating: guest-rating is 2, not a number from 0 to 1: 2 % is 0.02 | Write 0.9.",
         "size: size is 'huge' | Write small.",
         "herbs: herbs is 'dill', not a list | ",
         "sauce.nmae: no nmae | Did you mean 'name'?",

@@ -21,7 +21,7 @@ def outcome(state, score=None, weight=1.0, **more):
         ([outcome("pass", 1.0), outcome("pass", 0.5)], "pass", 0.75),
         ([outcome("pass", 1.0), outcome("fail", 0.0, 3.0)], "fail", 0.25),
         ([outcome("pass", 1.0), outcome("error")], "error", None),
-        ([outcome("fail", 0.0), outcome("error")], "fail", 0.0),
+        ([outcome("fail", 0.0), outcome("error")], "fail", None),
         ([outcome("not_applicable")], "not_applicable", None),
         ([outcome("not_applicable"), outcome("pass", 1.0)], "pass", 1.0),
         ([outcome("not_applicable"), outcome("error")], "error", None),
@@ -42,18 +42,23 @@ def test_the_reason_is_that_of_the_first_outcome_that_decided():
 
 def test_a_weighted_mean_leaves_out_what_has_no_score():
     """Missing is never 0, and nothing at all has no mean."""
-    assert weighted_mean([outcome("pass", 1.0, 1.0), outcome("error", None, 9.0)]) == 1.0
+    na = outcome("not_applicable", None, 9.0)
+    assert weighted_mean([outcome("pass", 1.0, 1.0), na]) == 1.0
+    assert weighted_mean([outcome("pass", 1.0, 1.0), outcome("error", None, 9.0)]) is None
+    assert weighted_mean([outcome("pass", 1.0, 1.0), outcome("fail", None, 9.0)]) is None
     assert weighted_mean([outcome("error")]) is None
     assert weighted_mean([outcome("pass", 1.0, 0.0)]) is None
 
 
 def test_named_scores_are_weighted_means_by_metric():
-    """Metrics and scorers' own numbers meet under one name; a name without a score is left out."""
+    """Metrics and scorers' own numbers meet under one name; one without a score, or with an error, is left out."""
     made = named_scores(
         [
             outcome("pass", 1.0, 1.0, metric="tone"),
             outcome("fail", 0.0, 3.0, metric="tone"),
             outcome("error", None, 1.0, metric="lost"),
+            outcome("pass", 1.0, 1.0, metric="half"),
+            outcome("error", None, 1.0, metric="half"),
             outcome("pass", 1.0, 1.0, named={"tone": 1.0, "length": 12.0}),
             outcome("pass", 1.0, 0.0, metric="weightless"),
         ]

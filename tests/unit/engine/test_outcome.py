@@ -7,7 +7,7 @@ import pytest
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.score import Score
-from evenhand.engine.outcome import checked_outcome
+from evenhand.engine.outcome import checked_outcome, error_outcome
 
 
 class Asked:
@@ -36,6 +36,10 @@ class Asked:
         (Score(3.0), {"at_most": 2}, "fail", "3, wanted at most 2"),
         (Score(0.9, False), {"at_least": 0.5}, "fail", ""),
         (Score(None, reason="no link"), {"at_least": 0.5}, "not_applicable", "no link"),
+        (Score(None, False, "missed, whatever it is"), {}, "fail", "missed, whatever it is"),
+        (Score(None, False), {"at_least": 0.5}, "fail", ""),
+        (Score(None, True), {}, "pass", ""),
+        (Score(None, True), {"at_least": 0.5}, "not_applicable", ""),
     ],
 )
 def test_a_score_becomes_an_outcome_by_its_verdict_and_its_bounds(score, bounds, state, reason):
@@ -43,6 +47,12 @@ def test_a_score_becomes_an_outcome_by_its_verdict_and_its_bounds(score, bounds,
     made = checked_outcome(Expectation("x", Asked(), **bounds), score)
     assert (made.outcome, made.score, made.reason) == (state, score.value, reason)
     assert made.name == "asked"
+
+
+def test_an_error_keeps_the_bounds_of_its_expectation():
+    """It is the same test as where the scorer gave a number: a comparison must not leave the case out."""
+    made = error_outcome(Expectation("x", Asked(), at_least=0.5, at_most=2), ValueError("no"))
+    assert (made.outcome, made.score, made.at_least, made.at_most) == ("error", None, 0.5, 2)
 
 
 def test_a_number_that_nothing_decides_about_is_an_error():

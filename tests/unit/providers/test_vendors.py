@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -549,6 +550,8 @@ def test_what_claude_writes_to_its_cache_costs_more():
 
 
 FAKE_LITELLM = """
+import os
+if os.environ.get("LITELLM_LOCAL_MODEL_COST_MAP", "").lower() != "true": raise OSError("fetches prices")
 class RateLimitError(Exception): status_code = 429
 class StrangeError(Exception): pass
 class Answer:
@@ -566,7 +569,9 @@ async def aembedding(**asked): return Answer({"data": [{"embedding": [1, 2]}]})
 
 
 async def test_the_library_of_litellm_is_asked_where_it_is_installed(tmp_path, monkeypatch):
-    """Its answers are OpenAI's, its errors are ours, and its retries are off."""
+    """Its answers are OpenAI's, its errors are ours, its retries are off, and it fetches no prices."""
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    os.environ.pop("LITELLM_LOCAL_MODEL_COST_MAP", None)
     (tmp_path / "litellm.py").write_text(FAKE_LITELLM)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "litellm", raising=False)

@@ -11,7 +11,7 @@ from evenhand import EvalSet, Run, at_least, run
 from evenhand.analysis.comparison.variants import sentences
 from evenhand.analysis.summaries.classification import classified
 from evenhand.analysis.summaries.grid import Grid
-from evenhand.analysis.summaries.slices import slices
+from evenhand.analysis.summaries.slices import slices_by_tag
 from evenhand.core.errors import UsageError
 from evenhand.render.classification_tables import classification_lines
 from evenhand.render.console import show
@@ -111,9 +111,9 @@ def test_precision_and_recall_are_ranges_where_trials_are_in_error(run_of_labels
 
 def test_slices_by_tag_have_rates_with_intervals(run_of_labels: Run) -> None:
     """A case counts in each of its tags; errors count both ways."""
-    found = slices(run_of_labels.file)
+    found = slices_by_tag(run_of_labels.file)
     assert list(found) == ["free", "hard", "paid"]
-    (free,), (hard,), (paid,) = found.values()
+    free, hard, paid = (one.rate for (one,) in found.values())
     assert (free.passed, free.trials, free.errors, str(free)) == (5, 7, 1, "71–86 %")
     assert (hard.passed, hard.trials) == (0, 3)
     assert (paid.passed, paid.trials, paid.reach) == (8, 10, "49–94")
@@ -146,7 +146,7 @@ def test_a_tag_of_all_cases_is_no_slice() -> None:
         expect(True, "holds", case=case.id)
 
     with run(evals) as found:
-        assert slices(found.file) == {}
+        assert slices_by_tag(found.file) == {}
         assert document(found.file)["classification"] == []
 
 
@@ -207,7 +207,7 @@ def test_it_is_said_how_many_tags_there_are_and_what_their_extremes_are_worth() 
         (7, "40 tags: none stands out"),
         (
             0,
-            "1 stand out from the other cases (corrected for their number: Benjamini–Hochberg): t0",
+            "1 stands out from the other cases (corrected for their number: Benjamini–Hochberg): t0",
         ),
     ):
         with tagged(good, 0.7) as found:
@@ -220,7 +220,10 @@ def test_it_is_said_how_many_tags_there_are_and_what_their_extremes_are_worth() 
 
 def test_of_many_equal_labels_none_is_said_to_stand_out_and_one_that_is_never_found_is() -> None:
     """Forty labels of ten cases; seed 3. Of errors nothing is said."""
-    for never, sentence in ((False, "recall of 40 labels: none stands out"), (True, "1 stand out")):
+    for never, sentence in (
+        (False, "recall of 40 labels: none stands out"),
+        (True, "1 stands out"),
+    ):
         random = Random(3)
         right = {
             f"l{i % 40}c{i}": random.random() < 0.7 and not (never and i % 40 == 0)

@@ -23,6 +23,17 @@ def test_every_repeat_of_a_case_is_counted():
     assert list(sums.scores(0)) == [(2.0, 3, 0), (0.0, 0, 2)]
 
 
+def test_a_score_that_nobody_knows_is_counted_whatever_the_trial_came_to():
+    """A trial fails by one expectation while another is in error: its score may be anything."""
+    rows: list[Row] = [
+        (0, "a", 0, "fail", None, None),
+        (1, "a", 0, "pass", 1.0, None),
+        (2, "a", 0, "not_applicable", None, None),
+        (3, "a", 0, "error", None, None),
+    ]
+    assert list(CaseSums(rows).scores(0)) == [(1.0, 1, 2)]
+
+
 def test_a_case_that_nobody_was_asked_about_has_no_latency():
     """It is not one that was answered at once."""
     rows: list[Row] = [

@@ -30,6 +30,8 @@ _JUDGE_PROMPT = "judge's prompt"
 _ANY = "any"
 """In place of a digest: all values of an argument."""
 
+_Bounds = tuple[float | None, float | None]
+"""At least, and at most."""
 Slot = tuple[str, int]
 """What an expectation is known by in its trial: its metric or its name, and which of several under it."""
 Counts = Counter[tuple[Slot, str, str]]
@@ -52,7 +54,7 @@ class Asked(Record, frozen=True, gc=False, kw_only=True):
         name: What people read.
         kind: What asks; empty where that was not recorded.
         settings: Its arguments by name, as digests, and the judge's prompt.
-        bounds: What its score has to reach.
+        bounds: What its score has to reach, and the judge's threshold; both None where that isn't known.
         weight: What it counts.
         scale: The lowest and the highest score there can be.
         exact: Whether no argument can be what the application answered.
@@ -62,7 +64,7 @@ class Asked(Record, frozen=True, gc=False, kw_only=True):
     name: str
     kind: str
     settings: tuple[tuple[str, str], ...]
-    bounds: tuple[float | None, float | None, float | None]
+    bounds: tuple[_Bounds | None, float | None]
     weight: float
     scale: Scale | None
     exact: bool
@@ -291,23 +293,6 @@ class TestChanges:
         return changes
 
 
-def same_test(first: CaseTests, one: int, second: CaseTests, two: int) -> bool:
-    """Whether a case says and is asked just the same in both columns, as far as both say it.
-
-    Args:
-        first: The one column.
-        one: The case's place in it.
-        second: The other.
-        two: Its place there.
-    """
-    if not (first.recorded and second.recorded):
-        return True
-    if any(first.part(part, one) != second.part(part, two) for part in PARTS):
-        return False
-    numbers = first.signature_number(one), second.signature_number(two)
-    return not all(numbers) or first.signature(numbers[0]) == second.signature(numbers[1])
-
-
 _RULE = Change(
     slot="", names=(), text="another threshold, scoring function or transform", scored=False
 )
@@ -413,7 +398,7 @@ def _changes(first: Signature, second: Signature, alone: _Alone) -> Iterator[Cha
 def _between(one: Asked, two: Asked) -> Iterator[Change]:
     """How two expectations differ that are known by the same name."""
     slot, names = one.slot[0], tuple(dict.fromkeys((*one.names, *two.names)))
-    if one.bounds[:2] != two.bounds[:2] or _differ(one.bounds[2], two.bounds[2]):
+    if any(map(_differ, one.bounds, two.bounds)):
         words = f"{_bounds(one.bounds)}, now {_bounds(two.bounds)}"
         yield Change(slot=slot, names=names, text=words, scored=False)
     if one.weight != two.weight:
@@ -453,8 +438,8 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
         )
 
 
-def _differ(first: float | None, second: float | None) -> bool:
-    """Whether two thresholds of a judge differ. One that gave no verdict doesn't say its own."""
+def _differ(first: object, second: object) -> bool:
+    """Whether two bounds, or thresholds of a judge, differ. One that gave no verdict may not say its own."""
     return first is not None and second is not None and first != second
 
 
@@ -463,10 +448,11 @@ def _other_python(first: str, second: str) -> bool:
     return first.partition(":")[0] != second.partition(":")[0]
 
 
-def _bounds(bounds: tuple[float | None, float | None, float | None]) -> str:
+def _bounds(bounds: tuple[_Bounds | None, float | None]) -> str:
     words = ("at least", "at most", "threshold")
+    values = (*(bounds[0] or (None, None)), bounds[1])
     text = " and ".join(
-        f"{word} {bound:g}" for word, bound in zip(words, bounds, strict=True) if bound is not None
+        f"{word} {bound:g}" for word, bound in zip(words, values, strict=True) if bound is not None
     )
     return text or "no bound"
 
@@ -475,7 +461,7 @@ def _scale(scale: Scale) -> str:
     return f"{scale[0]:g}–{scale[1]:g}"
 
 
-_Terms = tuple[str, str, float | None, float | None, float, Scale | None, str, int | float | None]
+_Terms = tuple[str, str, _Bounds | None, float, Scale | None, str, int | float | None]
 """Of an outcome what says how it was asked for: its name, metric, bounds, weight, scale, judge's prompt, threshold."""
 
 
@@ -483,11 +469,12 @@ def _terms(outcome: Outcome) -> _Terms:
     prompt, threshold = "", None
     if outcome.metadata:
         prompt, threshold = _prompt_of(outcome.metadata), outcome.metadata.get("threshold")
+    bounds = outcome.at_least, outcome.at_most
     return (
         outcome.name,
         outcome.metric,
-        outcome.at_least,
-        outcome.at_most,
+        # Version 0.1.0 doesn't say the bounds of an expectation that is in error.
+        None if outcome.outcome == "error" and bounds == (None, None) else bounds,
         outcome.weight,
         outcome.scale,
         prompt,
@@ -529,14 +516,14 @@ class _Last:
 
 
 def _expectation(slot: Slot, terms: _Terms, definition: Definition) -> Asked:
-    name, _, least, most, weight, scale, prompt, threshold = terms
+    name, _, bounds, weight, scale, prompt, threshold = terms
     settings = tuple(sorted(definition.settings.items()))
     return Asked(
         slot=slot,
         name=name,
         kind=definition.kind,
         settings=(*settings, (_JUDGE_PROMPT, prompt)) if prompt else settings,
-        bounds=(least, most, threshold),
+        bounds=(bounds, threshold),
         weight=weight,
         scale=scale,
         exact=definition.exact,

@@ -16,7 +16,7 @@ from evenhand.analysis.comparison.case_tests import CaseTests
 from evenhand.analysis.summaries.metrics import described
 from evenhand.core.numbered import NumberedTexts, PackedTexts
 from evenhand.core.run import TrialResult
-from evenhand.core.score import SHARES, Outcome, Scale
+from evenhand.core.score import SHARES, Outcome, Scale, mean_by_weight, unknown
 from evenhand.core.wording.words import clip, safe
 from evenhand.stats.tallies import OpenNumber
 from evenhand.store.groups import cluster_in, copies_among, number_of, shared
@@ -438,13 +438,19 @@ def _value(trial: TrialResult, metric: str, outcomes: Sequence[Outcome]) -> floa
         return "error"
     if metric in BUILT_IN and not outcomes:
         value = {"score": trial.score, "latency": trial.latency_s, "cost": trial.cost_usd}[metric]
+        if value is None and metric == "score" and _open(trial.outcomes):
+            return "error"
         return value if value is not None else "not_applicable"
-    if any(outcome.outcome == "error" for outcome in outcomes):
+    if _open(outcomes):
         return "error"  # a mean over what is left would be of other questions
     if metric in trial.named_scores:
         return float(trial.named_scores[metric])
-    scores = [outcome.score for outcome in outcomes if outcome.score is not None]
-    return fmean(scores) if scores else "not_applicable" if outcomes else None
+    scores = [(outcome.score, outcome.weight) for outcome in outcomes if outcome.score is not None]
+    return mean_by_weight(scores) if scores else "not_applicable" if outcomes else None
+
+
+def _open(outcomes: Iterable[Outcome]) -> bool:
+    return any(unknown(outcome.outcome, outcome.score) for outcome in outcomes)
 
 
 def _note(column: Seen, metric: str, outcome: Outcome) -> None:

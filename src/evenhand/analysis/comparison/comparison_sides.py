@@ -106,6 +106,8 @@ def _is_column_of_latest(name: str) -> bool:
 def column_index(run: RunFile, name: str) -> int:
     """The place of the column that the run's table names so, or that has this number, from 1.
 
+    Or of the only one whose name has this in it.
+
     Raises:
         UsageError: There is none.
     """
@@ -119,7 +121,11 @@ def column_index(run: RunFile, name: str) -> int:
     number = name.removeprefix("#")
     if number.isdecimal() and 0 < int(number) <= len(names):
         return int(number) - 1
-    hint = did_you_mean(name, names, f"There are: {', '.join(names[:LISTED])}.")
+    within = [i for i, each in enumerate(names) if name and name in each]
+    if len(within) == 1:
+        return within[0]
+    listed = ", ".join(f"{i} {each}" for i, each in enumerate(names[:LISTED], start=1))
+    hint = did_you_mean(name, names, f"There are: {listed}.")
     raise UsageError(f"run {short_id(run.meta.id)} has no variant {name!r}", hint=hint)
 
 

@@ -210,11 +210,19 @@ def _changed(
 
 
 def _declared(metric: str, mine: Seen, theirs: Seen) -> Scale | None:
-    """What the scorers of both say of the lowest and the highest value there can be; None where either says nothing."""
-    first, second = mine.scales.get(metric), theirs.scales.get(metric)
-    if first is None or second is None:
+    """What the scorers of both say of the lowest and the highest value there can be; None where either says nothing.
+
+    A side on which all trials are in error has no scorer that could say it: it has the scale of the other.
+    """
+    scales = [
+        side.scales.get(metric)
+        for side in (mine, theirs)
+        if side.scales.get(metric) or any(True for _ in side.metrics[metric].values())
+    ]
+    known = [scale for scale in scales if scale is not None]
+    if not known or len(known) < len(scales):
         return None
-    return min(first[0], second[0]), max(first[1], second[1])
+    return min(low for low, _ in known), max(high for _, high in known)
 
 
 def _scale(

@@ -55,6 +55,10 @@ class GateRow(Record, frozen=True, kw_only=True):
         ),
     ] = field(default_factory=dict[str, float | None])
     cases: Annotated[int, Key("that were run and compared", "cases")] = 0
+    clusters: Annotated[
+        int, Key("that these make; as many as cases where each stands alone", "clusters")
+    ] = 0
+    trials_in_error: Annotated[int, Key("of either side, in these cases", "trials")] = 0
     predicted: Annotated[
         int,
         Key(
@@ -98,6 +102,7 @@ class GateRow(Record, frozen=True, kw_only=True):
     better: Annotated[int, Key("that came out better", "cases")] = 0
     worse: Annotated[int, Key("that came out worse", "cases")] = 0
     same: Annotated[int, Key("that came out the same", "cases")] = 0
+    unsettled: Annotated[int, Key("that errors leave open", "cases")] = 0
     changed: Annotated[
         Sequence[GateChange],
         Key("the first 100 cases that changed, the worst first"),

@@ -15,7 +15,7 @@ from evenhand.core.document import Key, filled
 from evenhand.core.json_shapes import as_array
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
-from evenhand.core.score import SHARES
+from evenhand.core.score import SHARES, unknown
 from evenhand.store.encoding import written_case
 from evenhand.store.runfile import RunFile
 from evenhand.store.sums import CaseSum
@@ -161,8 +161,12 @@ class _Together(MutableRecord):
 
     def add(self, trial: TrialResult) -> None:
         together, case = self.metrics[OVERALL], written_case(trial.case)
-        together.add(case, trial.score, error=trial.outcome == "error")
-        together.not_applicable += trial.score is None and trial.outcome != "error"
+        # A trial that missed a bound while another metric was in error has no overall number either.
+        error = trial.score is None and (
+            trial.outcome == "error" or any(unknown(o.outcome, o.score) for o in trial.outcomes)
+        )
+        together.add(case, trial.score, error=error)
+        together.not_applicable += trial.score is None and not error
         together.failed += trial.outcome == "fail"
         for outcome in trial.outcomes:
             one = self.metrics.get(outcome.name)

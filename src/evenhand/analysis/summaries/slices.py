@@ -34,14 +34,6 @@ from evenhand.store.runfile import RunFile
 MOST_TRIALS = 200_000
 
 
-def slices(run: RunFile) -> dict[str, list[Rate]]:
-    """For each tag the pass rate of its cases in each column that has some. Each case counts once in each of its tags.
-
-    Tags that all cases have say nothing, and are left out; so is everything of a run too large to look through.
-    """
-    return {tag: [one.rate for one in each] for tag, each in tested_slices(run).items()}
-
-
 class Slice(Record, frozen=True):
     """The cases of a tag in a column.
 
@@ -99,8 +91,12 @@ class RunSlice(Record, frozen=True, kw_only=True):
     ]
 
 
-def tested_slices(run: RunFile) -> dict[str, list[Slice]]:
-    """The slices of a run by tag: a tag's cases in a column, held against the column's other cases."""
+def slices_by_tag(run: RunFile) -> dict[str, list[Slice]]:
+    """By tag its cases in each column that has some, held against the column's other cases.
+
+    Each case counts once in each of its tags. Tags that all cases have say nothing, and are left out; so is everything
+    of a run too large to look through.
+    """
     if run.by_outcome or run.settled() > MOST_TRIALS:
         return {}
     if not any(TAGS in result for result in run.results()):
@@ -164,7 +160,7 @@ def _rate(meta: RunMeta, variant: int, by_case: dict[str, Tally], groups: Groups
 
 def slice_rows(run: RunFile) -> list[RunSlice]:
     """The pass rates by tag in the keys of the run's document, one for each tag and column."""
-    by_tag = tested_slices(run)
+    by_tag = slices_by_tag(run)
     scores = _scores(run, by_tag)
     return [
         RunSlice(

@@ -83,4 +83,5 @@ def worth_of_extremes(number: str, entries: Sequence[Entry], of: str = "cases") 
         for one in out[:NAMED]
     )
     more = f" and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
-    return f"{number}: {len(out):,} stand out from the other {of} ({METHOD}): {listed}{more}"
+    stand = "stands" if len(out) == 1 else "stand"
+    return f"{number}: {len(out):,} {stand} out from the other {of} ({METHOD}): {listed}{more}"

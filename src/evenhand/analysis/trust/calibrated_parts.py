@@ -14,7 +14,7 @@ from evenhand.analysis.trust.trust_rules import (
     changed_since,
     evidence_of,
 )
-from evenhand.core.run import RunMeta
+from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
 
 
@@ -32,28 +32,28 @@ def calibrated_parts(
         if as_many and not _changed(metric, judged, file.bound, file.seen, rule):
             yield metric, file, ()
             return
-    remaining, each = metric.evals, metric.by_eval(run.meta.variants)
+    remaining, each = metric.evals, metric.by_eval(judged.parts.variants)
     for file in files:
-        for evals, bound, evidence in _bindings(file, metric, run.meta):
+        for evals, bound, evidence in _bindings(file, metric, judged.parts.variants):
             names = evals & remaining
             alone = each[next(iter(names))] if len(names) == 1 else None
-            part = alone or metric.within(names, run.meta.variants)
+            part = alone or metric.within(names, judged.parts.variants)
             remaining -= evals
             if part.items:
                 yield part, file, _changed(part, judged, bound, evidence, rule)
-    others = metric.within(remaining, run.meta.variants)
+    others = metric.within(remaining, judged.parts.variants)
     if others.items:
         yield others, None, ()
 
 
 def _bindings(
-    file: CalibrationJudge, metric: JudgedMetric, meta: RunMeta
+    file: CalibrationJudge, metric: JudgedMetric, variants: Sequence[Variant]
 ) -> Iterator[tuple[set[str], Bound, Evidence | None]]:
     """The evals that a calibration is of, each with what it holds for."""
     for one in file.evals:
         yield {one.eval}, one.bound, one.seen
     if not file.evals:
-        yield file.of_evals or _evals_called(file, metric, meta), file.bound, file.seen
+        yield file.of_evals or _evals_called(file, metric, variants), file.bound, file.seen
 
 
 def _changed(
@@ -68,11 +68,12 @@ def _changed(
     return changed_since(before, bound, seen, evidence, with_rule=rule is not None)
 
 
-def _evals_called(file: CalibrationJudge, metric: JudgedMetric, meta: RunMeta) -> set[str]:
+def _evals_called(
+    file: CalibrationJudge, metric: JudgedMetric, variants: Sequence[Variant]
+) -> set[str]:
     """The evals that an older calibration is of, by the names of its variants; of a config, all."""
-    variants = [meta.variants[index] for index in metric.variants]
     return {
         variant.eval
-        for variant in variants
+        for variant in map(variants.__getitem__, metric.variants)
         if not variant.eval or any(is_called(variant, o.prompt, o.model) for o in file.variants)
     }

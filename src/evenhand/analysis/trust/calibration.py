@@ -313,7 +313,7 @@ def calibrate(run: RunFile) -> Calibration:
     ]
     return Calibration(
         run=run.meta.id,
-        variants=run.meta.variants,
+        variants=judged.parts.variants,
         judges=tuple(_with_votes(run, judged, one) for one in judges),
         made_at=time.time(),
         audits=audits(run, beside_people),
@@ -335,13 +335,11 @@ def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
     ]
 
 
-def _by_eval(
-    meta: RunMeta, metric: JudgedMetric, judged: Judgements, rule: str
-) -> Iterator[CalibrationEval]:
+def _by_eval(metric: JudgedMetric, judged: Judgements, rule: str) -> Iterator[CalibrationEval]:
     """What a calibration holds for in each of several evals: later runs may be of some of them."""
     if len(metric.evals) < 2:
         return
-    for name, part in sorted(metric.by_eval(meta.variants).items()):
+    for name, part in sorted(metric.by_eval(judged.parts.variants).items()):
         yield CalibrationEval(
             eval=name, bound=dict(bound_to(part, judged, rule)), seen=evidence_of(part, judged)
         )
@@ -401,7 +399,7 @@ def _calibrated(
         systems={index: judged.parts.system_of(index) for index in metric.variants},
         errors=metric.errors.total(),
         seen=evidence_of(metric, judged),
-        evals=tuple(_by_eval(meta, metric, judged, rule)),
+        evals=tuple(_by_eval(metric, judged, rule)),
         repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
         stopped=meta.status == "decided",
         cascade=None

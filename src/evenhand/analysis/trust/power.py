@@ -28,6 +28,7 @@ from evenhand.analysis.trust.power_document import (
     PowerLabels,
     PowerLeast,
     PowerRepeats,
+    PowerSample,
     PowerWording,
 )
 from evenhand.core.document import as_object
@@ -103,6 +104,7 @@ class Pilot(Record, frozen=True, kw_only=True):
         cost: What a trial takes; None where there is no run.
         again: How the judges' verdicts on the same output vary.
         wording: What other wordings do; None where no run has one.
+        sample: What a gate has to run against a baseline; None where there is none.
     """
 
     rate: float
@@ -120,6 +122,7 @@ class Pilot(Record, frozen=True, kw_only=True):
     cost: TrialCost | None = None
     again: Sequence[PowerJudge] = ()
     wording: PowerWording | None = None
+    sample: PowerSample | None = None
 
     @property
     def parts(self) -> list[PartShare]:
@@ -486,6 +489,7 @@ class Power(Record, frozen=True):
                     )
                     for judge, with_judge, alone in labels
                 ],
+                sample=pilot.sample,
             )
         )
 

@@ -95,6 +95,22 @@ class PowerWording(Record, frozen=True, kw_only=True):
     left_out: Annotated[int, Key("that one lacks, or has in error", "cases")]
 
 
+class PowerSample(Record, frozen=True, kw_only=True):
+    """What `evenhand.power/1` says of a gate that runs a part of a baseline's cases."""
+
+    cases: Annotated[
+        int | None,
+        Key(
+            "that a gate has to run, once each, to pass an unchanged system four times in five",
+            "cases",
+            null="not even all of them are enough",
+        ),
+    ]
+    of: Annotated[int, Key("that the baseline has", "cases")]
+    margin: Annotated[float, Key("how much lower a pass rate the gate accepts", "0 to 1")]
+    least_margin: Annotated[float, Key("the smallest for which all cases are enough", "0 to 1")]
+
+
 class PowerDocument(Record, frozen=True, kw_only=True):
     """The document, `evenhand.power/1`."""
 
@@ -163,3 +179,7 @@ class PowerDocument(Record, frozen=True, kw_only=True):
     ]
     repeats: Annotated[list[PowerRepeats], Key("empty if the run has no repeats")]
     labels: Annotated[list[PowerLabels], Key("one for each judge")]
+    sample: Annotated[
+        PowerSample | None,
+        Key("what a gate has to run against a baseline", null="no baseline was named"),
+    ]

@@ -7,17 +7,18 @@ a bound is kept if it would have been kept whatever they came to, and missed if 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
-from evenhand.analysis.summaries.clusters import Groups, OfCase, sums_in, together
+from evenhand.analysis.summaries.clusters import OfCase, sums_in, together
 from evenhand.analysis.summaries.rates import known_scale, mean_of, share_of_cases
 from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Requirement
-from evenhand.core.run import Totals
+from evenhand.core.run import RunMeta, Totals
 from evenhand.core.variant import RunVariant
-from evenhand.stats.tallies import Tally, rate_over_clusters
+from evenhand.stats.tallies import Tally, rate_over_clusters, share_of
 from evenhand.store.encoding import written_case
 from evenhand.store.measured import MetricSums, measured
 from evenhand.store.runfile import RunFile
@@ -77,7 +78,7 @@ def held(run: RunFile, totals: Totals | None = None) -> list[Held]:
             results += _shares(run, one, missing)
         else:
             columns = {v: sums[one.metric, v] for v in one.variants if (one.metric, v) in sums}
-            results += _means(one, columns, run.groups(), missing, tuple(sorted(there)))
+            results += _means(run, one, columns, missing, tuple(sorted(there)))
     return results
 
 
@@ -149,9 +150,12 @@ def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]
         if run.meta.status == "decided":
             yield from _decided(run, required, variant, counted)
             continue
-        clusters = together(counted.items(), groups[variant])
-        # Each trial that was never run counts as a case in error of its own.
-        share = rate_over_clusters([*clusters, *[[Tally(0, 0, 1)]] * missing])
+        clusters = list(together(counted.items(), groups[variant]))
+        share = (
+            share_of(*_with_missing(run.meta, variant, clusters, missing))
+            if missing
+            else rate_over_clusters(clusters)
+        )
         if share is None:
             continue
         errors = missing + sum(tally.errors for tally in counted.values())
@@ -166,6 +170,37 @@ def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]
             cases=len(counted),
             errors=errors,
         )
+
+
+def _with_missing(
+    meta: RunMeta, variant: int, clusters: Sequence[Sequence[Tally]], missing: int
+) -> tuple[list[float], list[float]]:
+    """The least and the most that each case or cluster can come to, had trials that were never run come to anything.
+
+    Nobody knows whose they are: each may be a repeat of a case that has been run, a further case of its cluster, or a
+    case of its own. So each of these has as many of them as it can have.
+    """
+    more = missing if meta.variants[variant].cluster else 0
+    ends = [(0.0, 1.0)] * missing
+    for cluster in clusters:
+        absent = [min(missing, max(0, meta.repeats - tally.n)) for tally in cluster]
+        trials = [tally.n + n for tally, n in zip(cluster, absent, strict=True)]
+        least = math.fsum(t.passed / n for t, n in zip(cluster, trials, strict=True))
+        failed = math.fsum(t.failed / n for t, n in zip(cluster, trials, strict=True))
+        size = len(cluster) + more
+        ends.append((least / size, 1 - failed / size))
+    return [least for least, _ in ends], [most for _, most in ends]
+
+
+def _sums_with_missing(
+    meta: RunMeta, variant: int, cases: Iterable[OfCase], missing: int
+) -> Iterator[OfCase]:
+    """The sums of cases or clusters with the trials that were never run, wherever these may belong."""
+    more = missing if meta.variants[variant].cluster else 0
+    for total, n, errors in cases:
+        absent = min(missing, max(0.0, meta.repeats - n - errors))
+        yield total, n, errors + absent + more * max(1.0, n + errors + absent)
+    yield from [(0.0, 0.0, 1.0)] * missing
 
 
 def _decided(
@@ -190,9 +225,9 @@ def _decided(
 
 
 def _means(
+    run: RunFile,
     required: Requirement,
     columns: dict[int, MetricSums],
-    groups: Sequence[Groups],
     missing: int,
     there: tuple[str, ...],
 ) -> Iterator[Held]:
@@ -203,13 +238,16 @@ def _means(
         errors = missing + sum(column.errors for column in measuring.values())
         yield Held(requirement=required, variant=None, state="open", errors=errors, there=there)
         return
+    groups = run.groups()
     scales = [_scale(column) for column in measuring.values() if column.values]
     for variant, column in measuring.items():
         # A column with errors alone has the scale of the others, if one is known.
         scale = _scale(column) if column.values else next(filter(None, scales), None)
         errors = column.errors + missing
         each = ((written_case(case), of_case) for case, of_case in column.cases.items())
-        cases = [*sums_in(each, groups[variant]), *[(0.0, 0.0, 1.0)] * missing]
+        cases: list[OfCase] = list(sums_in(each, groups[variant]))
+        if missing:
+            cases = list(_sums_with_missing(run.meta, variant, cases, missing))
         least, most = _ends(cases, scale)
         mean = mean_of(cases, scale)
         yield Held(

@@ -61,7 +61,7 @@ def every(outcomes: Sequence[Outcome], binding: frozenset[int] = frozenset()) ->
         return Verdict("pass", 1.0, "nothing was expected", scale=SHARES)
     return Verdict(
         state,
-        0.0 if score is None and state == "pass" else None if state == "error" else score,
+        0.0 if not counted else None if state == "error" else score,
         next((o.reason for o in counted if o.outcome == state), ""),
         named_scores(outcomes),
         scale=scale_of_mean(counted),
@@ -76,7 +76,7 @@ def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
     counted = [o for o in outcomes if o.weight > 0 and o.outcome != "not_applicable"]
     total = sum(o.weight for o in counted)
     known = sum(o.weight * o.score for o in counted if o.score is not None)
-    unknown = sum(o.weight for o in counted if o.outcome == "error")
+    unknown = sum(o.weight for o in counted if o.score is None)
     # The two means that are possible: with each missing score as 0, and with each as 1.
     lowest = known / total if total else 0.0
     highest = (known + unknown) / total if total else 0.0
@@ -88,10 +88,11 @@ def mean_reaches(outcomes: Sequence[Outcome], threshold: float) -> Verdict:
     else:
         state = "fail"
     sign = "≥" if state == "pass" else "<"
+    bound = f"at least {lowest:.2f}" if state == "pass" else f"at most {highest:.2f}"
     reason = (
         next((o.reason for o in counted if o.outcome == "error"), "")
         if state == "error"
-        else f"score {lowest:.2f} {sign} {threshold:g}"
+        else f"score {bound if unknown else f'{lowest:.2f}'} {sign} {threshold:g}"
     )
     score = None if unknown else lowest
     return Verdict(state, score, reason, named_scores(outcomes), threshold, scale_of_mean(counted))

@@ -15,7 +15,7 @@ from typing import Any, cast
 from evenhand.core.decision import place_of
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
-from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.json_shapes import is_array, is_object, is_texts
 from evenhand.core.outputs import need_value
 from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -90,12 +90,12 @@ class Retrieved:
                 self.assertion.context_transform, output, about, self.assertion.base, trial
             )
         passages = value if is_array(value) else [value]
-        if not passages or not all(isinstance(p, str) and p for p in passages):
+        if not passages or not is_texts(passages) or not all(passages):
             raise ScoreError(
                 f"'{self.assertion.written}' has no context",
                 hint="Set the variable 'context', a text or a list of texts, or contextTransform.",
             )
-        return cast("list[str]", passages)
+        return passages
 
     def __str__(self) -> str:
         return self.label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.arguments import checked_class
 from evenhand.core.json_shapes import is_array, is_mapping
@@ -39,9 +39,8 @@ class DictWorld(Toolbox):
 
 def _changes(path: str, before: object, now: object) -> Iterator[tuple[str, tuple[Any, Any]]]:
     if is_mapping(before) and is_mapping(now):
-        old, new = cast("Mapping[object, object]", before), cast("Mapping[object, object]", now)
-        for key in [*old, *(key for key in new if key not in old)]:
-            yield from _changes(f"{path}.{key}", old.get(key, _MISSING), new.get(key, _MISSING))
+        for key in [*before, *(key for key in now if key not in before)]:
+            yield from _changes(f"{path}.{key}", before.get(key, _MISSING), now.get(key, _MISSING))
     elif is_array(before) and is_array(now):
         old_items, new_items = before, now
         for at in range(max(len(old_items), len(new_items))):

@@ -19,7 +19,7 @@ from evenhand.core.json_shapes import is_number
 from evenhand.core.plan import Body
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
-from evenhand.core.score import Outcome, Verdict
+from evenhand.core.score import Outcome, Verdict, unknown
 from evenhand.doors.eval_sets.answer_material import answered_of, with_reply, without_answer
 from evenhand.doors.eval_sets.body import parameters_of
 from evenhand.doors.eval_sets.caseplan import begun, case_plan, models_for, only_column
@@ -185,10 +185,10 @@ class _Answering(Record, frozen=True, kw_only=True):
 def _verdict(
     outcomes: Sequence[Outcome], metrics: Sequence[Metric], weights: Mapping[str, float] | None
 ) -> Verdict:
-    """Passed unless a bound is missed; the score is the overall number of what applied."""
+    """Passed unless a bound is missed. The score is the overall number; None if errors leave it open."""
     verdict = all_pass(outcomes)
-    if verdict.outcome == "error":
-        return verdict
+    if any(unknown(one.outcome, one.score) for one in outcomes):
+        return replace(verdict, score=None)
     return replace(verdict, score=overall(verdict.named_scores, metrics, weights))
 
 

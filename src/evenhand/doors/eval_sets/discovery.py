@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from msgspec import field
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
 from evenhand.core.named_models import NamedModel, reading
 from evenhand.core.record import MutableRecord
+from evenhand.core.wording.words import near
 from evenhand.doors.eval_sets.eval_paths import PATTERN, eval_files, split_line
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.failed_imports import problems_beside
@@ -23,6 +25,7 @@ from evenhand.doors.eval_sets.foreign_names import instead_of
 from evenhand.doors.eval_sets.project_files import project_of
 from evenhand.engine.guardian import running
 from evenhand.engine.importing import fresh_spec, look_first_in, within_limit
+from evenhand.engine.place import is_users
 from evenhand.languages.documents.findings import unreadable
 from evenhand.providers.catalog import create
 
@@ -163,7 +166,12 @@ def _import_problems(file: Path, error: BaseException) -> list[Problem]:
     elif isinstance(error, SyntaxError):
         hint = f"It is read by Python {sys.version_info[0]}.{sys.version_info[1]}, which Evenhand runs on here."
     elif frames and frames[-1].filename != str(file):
-        hint = f"It was raised in {frames[-1].filename}:{frames[-1].lineno}."
+        # The user's own line says more than one of the library that it calls.
+        own = [frame for frame in frames if is_users(frame.filename)]
+        last = own[-1] if own and own[-1].filename != str(file) else frames[-1]
+        hint = f"It was raised in {near(Path(last.filename))}:{last.lineno}."
+    if _KEY.search(str(error)):
+        hint += " Set the key, or run with --offline, which needs none."
     instead = instead_of(str(error))
     hint = instead or hint
     # A SyntaxError's text names the file and line again, and an ImportError's where our own package is.
@@ -172,6 +180,10 @@ def _import_problems(file: Path, error: BaseException) -> list[Problem]:
         message = message.partition(" (")[0]
     what = f"cannot be imported: {type(error).__name__}: {message}"
     return [Problem(str(file), line, 0, what, hint)]
+
+
+_KEY = re.compile(r"\bAPI_KEY\b|_API_KEY\b|\bapi_key\b")
+"""How a vendor's client says that it has no key."""
 
 
 def _line_in(file: Path, error: BaseException) -> int:

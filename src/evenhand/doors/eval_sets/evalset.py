@@ -7,6 +7,7 @@ import copy
 import inspect
 import math
 import sys
+import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
@@ -201,7 +202,8 @@ class EvalSet:
             code = _code(function)
             try:
                 lines, first = inspect.getsourcelines(function)
-            except OSError:  # typed at a prompt, or made by exec: there is no file
+            # Typed at a prompt, or made by exec: there is no file. Or it was edited since it was read.
+            except (OSError, tokenize.TokenError):
                 first = code.co_firstlineno
                 # Without a file to count in, the compiled code knows its last line.
                 lines = range(max(line or first for _, _, line in code.co_lines()) - first + 1)
@@ -410,7 +412,8 @@ def _axes(over: Mapping[str, Sequence[Any]] | None) -> tuple[dict[str, list[Any]
         # One more than there may be shows that there are too many, also of values that never end.
         axes[axis] = list(islice(values, MOST_VARIANTS + 1)) if several else []
         if isinstance(values, str) or not axes[axis]:
-            wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")
+            example = f"[{values!r}, …]" if values else "[…]"
+            wrong.append(f"the axis '{axis}' is {values!r}, not a list of values: write {example}")
         if axis in RESERVED and axis != "model":
             wrong.append(f"an axis cannot be called '{axis}', which every eval is given")
     return axes, wrong

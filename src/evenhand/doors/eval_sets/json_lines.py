@@ -81,4 +81,9 @@ def no_json(file: Path, line: int, error: ValueError, which: str = "") -> Proble
     detail = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
     if isinstance(error, TooDeep):
         return Problem(str(file), line, 0, f"{which}cannot be read: {detail}")
-    return Problem(str(file), line, column if not which else 0, f"{which}is not JSON: {detail}")
+    hint = (
+        "" if which or not line else "Each line is a JSON object, with its keys in double quotes."
+    )
+    return Problem(
+        str(file), line, column if not which else 0, f"{which}is not JSON: {detail}", hint
+    )

@@ -46,7 +46,7 @@ from evenhand.doors.eval_sets.near_columns import near_fields, said_of, unused
 from evenhand.doors.eval_sets.prechecks import asked_of, foreseen, partly_taken, set_up_once
 from evenhand.doors.eval_sets.project_files import axis_contents, data_of, files_of
 from evenhand.doors.eval_sets.prompt import Prompt
-from evenhand.doors.eval_sets.selection import column_left, selected, wanted
+from evenhand.doors.eval_sets.selection import EvalFilter, column_left, selected
 from evenhand.doors.eval_sets.thresholds import Thresholds
 from evenhand.languages.documents.project import Project
 from evenhand.providers.leading import keys_not_needed
@@ -213,9 +213,7 @@ def plan_of(
     selection: Selection | None = None,
     *,
     env: Mapping[str, str],
-    names: str = "",
-    tag: str = "",
-    lines: Sequence[tuple[Path, int]] = (),
+    only: EvalFilter | None = None,
     title: str = "",
     source: str = "",
     strict: bool = False,
@@ -228,9 +226,7 @@ def plan_of(
     Args:
         selection: Which cases.
         env: The environment: keys and addresses.
-        names: Only evals whose name, or whose set's name, has this text in it.
-        tag: Only evals with this tag.
-        lines: Of a file that has lines here, by path and number: only evals that one of them stands in.
+        only: Which evals; by default all.
         strict: A trial that expects nothing is an error.
         model: Take this one instead of all models that the sets name; empty for those.
         record: Cassettes are recorded again, so models are asked.
@@ -249,9 +245,7 @@ def plan_of(
     blocked: dict[str, Problem] = {}
     taken: dict[str, Eval] = {}
     for evals in dict.fromkeys(sets):
-        chosen = evals.evals
-        if names or tag or lines:
-            chosen = [e for e in chosen if wanted(e, evals, names, tag, lines)]
+        chosen = evals.evals if only is None else [e for e in evals.evals if only.takes(e, evals)]
         # A cassette answers every call, so that no key is missing.
         replayed = not record and evals.cassette is not None and evals.cassette.is_file()
         models = EvalSetRoster(evals, {**env, **keys_not_needed(env)} if replayed else env)

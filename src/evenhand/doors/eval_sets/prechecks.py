@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -288,7 +289,8 @@ def _expected(
     function = inspect.unwrap(function)
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError):  # there is no file; or its lines are part of a longer expression
+    # There is no file; it was edited since; or its lines are part of a longer expression.
+    except (OSError, SyntaxError, tokenize.TokenError):
         return
     code = function.__code__
     # A name that the function sets itself is not the module-level one, whatever that holds.

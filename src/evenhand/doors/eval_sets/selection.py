@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.case import Case
@@ -12,16 +13,28 @@ from evenhand.core.variant import Variant
 from evenhand.doors.eval_sets.evalset import Eval, EvalSet
 
 
-def wanted(
-    eval_: Eval, evals: EvalSet, names: str, tag: str, lines: Sequence[tuple[Path, int]]
-) -> bool:
-    """Whether an eval is meant: by its name or its set's, by its tags, and by the lines that are named of its file."""
-    if names and names.lower() not in f"{evals.name} {eval_.name}".lower():
-        return False
-    if tag and tag not in eval_.tags:
-        return False
-    named = [line for path, line in lines if path == eval_.path]
-    return not named or any(eval_.first <= line <= eval_.last for line in named)
+@dataclass(frozen=True, kw_only=True)
+class EvalFilter:
+    """Which evals of the sets are meant.
+
+    Attributes:
+        name: Those whose name, or whose set's name, has this text in it.
+        tag: Those with this tag.
+        lines: Of a file that has lines here, by path and number: those that one of them stands in.
+    """
+
+    name: str = ""
+    tag: str = ""
+    lines: Sequence[tuple[Path, int]] = ()
+
+    def takes(self, eval_: Eval, evals: EvalSet) -> bool:
+        """Whether an eval of a set is meant."""
+        if self.name and self.name.lower() not in f"{evals.name} {eval_.name}".lower():
+            return False
+        if self.tag and self.tag not in eval_.tags:
+            return False
+        named = [line for path, line in self.lines if path == eval_.path]
+        return not named or any(eval_.first <= line <= eval_.last for line in named)
 
 
 def selected(cases: Sequence[Case], selection: Selection) -> Sequence[Case]:

@@ -22,15 +22,15 @@ MARK = '<meta name="generator" content="evenhand prompt site">'
 """What tells a page that is ours to write anew from one that is not."""
 
 
-def page(title: str, body: Iterable[str]) -> str:
-    """A whole page."""
+def page(title: str, body: Iterable[str], mark: str = MARK) -> str:
+    """A whole page, with the mark by which its kind is known."""
     style = _style()
     policy = f"default-src 'none'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="referrer" content="no-referrer">\n{MARK}\n'
+        f'<meta name="referrer" content="no-referrer">\n{mark}\n'
         f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
         f"{chr(10).join(body)}\n</main>\n</body>\n</html>\n"
     )

@@ -122,7 +122,11 @@ def _entries(config: Config, findings: Findings, files: set[Path]) -> list[_Entr
     if is_array(prompts):
         items = prompts
         return [_entry(item, config, i, findings, files) for i, item in enumerate(items)]
-    findings.problem(config.at("prompts"), f"prompts is {prompts!r}, not a list")
+    findings.problem(
+        config.at("prompts"),
+        f"prompts is {prompts!r}, not a list",
+        'Write a list: ["Say {{word}}.", "file://prompt.txt"].',
+    )
     return []
 
 

@@ -93,7 +93,7 @@ class Csv(MutableRecord):
                 findings.hint(
                     Place(path, 1),
                     "has one column only, whose name holds the separator of another dialect",
-                    "PROMPTFOO_CSV_DELIMITER names a separator other than the comma.",
+                    "Separate columns with commas, or set PROMPTFOO_CSV_DELIMITER=';' for example.",
                 )
             number = 0
             for line, cells in table:

@@ -37,7 +37,7 @@ from evenhand.core.expect import Expectation, Trial, share_passed
 from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import CassetteUse, PlannedTrial
 from evenhand.core.provider import Answer, Host, Provider, Request, says
-from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.run import PYTEST, RunMeta, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
@@ -66,7 +66,6 @@ from evenhand.engine.trial import Asker, LiveTrial
 from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
 from evenhand.providers.wrapped import Wrapped
-from evenhand.render.heading import PYTEST
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal

@@ -15,7 +15,7 @@ from evenhand.doors.recording.exchange import Exchange
 from evenhand.engine.call_context import meet, phase
 from evenhand.engine.strays import is_elsewhere, trial_here
 from evenhand.engine.trial import LiveTrial
-from evenhand.providers.app_call import AppCall, Prices
+from evenhand.providers.app_call import AppCall, Prices, Sender
 from evenhand.providers.http import TIMEOUT_S
 
 RETRIES = "x-stainless-retry-count"
@@ -72,6 +72,7 @@ def exchange_for(
     *,
     role: CallRole | None,
     prices: Prices,
+    sender: Sender | None = None,
 ) -> Exchange:
     """The exchange that asks for the trial.
 
@@ -80,8 +81,11 @@ def exchange_for(
         timeout_s: Seconds that one attempt may take; for a stream, that it may pause. None or 0 for the usual.
         role: What it is recorded as; None for what its trial does just now.
         prices: Of models that the price list does not know.
+        sender: Sends it as the application's client would, where that goes a way of its own; None elsewhere.
     """
     call = _call(request, body, timeout_s or TIMEOUT_S, prices)
+    if call.url == request.url:  # a scripted model is asked where it is
+        call.sender = sender
     return Exchange(trial, call, role or role_of(call), request.is_retried)
 
 

@@ -24,7 +24,7 @@ from evenhand.doors.recording.exchange import (
 )
 from evenhand.doors.recording.outgoing import Outgoing, exchange_for, running_loop, trial_for
 from evenhand.engine.call_context import pass_by
-from evenhand.providers.app_call import Prices, checked
+from evenhand.providers.app_call import Prices, Sender, checked
 
 ON_LOOP = "by a plain client, on the event loop"
 PASSED = "evenhand"
@@ -116,6 +116,7 @@ def sent(
     role: CallRole | None,
     prices: Prices,
     may_block: bool = False,
+    carried: Callable[[bytes], Sender | None] = lambda _: None,
 ) -> Any:
     """The answer to a request: by the run in a trial, elsewhere by what sends it on.
 
@@ -125,6 +126,7 @@ def sent(
         prices: See `Transport`.
         may_block: Whether a request on the run's own loop, which can't be recorded, is sent and named in the report.
             Otherwise it is refused.
+        carried: Returns what sends this body where the client goes a way of its own.
     """
     library, about = _library_of(request), outgoing(request)
     trial = trial_for(about)
@@ -139,7 +141,9 @@ def sent(
             return through(request)
         return _whole(library, refuse_to_block(trial) if error is None else refusal(error))
     body, timeout_s = request.read(), _timeout_s(request)
-    exchange = exchange_for(trial, about, body, timeout_s, role=role, prices=prices)
+    exchange = exchange_for(
+        trial, about, body, timeout_s, role=role, prices=prices, sender=carried(body)
+    )
     try:
         head = hop(loop, exchange.opened)
     except ProviderError as error:
@@ -151,7 +155,12 @@ def sent(
 
 
 async def sent_async(
-    request: Any, through: Callable[[Any], Awaitable[Any]], *, role: CallRole | None, prices: Prices
+    request: Any,
+    through: Callable[[Any], Awaitable[Any]],
+    *,
+    role: CallRole | None,
+    prices: Prices,
+    carried: Callable[[bytes], Sender | None] = lambda _: None,
 ) -> Any:
     """Returns the answer to a request of an async client; see `sent`."""
     library, about = _library_of(request), outgoing(request)
@@ -162,7 +171,9 @@ async def sent_async(
         return await through(request)
     loop = trial.home.loop
     body, timeout_s = await request.aread(), _timeout_s(request)
-    exchange = exchange_for(trial, about, body, timeout_s, role=role, prices=prices)
+    exchange = exchange_for(
+        trial, about, body, timeout_s, role=role, prices=prices, sender=carried(body)
+    )
     try:
         head = await hop_async(loop, exchange.opened)
     except ProviderError as error:
@@ -182,7 +193,9 @@ def _library_of(request: Any) -> Any:
 
 
 def _whole(library: Any, head: ResponseHead) -> Any:
-    return library.Response(head.status, headers=dict(head.headers), content=head.body)
+    # As a stream, and not as content: a client measures `elapsed` when a stream is closed.
+    stream = library.ByteStream(head.body or b"")
+    return library.Response(head.status, headers=dict(head.headers), stream=stream)
 
 
 def _raised(library: Any, error: ProviderError, request: Any) -> Exception:

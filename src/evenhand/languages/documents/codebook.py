@@ -7,8 +7,10 @@
         against: [I don't know what a return costs.]
         notes: [01M7YPHZRR1BZ4W0R6G4M5N3YC:17]
         ratified: {by: Ada, on: 2026-11-29}
+    without_kind: [01M7YPHZRR1BZ4W0R6G4M5N3YC:23]
 
-A note is named by its run and the output's place in it. A note that two kinds list is a failure of both.
+A note is named by its run and the output's place in it. A note that two kinds list is a failure of both; a failure that
+is listed nowhere isn't coded yet.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Annotated, cast
 from msgspec.structs import replace
 
 from evenhand.core.encoding import digest
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.json_schema import TEXT, TEXTS, Part, document
 from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.record import Record
@@ -84,15 +86,18 @@ def _texts(check: Callable[[str, object], str], hint: str) -> Form:
     return Form(schema=TEXTS, problem=problem, hint=hint, value=tuple)
 
 
+def _note(name: str, value: object) -> str:
+    named = isinstance(value, str) and _NOTE.fullmatch(value)
+    return "" if named else f"{name}: {value!r:.60} doesn't name a note"
+
+
+_NOTES = _texts(_note, "Write RUN:PLACE, as in 01M7YPHZRR1BZ4W0R6G4M5N3YC:17.")
+
+
 def _example(name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         return f"{name}: {value!r:.60} is not a text"
     return f"{name} is longer than {LONGEST_EXAMPLE:,}" if len(value) > LONGEST_EXAMPLE else ""
-
-
-def _note(name: str, value: object) -> str:
-    named = isinstance(value, str) and _NOTE.fullmatch(value)
-    return "" if named else f"{name}: {value!r:.60} doesn't name a note"
 
 
 def _day(name: str, value: object) -> str:
@@ -158,8 +163,7 @@ class Kind(Record, frozen=True, kw_only=True):
     notes: Annotated[
         tuple[NoteId, ...],
         TableKey(
-            "The notes that it covers: each is a run's id and the output's place in it.",
-            _texts(_note, "Write RUN:PLACE, as in 01M7YPHZRR1BZ4W0R6G4M5N3YC:17."),
+            "The notes that it covers: each is a run's id and the output's place in it.", _NOTES
         ),
     ] = ()
     ratified: Annotated[
@@ -180,11 +184,15 @@ class Kind(Record, frozen=True, kw_only=True):
 
 
 class Codebook(Record, frozen=True):
-    """The kinds of one file, in its order."""
+    """The kinds of one file, in its order, and the failures that people found no kind for."""
 
     kinds: Annotated[
         tuple[Kind, ...],
         TableKey("The kinds of failure.", own({"type": "array", "items": schema_of(Kind)})),
+    ] = ()
+    without_kind: Annotated[
+        tuple[NoteId, ...],
+        TableKey("The notes that people looked at and no kind covers.", _NOTES),
     ] = ()
 
     def named(self, name: str) -> Kind:
@@ -205,6 +213,11 @@ class Codebook(Record, frozen=True):
     def kinds_of(self, note: NoteId) -> list[str]:
         """The names of the kinds that cover a note."""
         return [kind.name for kind in self.kinds if note in kind.notes]
+
+    @property
+    def coded(self) -> frozenset[NoteId]:
+        """The failures of which people said which kinds they have, or that they have none."""
+        return frozenset(self.without_kind).union(*(kind.notes for kind in self.kinds))
 
 
 def schema() -> Part:
@@ -247,13 +260,9 @@ def written(book: Codebook) -> str:
             quoted = [f"      - {_quoted(one)}" for one in texts]
             lines += [f"    {key}:", *quoted] if quoted else []
         if kind.ratified is not None:
-            fields = {
-                "by": kind.ratified.by,
-                "on": kind.ratified.on,
-                "rule_id": kind.ratified.rule_id,
-            }
-            pairs = (f"{name}: {_quoted(value)}" for name, value in fields.items() if value)
-            lines.append(f"    ratified: {{{', '.join(pairs)}}}")
+            lines.append(f"    ratified: {_ratified(kind.ratified)}")
+    if book.without_kind:
+        lines += ["without_kind:", *(f"  - {_quoted(str(one))}" for one in book.without_kind)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -278,6 +287,44 @@ def write_codebook(book: Codebook, path: Path, *, new: bool = False) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
+def write_ratified(book: Codebook, path: Path) -> None:
+    """Writes who accepted which kinds into the file that they were read from.
+
+    Comments and the rest of the text stay as they are, if each kind is a block with its keys on lines of their own;
+    otherwise the file is written anew.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    half = path.with_name(f"{path.stem}.part{path.suffix}")
+    try:
+        half.write_text(_with_ratified(path.read_text("utf-8"), book), "utf-8")
+        if read_codebook(half) == book:
+            half.replace(path)
+            return
+    except (OSError, UnicodeError, ConfigError, ValueError):
+        pass  # what can't be edited is written anew, or says why it can't be written
+    finally:
+        half.unlink(missing_ok=True)
+    write_codebook(book, path)
+
+
+def _with_ratified(before: str, book: Codebook) -> str:
+    """A file's text with a line `ratified` in each kind, in the place of the one that is there.
+
+    Raises:
+        ValueError: The kinds aren't such blocks.
+    """
+    lines = before.splitlines(keepends=True)
+    kept = [line for line in lines if not re.match(r" +ratified: *\{.*\} *$", line)]
+    rules = [place for place, line in enumerate(kept) if re.match(r" +rule:", line)]
+    for place, kind in sorted(zip(rules, book.kinds, strict=True), reverse=True):
+        if kind.ratified is not None:
+            indent = kept[place][: len(kept[place]) - len(kept[place].lstrip())]
+            kept.insert(place, f"{indent}ratified: {_ratified(kind.ratified)}\n")
+    return "".join(kept)
+
+
 def ratify(book: Codebook, names: Collection[str], by: str, on: date) -> Codebook:
     """The codebook with kinds accepted by a person: those of these names, or all where there are none.
 
@@ -286,19 +333,24 @@ def ratify(book: Codebook, names: Collection[str], by: str, on: date) -> Codeboo
     """
     for name in names:
         book.named(name)
-    return Codebook(
-        tuple(
-            replace(kind, ratified=Ratified(by, on.isoformat(), kind.rule_id))
-            if not names or kind.name in names
-            else kind
-            for kind in book.kinds
-        )
+    kinds = tuple(
+        replace(kind, ratified=Ratified(by, on.isoformat(), kind.rule_id))
+        if not names or kind.name in names
+        else kind
+        for kind in book.kinds
     )
+    return replace(book, kinds=kinds)
 
 
 def one_line(value: object, longest: int) -> str:
     """Foreign text as one line that can be printed, cut to so many columns; empty for what is no text."""
     return clip(safe(value), longest).strip() if isinstance(value, str) else ""
+
+
+def _ratified(value: Ratified) -> str:
+    fields = {"by": value.by, "on": value.on, "rule_id": value.rule_id}
+    pairs = (f"{name}: {_quoted(each)}" for name, each in fields.items() if each)
+    return f"{{{', '.join(pairs)}}}"
 
 
 def _quoted(value: str) -> str:
@@ -323,7 +375,15 @@ def _book(document: Document, findings: Findings) -> Codebook:
             document.at("kinds"), f"there are {len(items):,} kinds", f"{MOST_KINDS} is the most."
         )
     kinds = tuple(_kinds(document, findings, tables, items[:MOST_KINDS]))
-    return tables.read(Codebook, document.value, kinds=kinds)
+    book = tables.read(Codebook, document.value, kinds=kinds)
+    if findings.problems:
+        return book
+    listed = _note_ids(document.value.get("without_kind"))
+    for note in listed:
+        if names := book.kinds_of(note):
+            what = f"{note} is listed without a kind, and under {names[0]!r}"
+            findings.problem(document.at("without_kind"), what, "Leave one of them.")
+    return replace(book, without_kind=listed)
 
 
 def _kinds(
@@ -351,8 +411,11 @@ def _kinds(
         names.add(kind.name.lower())
         if kind.ratified is not None:
             _check_ratified(document, findings, at, kind)
-        notes = tuple(NoteId.of(str(one)) for one in as_array(fields.get("notes")))
-        yield replace(kind, notes=tuple(dict.fromkeys(notes)))
+        yield replace(kind, notes=_note_ids(fields.get("notes")))
+
+
+def _note_ids(texts: object) -> tuple[NoteId, ...]:
+    return tuple(dict.fromkeys(NoteId.of(str(one)) for one in as_array(texts)))
 
 
 def _check_ratified(document: Document, findings: Findings, at: Path_, kind: Kind) -> None:

@@ -38,18 +38,43 @@ def allowed_of(case: Case, test: Mapping[str, Any] | None = None) -> Mapping[str
         test: What a config wrote of it: its metadata may say so, too.
     """
     allowed: dict[str, str] = {}
-    for metadata in ((test or {}).get("metadata"), case.metadata):
-        audit = cast("Any", metadata).get("audit") if is_mapping(metadata) else None
-        allow = audit.get("allow") if is_mapping(audit) else audit
+    for audit in _written(case, test):
+        allow = audit.get("allow") if is_mapping(audit) else None
         if is_mapping(allow):
-            allowed |= {str(name).replace("-", "_"): str(why) for name, why in allow.items()}
-        elif allow is not None:
-            allowed[str(allow)] = ""
-    return {name: " ".join(why.split()) for name, why in allowed.items()}
+            allowed |= {
+                str(name).replace("-", "_"): " ".join(why.split()) if isinstance(why, str) else ""
+                for name, why in allow.items()
+            }
+    return allowed
+
+
+def misallowed_case(case: Case, test: Mapping[str, Any] | None = None) -> Iterator[str]:
+    """What is wrong with what a case allows: each in a line.
+
+    Args:
+        case: A case.
+        test: What a config wrote of it.
+    """
+    for audit in _written(case, test):
+        if audit is None:
+            continue
+        if not is_mapping(audit) or not is_mapping(audit.get("allow", {})):
+            yield f"{case}: audit is not a table. Write audit: {{allow: {{nothing: An empty answer is right.}}}}"
+            continue
+        for name in audit:
+            if name != "allow":
+                yield f"{case}: audit has no {name!r}. {did_you_mean(str(name), ('allow',), 'It has: allow.')}"
+    yield from misallowed(str(case), allowed_of(case, test))
+
+
+def _written(case: Case, test: Mapping[str, Any] | None) -> Iterator[Any]:
+    """What a config and a case write as `audit`; None where they write nothing."""
+    for metadata in ((test or {}).get("metadata"), case.metadata):
+        yield cast("Any", metadata).get("audit") if is_mapping(metadata) else None
 
 
 def misallowed(name: str, allowed: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with what a case allows: each in a line.
+    """What is wrong with a table of what is allowed: each in a line.
 
     Args:
         name: What people call the case, or the table that allows it.

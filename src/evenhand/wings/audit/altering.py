@@ -13,10 +13,28 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _NEVER = re.compile(r"\b(never)\b\s*", re.IGNORECASE)
+_VERB = re.compile(
+    r"\b(have|has|had|costs?|takes?|opens?|closes?|includes?|needs?|requires?|covers?|applies|apply|works?|ships?|arrives?"
+    r"|lasts?|allows?|accepts?|offers?|supports?|contains?|sells?|gets?|starts?|ends?|belongs?|lives?|causes?)\b",
+    re.IGNORECASE,
+)
+_ABROAD = (
+    (re.compile(r"\b(nicht)\b\s*", re.IGNORECASE), ""),
+    (re.compile(r"\b([Kk])ein(e|en|em|er|es)?\b"), r"ein\2"),
+    (
+        re.compile(r"\b(ist|sind|kann|können|darf|dürfen|muss|wird|werden|haben)\b", re.IGNORECASE),
+        r"\1 nicht",
+    ),
+    (re.compile(r"\b(est|sont|peut|peuvent)\b(?!\s+pas\b)", re.IGNORECASE), r"ne \1 pas"),
+    (re.compile(r"\b(está|están|son|puede|pueden|hay|tiene)\b", re.IGNORECASE), r"no \1"),
+)
+"""Negation in German, French and Spanish, as far as a word or two make it."""
 _OPPOSITE = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _YES_OR_NO = re.compile(r"^(\W*)(yes|no|true|false)\b", re.IGNORECASE)
-_DIGITS = re.compile(r"\d+")
+_WRITTEN = "two three four five six seven eight nine ten eleven twelve thirteen".split()
+_NUMBER = re.compile(rf"\d+|\b(?:{'|'.join(_WRITTEN[:-1])})\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\w<\"'({[])\b[A-Z][a-z]{2,}\b")
+_FIRST = re.compile(r"[A-Z][a-z]{2,}\b(?=\s+\S)")
 _STAND_INS = ("Brandis", "Tolmen", "Quellford")
 _CONTRACTIONS = (
     (re.compile(r"\b([Cc])an't\b"), r"\1annot"),
@@ -60,31 +78,44 @@ def negated(text: str) -> str:
         return _NEVER.sub("", text, count=1)
     if len(text.split()) < 3:
         return ""
-    return _AUXILIARY.sub(r"\1 not", text, count=1) if _AUXILIARY.search(text) else ""
+    rules = ((_AUXILIARY, r"\1 not"), *_ABROAD, (_VERB, r"never \1"))
+    return next((rule.sub(to, text, count=1) for rule, to in rules if rule.search(text)), "")
 
 
 def other_numbers(text: str) -> str:
     """A text with each number larger by one; empty where it has none.
 
-    >>> other_numbers("30 days, 4.50 euros, room 007"), other_numbers("none")
-    ('31 days, 5.51 euros, room 008', '')
+    >>> other_numbers("30 days, 4.50 euros, room 007"), other_numbers("Three legs"), other_numbers("none")
+    ('31 days, 5.51 euros, room 008', 'four legs', '')
     """
-    if not _DIGITS.search(text):
-        return ""
-    return _DIGITS.sub(lambda match: str(int(match[0]) + 1).zfill(len(match[0])), text)
+    return _NUMBER.sub(_larger, text) if _NUMBER.search(text) else ""
 
 
-def other_names(text: str) -> str:
+def _larger(match: re.Match[str]) -> str:
+    number = match[0]
+    if number.lower() in _WRITTEN:
+        return _WRITTEN[_WRITTEN.index(number.lower()) + 1]
+    # A number of thousands of digits is longer than Python reads: its end is another one, too.
+    head, tail = number[:-15], number[-15:]
+    return head + str(int(tail) + 1).zfill(len(tail))
+
+
+def other_names(text: str, near: str = "") -> str:
     """A text with other names in it; empty where it has none. Only capitals within a sentence are taken for names.
 
-    >>> other_names("Sent by Anna to Bob."), other_names("Paris")
-    ('Sent by Brandis to Tolmen.', '')
+    Args:
+        near: A text about the same things, such as the question: what is a name there is one here, too.
+
+    >>> other_names("Sent by Anna to Bob."), other_names("Paris"), other_names("Ada did it.", "When did Ada do it?")
+    ('Sent by Brandis to Tolmen.', '', 'Brandis did it.')
     """
     names = list(dict.fromkeys(_NAME.findall(text)))
-    if not names:
-        return ""
     others = {name: _STAND_INS[number % len(_STAND_INS)] for number, name in enumerate(names)}
-    return _NAME.sub(lambda match: others[match[0]], text)
+    first = _FIRST.match(text)
+    if first is not None and first[0] in _NAME.findall(near):
+        others.setdefault(first[0], _STAND_INS[len(others) % len(_STAND_INS)])
+        return others[first[0]] + _NAME.sub(lambda match: others[match[0]], text[first.end() :])
+    return _NAME.sub(lambda match: others[match[0]], text) if names else ""
 
 
 def paraphrase(text: str) -> str:

@@ -97,6 +97,10 @@ def _rest(report: AuditReport, score: AuditScore) -> Iterator[str]:
         lines.append(
             f"{count(report.only_forbids, 'case')} only {say} what must not be: an empty answer may pass"
         )
+    if report.pass_nothing:
+        lines.append(
+            f"{count(report.pass_nothing, 'case')} passed nothing, not even the reference: is it a whole answer?"
+        )
     if report.allowed:
         reasons = Counter(one.allowed for one in report.allowed)
         lines.append(f"{count(len(report.allowed), 'finding')} allowed by their authors:")

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from evenhand.core.definition import definition_of
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.record import MutableRecord
 from evenhand.engine.call_context import Home
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.code import CodeHost
-from evenhand.wings.audit.allowing import allowed_of, misallowed
+from evenhand.wings.audit.allowing import allowed_of, misallowed_case
 from evenhand.wings.audit.case_audit import Attempt, CaseAudit, attempt_of
 from evenhand.wings.audit.earlier import Earlier, Key
 from evenhand.wings.audit.examining import MARKS, Exam, Judged
@@ -48,6 +49,15 @@ SINK = (
     "- Yes. No! Perhaps? ÄÖÜ 漢字 🙂 HELLO hello; I think that this damn thing is wrong, stupid and dangerous.\n"
 ) * 40
 """A long text with something of everything, which only code that looks at nothing lets through."""
+
+
+PROBES = (SINK, "", "{}", "[]", "1")
+"""Answers on which code that reads an answer, whatever its form, doesn't break in the same way."""
+_OWN_FAULT = re.compile(
+    r"raised (?:Name|ModuleNotFound|Import|Syntax|FileNotFound|ZeroDivision|Key|JSONDecode|Value)Error\b"
+    r"|: (?:Reference|Syntax)Error\b| returned an? "
+)
+"""What code breaks with through a fault of its own. Other errors may well be the answer's."""
 
 
 class _Chosen(MutableRecord):
@@ -97,7 +107,7 @@ async def examined(
     problems = [
         problem
         for planned, _, _ in cases_of(plan)
-        for problem in misallowed(str(planned.case), allowed_of(planned.case, planned.test))
+        for problem in misallowed_case(planned.case, planned.test)
     ]
     if problems:
         raise UsageError("\n".join(dict.fromkeys(problems)))
@@ -241,6 +251,7 @@ async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) 
             audit.attempts += [Attempt(one, "unasked") for one in reworded(audit.material)]
     for subject in wrong:
         await attempted(audit, subject)
+    await _guessed(audit, pool.guesses(place))
     for one in audit.stored:
         if one.output and one.label is False and one.output not in texts:
             texts.add(one.output)
@@ -248,6 +259,51 @@ async def _attempted(audit: CaseAudit, pool: Pool, place: int, *, styles: bool) 
     if reference_passes:
         for subject in altered(audit.material):
             await attempted(audit, subject)
+    await _probed(audit)
+
+
+async def _guessed(audit: CaseAudit, labels: Sequence[str]) -> None:
+    """Gives a case all labels where nobody says which is right: the first that it passes may be."""
+    right = ""
+    for label in labels:
+        attempt = attempt_of(Subject("other", label), await audit.exam.judged(Answer(label)))
+        if attempt.state == "pass" and not right:
+            right = label
+        else:
+            audit.attempts.append(attempt)
+
+
+async def _probed(audit: CaseAudit) -> None:
+    """Finds out which expectations break whatever is answered, and which fail what others want to be in an answer."""
+    if any("error" in one.outcomes for one in audit.attempts):
+        reasons = [await _reasons(audit, text) for text in PROBES]
+        for place, reason in enumerate(reasons[0]):
+            same = all(each[place : place + 1] == [reason] for each in reasons)
+            if same and _OWN_FAULT.search(reason):
+                audit.broken[place] = reason
+    texts = [text for one in audit.demands if one.role == "content" for text in one.texts]
+    roles = {one.role for one in audit.demands}
+    if texts and audit.material.reference is None and roles & {"form", "forbids"}:
+        longest = max(texts, key=len)
+        plain = await audit.exam.judged(Answer(longest))
+        within = await audit.exam.judged(Answer(f"{MARKS[0]} {longest} {MARKS[1]}"))
+        for place, one in enumerate(audit.demands):
+            judged = {"form": plain, "forbids": within}.get(one.role)
+            if (
+                judged is not None
+                and place < len(judged.outcomes)
+                and judged.outcomes[place].outcome == "fail"
+            ):
+                audit.against[place] = longest
+
+
+async def _reasons(audit: CaseAudit, text: str) -> list[str]:
+    """Why each expectation comes to no verdict on a text; empty where it comes to one, or asks somebody."""
+    judged = await audit.exam.judged(Answer(text))
+    return [
+        one.reason if one.outcome == "error" and one.error == CodeError.slug else ""
+        for one in judged.outcomes
+    ]
 
 
 async def _acted(audit: CaseAudit, members: Sequence[CaseAudit]) -> None:
@@ -267,13 +323,22 @@ async def attempted(audit: CaseAudit, subject: Subject) -> Attempt:
 
 async def _repeated(audit: CaseAudit, repeated: dict[str, int], unstable: set[str]) -> None:
     """Asks code of the user's about the same texts again, and about a text with something of everything."""
-    own = [place for place, one in enumerate(audit.demands) if one.own_code or one.role == "code"]
+    # A body that runs for each answer may come to another text, or another number, each time.
+    roles = ("code", "content", "form", "forbids") if audit.exam.again else ("code",)
+    own = [place for place, one in enumerate(audit.demands) if one.own_code or one.role in roles]
+    idle = [
+        place
+        for place, one in enumerate(audit.demands)
+        if (place in own or one.role == "form")
+        and not any(attempt.outcomes[place : place + 1] == ("fail",) for attempt in audit.attempts)
+    ]
+    if idle:
+        sink = await audit.exam.judged(Answer(SINK))
+        for place in idle:
+            if place < len(sink.outcomes) and sink.outcomes[place].outcome == "pass":
+                audit.lets_all.add(place)
     if not own or audit.exam.first is None:
         return
-    sink = await audit.exam.judged(Answer(SINK))
-    for place in own:
-        if place < len(sink.outcomes) and sink.outcomes[place].outcome == "pass":
-            audit.lets_all.add(place)
     names = {place: asks(audit.exam.first.expectations[place]) for place in own}
     if all(repeated.get(name, 0) >= MOST_REPEATED for name in names.values()):
         return

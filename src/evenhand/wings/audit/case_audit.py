@@ -47,6 +47,8 @@ class CaseAudit(MutableRecord, kw_only=True):
         stored: Its trials of earlier runs, the newest first.
         flaky: The places of expectations that said two things of one text.
         lets_all: The places of expectations that even a text with something of everything passes.
+        broken: Why expectations come to no verdict whatever is answered, by their places.
+        against: The texts that other expectations want and these fail, by their places.
         problem: Why it could not be examined; empty where it could.
     """
 
@@ -61,6 +63,8 @@ class CaseAudit(MutableRecord, kw_only=True):
     stored: Sequence[Stored] = ()
     flaky: set[int] = field(default_factory=set[int])
     lets_all: set[int] = field(default_factory=set[int])
+    broken: dict[int, str] = field(default_factory=dict[int, str])
+    against: dict[int, str] = field(default_factory=dict[int, str])
     problem: str = ""
 
     @property

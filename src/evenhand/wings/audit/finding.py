@@ -64,7 +64,6 @@ class Finding(Record, frozen=True, kw_only=True):
         verdicts: How many verdicts hang on it.
         interval: The interval of the correlation, of what ranks backwards; None for everything else.
         allowed: Why its author allows it; empty where nobody does.
-        sure: Whether it counts. What is merely worth knowing doesn't.
     """
 
     kind: FindingKind
@@ -76,4 +75,3 @@ class Finding(Record, frozen=True, kw_only=True):
     verdicts: int = 1
     interval: tuple[float, float] | None = None
     allowed: str = ""
-    sure: bool = True

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from evenhand.core.case import Case
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.wings.audit.case_audit import Attempt, CaseAudit
 from evenhand.wings.audit.contradictions import contradictions
 from evenhand.wings.audit.finding import Finding
 from evenhand.wings.audit.historical import historical_findings
-from evenhand.wings.audit.material import normal, question_of
+from evenhand.wings.audit.material import has_words, normal, question_of
 from evenhand.wings.audit.reading import Demand
 from evenhand.wings.audit.subjects import KINDS
 from evenhand.wings.audit.trusting_references import Trust
-from evenhand.wings.audit.twins import split_of, twins_among
+from evenhand.wings.audit.twins import beside_of, split_of, twins_among
 
 MOST_OTHERS = 50
 """References that are looked for in a prompt."""
@@ -28,6 +30,8 @@ FEWEST = 3
 """A case that so many different subjects pass, and none fails, can't fail."""
 LONGEST_QUESTION = 40
 """Words of a question; what is longer is a document."""
+SHORTEST_EXAMPLE = 8
+"""Characters of a question that is looked for among a prompt's examples."""
 DECIDED = 5
 """So many failures have to be one expectation's for the others to say nothing."""
 
@@ -49,7 +53,7 @@ def findings_of(audits: Sequence[CaseAudit], more: Sequence[Finding] = ()) -> li
     findings += historical_findings(audits)
     findings += _twins(audits)
     findings = [_weighed(one, audits[one.case]) for one in findings]
-    return sorted(findings, key=lambda one: (bool(one.allowed), not one.sure, -one.verdicts))
+    return sorted(findings, key=lambda one: (bool(one.allowed), -one.verdicts))
 
 
 def _weighed(finding: Finding, audit: CaseAudit) -> Finding:
@@ -136,13 +140,15 @@ def _of_expectations(place: int, audit: CaseAudit, decided: Sequence[Attempt]) -
         sum(1 for one in decided if number < len(one.outcomes) and one.outcomes[number] == "fail")
         for number in range(len(audit.demands))
     ]
-    idle = [number for number in range(len(audit.demands)) if _never_fails(audit, number, decided)]
-    for number in idle if any(fails) else ():
+    wrong = list(audit.attempts_of(must_pass=False))
+    idle = [number for number in range(len(audit.demands)) if _never_fails(audit, number, wrong)]
+    judged = any(one.role == "judge" for one in audit.demands)
+    for number in idle if any(fails) or judged else ():
         yield Finding(
             kind="cant_fail",
             case=place,
             expectation=audit.demands[number].name,
-            detail=f"No subject fails it, of {len(decided)}.",
+            detail=f"No subject fails it, of {len(wrong)}.",
         )
     deciding = [
         number
@@ -167,15 +173,15 @@ def _of_expectations(place: int, audit: CaseAudit, decided: Sequence[Attempt]) -
         )
 
 
-def _never_fails(audit: CaseAudit, number: int, decided: Sequence[Attempt]) -> bool:
+def _never_fails(audit: CaseAudit, number: int, wrong: Sequence[Attempt]) -> bool:
     """Whether an expectation of an answer's words passes all that is made."""
     one = audit.demands[number]
-    if one.role not in ("content", "code") or len(decided) < FEWEST or number in audit.flaky:
+    if one.role not in ("content", "code", "form") or len(wrong) < FEWEST or number in audit.flaky:
         return False
     if one.role == "code" and audit.exam.acts:  # it may look at what was done, of which nothing was
         return False
-    states = {attempt.outcomes[number] for attempt in decided if number < len(attempt.outcomes)}
-    sink = number in audit.lets_all if one.own_code or one.role == "code" else True
+    states = {attempt.outcomes[number] for attempt in wrong if number < len(attempt.outcomes)}
+    sink = number in audit.lets_all if one.own_code or one.role in ("code", "form") else True
     return states == {"pass"} and sink
 
 
@@ -244,7 +250,15 @@ def _in_prompt(
                 answer=audit.material.prompt,
                 detail="The prompt alone meets it.",
             )
-    if not named and _leaked(audit, others):
+    if not named and _is_example(audit):
+        yield Finding(
+            kind="in_prompt",
+            case=place,
+            subject="prompt",
+            answer=audit.material.prompt,
+            detail="The prompt has this very case in it as an example.",
+        )
+    elif not named and _leaked(audit, others):
         yield Finding(
             kind="in_prompt",
             case=place,
@@ -258,6 +272,22 @@ def _in_question(audit: CaseAudit, one: Demand) -> bool:
     """Whether a short question has all that an expectation looks for."""
     question = audit.material.question
     return len(question.split()) <= LONGEST_QUESTION and one.agrees(question)
+
+
+def _is_example(audit: CaseAudit) -> bool:
+    """Whether a prompt has a case's question and reference in it before anything is filled in."""
+    written = audit.exam.planned.variant.prompt_raw
+    question = normal(audit.material.question)
+    if len(question) < SHORTEST_EXAMPLE or "{{" not in written:
+        return False
+    fixed = _fixed(written)
+    return _within(question, fixed) and has_words(fixed, normal(audit.material.reference or ""))
+
+
+@lru_cache(maxsize=256)
+def _fixed(written: str) -> str:
+    """What a prompt says whatever it is filled with."""
+    return normal(re.sub(r"\{\{.*?\}\}", " ", written, flags=re.DOTALL))
 
 
 def _leaked(audit: CaseAudit, others: Sequence[str]) -> bool:
@@ -287,13 +317,12 @@ def _leaked(audit: CaseAudit, others: Sequence[str]) -> bool:
 
 
 def _within(part: str, text: str) -> bool:
-    return bool(part) and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
+    return bool(part) and has_words(text, part)
 
 
 def _twins(audits: Sequence[CaseAudit]) -> Iterator[Finding]:
     """The cases that ask what an earlier one asks: of one eval, of another config, or of another file of eval sets."""
-    texts = [one.material.question for one in audits]
-    for first, second in _pairs(audits, texts):
+    for first, second in _pairs(audits):
         one, other = audits[first], audits[second]
         parts = [split_of(each.material.case) for each in (one, other)]
         leak = parts[0] != parts[1] and all(parts)
@@ -307,8 +336,28 @@ def _twins(audits: Sequence[CaseAudit]) -> Iterator[Finding]:
         )
 
 
-def _pairs(audits: Sequence[CaseAudit], texts: Sequence[str]) -> list[tuple[int, int]]:
+def _beside(audit: CaseAudit, case: Case, columns: Collection[str] | None = None) -> str:
+    """What a case of an eval is about beside its question: variables that its prompt has, or all where it has none.
+
+    Args:
+        audit: The case whose prompt counts.
+        case: The case; of another dataset, perhaps.
+        columns: The variables that both datasets have.
+    """
+    own = case is audit.material.case
+    variables = (own and audit.exam.variables) or case.vars
+    question = audit.material.question if own else question_of(case, case.vars)
+    written = audit.exam.planned.variant.prompt_raw
+    names = set(variables) if columns is None else set(columns)
+    if "{{" in written or "{%" in written:
+        names = {name for name in names if re.search(rf"\b{re.escape(name)}\b", written)}
+    return beside_of(variables, question, names)
+
+
+def _pairs(audits: Sequence[CaseAudit]) -> list[tuple[int, int]]:
     """The places of twins: cases of one eval, and of files that are not the same."""
+    texts = [one.material.question for one in audits]
+    beside = [_beside(one, one.material.case) for one in audits]
     files = [audit.exam.planned.variant.where.rpartition(":")[0] for audit in audits]
     pairs: set[tuple[int, int]] = set()
     by_eval: dict[str, list[int]] = defaultdict(list)
@@ -316,16 +365,22 @@ def _pairs(audits: Sequence[CaseAudit], texts: Sequence[str]) -> list[tuple[int,
         by_eval[audit.key[0]].append(place)
     for places in by_eval.values():
         pairs |= {
-            (places[a], places[b]) for a, b in twins_among([texts[place] for place in places])
+            (places[a], places[b])
+            for a, b in twins_among(
+                [texts[place] for place in places], [beside[place] for place in places]
+            )
         }
     # Evals of one file may ask several things of the same cases; those of two files have data of their own.
     if len(set(filter(None, files))) > 1:
-        heads: dict[tuple[str, str], int] = {}
+        heads: dict[tuple[str, str, str], int] = {}
         for place, text in enumerate(texts):
-            heads.setdefault((files[place], text), place)
+            heads.setdefault((files[place], text, beside[place]), place)
         places = sorted(heads.values())
         across = {
-            (places[a], places[b]) for a, b in twins_among([texts[place] for place in places])
+            (places[a], places[b])
+            for a, b in twins_among(
+                [texts[place] for place in places], [beside[place] for place in places]
+            )
         }
         pairs |= {pair for pair in across if files[pair[0]] != files[pair[1]]}
     return sorted(pairs)
@@ -341,7 +396,10 @@ def twins_in_files(audits: Sequence[CaseAudit], files: Sequence[str]) -> Iterato
     for file in files:
         others = list(Dataset.read(file))
         questions = [question_of(case, case.vars) for case in others]
-        for other, place in twins_among([*questions, *mine]):
+        columns = {name for case in others for name in case.vars} if audits else set[str]()
+        beside = [_beside(audits[0], case, columns) for case in others] if audits else []
+        beside += [_beside(one, one.material.case, columns) for one in audits]
+        for other, place in twins_among([*questions, *mine], beside):
             if other < len(questions) <= place:
                 yield Finding(
                     kind="twin",

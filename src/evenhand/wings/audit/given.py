@@ -91,8 +91,8 @@ class Given:
         if self.times > _MOST_CALLS:
             raise NotRecorded(f"not asked: it asked {_MOST_CALLS} times, whatever was answered")
         request = provider.request(prompt)
-        answer = self._answer(provider, prompt)
-        return await trial.step_log.calling(provider, request, trial.nth(request.key), answer)
+        with trial.step_log.calling(provider, request, trial.nth(request.key)) as step:
+            return step.answered(await self._answer(provider, prompt))
 
     async def _answer(self, provider: Provider, prompt: Prompt) -> Reply:
         """The made answer of the subject."""

@@ -25,6 +25,7 @@ REFERENCES = (*EXPECTED, "target", "answer", "label")
 """Variables that hold a reference, or one only if the prompt lacks them: `target: French` belongs to a translation."""
 LONGEST_LABEL = 40
 MOST_LABELS = 20
+FEWEST_AGREEING = 3
 MOST_OTHERS = 16
 """Cases whose answers are looked at for one that is none here."""
 _REFUSING = re.compile(
@@ -104,7 +105,7 @@ class Material(MutableRecord, kw_only=True):
         """Whether a text that is hardly longer than the reference has it in it: another case's may be right here."""
         reference = normal(self.reference or "")
         plain = normal(text)
-        return bool(reference) and len(plain) < 4 * len(reference) and _has(plain, reference)
+        return bool(reference) and len(plain) < 4 * len(reference) and has_words(plain, reference)
 
     @property
     def refusal_is_right(self) -> bool:
@@ -114,7 +115,9 @@ class Material(MutableRecord, kw_only=True):
         return self.refuses
 
     def _wants_refusal(self) -> bool:
-        if any(one.refusal for one in self.demands) or any(map(refuses, self.answers)):
+        if any(one.refusal for one in self.demands) or any(
+            one.strip() and refuses(one) for one in self.answers
+        ):
             return True
         words = [one.name for one in self.demands if one.role in ("judge", "code")]
         words += [self.reference or "", self.case.description, self.case.id, *self.case.tags]
@@ -133,9 +136,10 @@ class Material(MutableRecord, kw_only=True):
         return not self.acts and {one.role for one in self.demands} == {"beside"}
 
 
-def _has(text: str, part: str) -> bool:
-    """Whether a text has a part in it, as words."""
-    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
+def has_words(text: str, part: str) -> bool:
+    """Whether a text has a part in it, as words; any has an empty one."""
+    # Most texts haven't, and a pattern for each of them would have to be compiled.
+    return part in text and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None
 
 
 def question_of(case: Case, variables: Mapping[str, object]) -> str:
@@ -249,16 +253,43 @@ class Pool(Record, frozen=True, kw_only=True):
 
     def _apart(self, place: int) -> Iterator[str]:
         mine = self.members[place]
-        count = len(self.members)
-        for step in range(1, min(count, MOST_OTHERS)):
-            one = self.members[(place + step) % count]
+        tells = not self._tells_nothing(place)
+        for one in self._near(place):
             text = one.right
             if not text.strip() or normal(one.question) == normal(mine.question):
                 continue
-            if mine.right and not _apart(mine, one):
+            if mine.right and tells and not _apart(mine, one):
+                continue
+            if not mine.right and text in self.labels:  # it may be the right one
                 continue
             if not mine.is_right(text) and not mine.includes(text):
                 yield text
+
+    def _near(self, place: int) -> Iterator[Material]:
+        """The cases after one, and no more of them than are looked at."""
+        count = len(self.members)
+        for step in range(1, min(count, MOST_OTHERS)):
+            yield self.members[(place + step) % count]
+
+    def _tells_nothing(self, place: int) -> bool:
+        """Whether half of the other cases' answers, each another one, have the texts that a case looks for."""
+        mine = self.members[place]
+        literal = [
+            one for one in mine.demands if one.role == "content" and (one.texts or one.any_of)
+        ]
+        if mine.reference is not None or not literal:
+            return False
+        answers = {
+            normal(one.reference): one.reference for one in self._near(place) if one.reference
+        }
+        agreeing = [text for text in answers.values() if all(one.agrees(text) for one in literal)]
+        return len(agreeing) >= FEWEST_AGREEING and 2 * len(agreeing) >= len(answers)
+
+    def guesses(self, place: int) -> tuple[str, ...]:
+        """The labels of which one is right for a case, where nobody says which; empty where somebody does."""
+        mine = self.members[place]
+        known = mine.right or mine.only_forbids or mine.only_measures or mine.refusal_is_right
+        return () if known or not mine.demands else self.labels
 
 
 def _form(text: str) -> str:

@@ -117,6 +117,7 @@ class Demand(Record, frozen=True, kw_only=True):
         whole: What the output has to be, word for word; None where that isn't said.
         exact: Whether nothing but `whole` will do: another wording of it is wrong.
         refusal: Whether a refusal is wanted.
+        no_refusal: Whether a refusal is forbidden.
         own_code: Whether code of the user's decides, which may not do so twice in the same way.
         of_steps: Whether it looks at what was done, or at what was left behind.
     """
@@ -128,6 +129,7 @@ class Demand(Record, frozen=True, kw_only=True):
     whole: str | None = None
     exact: bool = False
     refusal: bool = False
+    no_refusal: bool = False
     own_code: bool = False
     of_steps: bool = False
 
@@ -182,7 +184,10 @@ def _of_scorer(scorer: object, written: str, name: str) -> Demand:
     role = _role(inner, kind)
     if isinstance(inner, Refuses):
         return Demand(
-            name=name, role="forbids" if inner.negated else "content", refusal=not inner.negated
+            name=name,
+            role="forbids" if inner.negated else "content",
+            refusal=not inner.negated,
+            no_refusal=inner.negated,
         )
     own = role == "code" or changed
     if _is_negated(inner) or (negated and role in ("content", "code", "judge", "steps")):
@@ -218,12 +223,17 @@ def _of_set(scorer: AssertSet, name: str) -> Demand:
     known: list[Role] = [one for one in order if one in roles]
     # By threshold or `excusing` some of it may fail.
     all_of_it = scorer.threshold is None and not scorer.excusing
+    role: Role = known[0] if known else "beside"
     texts = [text for one in inside if one.role == "content" for text in one.texts]
+    if (
+        role == "forbids"
+    ):  # what breaks one of them may still leave enough of the others: then it says so
+        texts = [text for one in inside for text in one.texts]
     whole = next((one.whole for one in inside if one.whole is not None), None)
     return Demand(
         name=name,
-        role=known[0] if known else "beside",
-        texts=tuple(texts) if all_of_it else (),
+        role=role,
+        texts=tuple(texts) if all_of_it or role == "forbids" else (),
         whole=whole if all_of_it else None,
         refusal=any(one.refusal for one in inside),
         own_code=any(one.own_code for one in inside),

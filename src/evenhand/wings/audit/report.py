@@ -102,6 +102,9 @@ class AuditDocument(Record, frozen=True, kw_only=True):
         int,
         Key("cases that say only what must not be said, so that an empty answer may pass", "cases"),
     ]
+    pass_nothing: Annotated[
+        int, Key("cases that failed all answers, also their own references", "cases")
+    ]
     skipped: Annotated[list[AuditSkipped], Key("the cases that could not be examined")]
 
 
@@ -219,6 +222,17 @@ class AuditReport(Record, frozen=True, kw_only=True):
         """How many cases say only what must not be said."""
         return sum(1 for audit in self.audits if audit.demands and audit.material.only_forbids)
 
+    @property
+    def pass_nothing(self) -> int:
+        """How many cases failed all answers, also their own references, which may be a part of what they want."""
+        known = {one.case for one in (*self.findings, *self.allowed) if one.kind == "cant_pass"}
+        return sum(
+            place not in known
+            and any(audit.attempts_of(must_pass=True))
+            and all(one.state in ("fail", "error") for one in audit.attempts)
+            for place, audit in enumerate(self.audits)
+        )
+
     def document(self) -> dict[str, Any]:
         """The audit as a JSON-ready dict, `evenhand.audit/1`."""
         return as_object(
@@ -236,6 +250,7 @@ class AuditReport(Record, frozen=True, kw_only=True):
                 findings=[self._row(one) for one in self.findings],
                 allowed=[self._row(one) for one in self.allowed],
                 only_forbids=self.only_forbids,
+                pass_nothing=self.pass_nothing,
                 skipped=[
                     AuditSkipped(case=one.key[1], name=one.name, where=one.where, why=one.problem)
                     for one in self.audits

@@ -166,10 +166,10 @@ def altered(mine: Material) -> Iterator[Subject]:
     each: tuple[tuple[Kind, str], ...] = (
         ("negated", negated(reference)),
         ("numbers", other_numbers(reference)),
-        ("names", other_names(reference)),
+        ("names", other_names(reference, mine.question)),
     )
     for kind, text in each:
-        if text and normal(text) not in map(normal, mine.answers):
+        if text and not mine.is_right(text):
             yield Subject(kind, text)
 
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
 from evenhand.core.case import Case
+from evenhand.core.encoding import digest
 from evenhand.core.record import Record
+from evenhand.wings.audit.material import REFERENCES
 
 LONG = 40
 """A text of so many different words is long."""
@@ -29,6 +31,18 @@ _SMALL = frozenset(
     " hi hello dear thanks thank one as if there here what which whats s m re ve ll d t".split()
 )
 _NEGATIONS = frozenset("not no never without none nor don cannot isn aren won doesn didn".split())
+
+
+_POLITE = re.compile(
+    r"^(?:(?:hi|hello|hey|please|and|so|sorry|excuse me|quick question"
+    r"|(?:could|can|would|will) you (?:please |kindly )?(?:tell|help|explain to) me"
+    r"|(?:please )?(?:tell|let) me(?: know)?|i(?: would|d)? (?:like|want|need|am trying) to (?:know|ask)"
+    r"|i(?: am| was|m)? (?:wondering|curious)|do you know|any idea) )+"
+    r"|(?: (?:thanks(?: a lot)?|thank you(?: very much)?|many thanks|please|asking for a friend|anyone))+$"
+)
+"""What is said before a question, or after it, and asks nothing."""
+_MARKED = re.compile(r"([a-z])[\u0300-\u036f]+")
+_UNSPACED = re.compile(r"(?<=[\u3040-\u30ff\u3400-\u9fff]) (?=[\u3040-\u30ff\u3400-\u9fff])")
 
 
 class Text(Record, frozen=True):
@@ -48,21 +62,55 @@ class Text(Record, frozen=True):
 def text_of(question: str) -> Text:
     """A question, ready to be compared."""
     plain = unicodedata.normalize("NFKC", question).casefold().replace("’", "'").replace("'", "")
-    words = _WORDS.findall(plain)
+    # Accents of Latin letters are often left out; marks of other scripts make another letter.
+    plain = unicodedata.normalize("NFC", _MARKED.sub(r"\1", unicodedata.normalize("NFD", plain)))
+    whole = _UNSPACED.sub("", " ".join(_WORDS.findall(plain)))
+    whole = _POLITE.sub("", whole) or whole
+    words = whole.split()
     numbers = tuple(word for word in words if any(letter.isdigit() for letter in word))
-    return Text(frozenset(words), numbers, " ".join(words))
+    return Text(frozenset(words), numbers, whole)
 
 
-def twins_among(questions: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The pairs of places whose questions are nearly alike, the earlier place first. Blank ones have no twins."""
+def beside_of(
+    variables: Mapping[str, object], question: str, names: Collection[str] | None = None
+) -> str:
+    """What a case is about beside its question, such as the document that it asks about, to be compared as a whole.
+
+    Args:
+        variables: Its variables.
+        question: Its question.
+        names: The variables that count; None for all that are no references.
+    """
+    return digest(
+        *(
+            f"{name} {' '.join(text_of(str(value)).whole.split())}"
+            for name, value in sorted(variables.items())
+            if (names is None or name in names)
+            and name.lower() not in REFERENCES
+            and not name.startswith("_")
+            and value != question
+        )
+    )
+
+
+def twins_among(
+    questions: Sequence[str], beside: Sequence[str] | None = None
+) -> Iterator[tuple[int, int]]:
+    """The pairs of places whose questions are nearly alike, the earlier place first. Blank ones have no twins.
+
+    Args:
+        questions: What is asked.
+        beside: What else each is about: twins have it in common. None where that is nothing.
+    """
     texts = [text_of(question) for question in questions]
+    about = beside or [""] * len(texts)
     counts = Counter(word for text in texts for word in text.words)
     by_word: dict[str, list[int]] = {}
-    by_whole: dict[str, int] = {}
+    by_whole: dict[tuple[str, str], int] = {}
     for place, text in enumerate(texts):
         if not text.words:
             continue
-        first = by_whole.setdefault(text.whole, place)
+        first = by_whole.setdefault((text.whole, about[place]), place)
         if first != place:
             yield first, place
             continue
@@ -73,7 +121,8 @@ def twins_among(questions: Sequence[str]) -> Iterator[tuple[int, int]]:
         for word in rare:
             candidates.update(by_word.get(word, ()))
             by_word.setdefault(word, []).append(place)
-        twin = next((one for one in sorted(candidates) if alike(texts[one], text)), None)
+        near = (one for one in sorted(candidates) if about[one] == about[place])
+        twin = next((one for one in near if alike(texts[one], text)), None)
         if twin is not None:
             yield twin, place
 
@@ -93,9 +142,16 @@ def alike(one: Text, other: Text) -> bool:
     content = (one.words & other.words) - _SMALL
     if not content or len(left) != len(right) or len(left) > max(1, len(content) // 3):
         return False
-    return common / total >= SHORT_ALIKE / 2 and all(
-        any(_respelt(a, b) for b in right) for a in left
+    return (
+        common / total >= SHORT_ALIKE / 2
+        and all(any(_respelt(a, b) for b in right) for a in left)
+        and _order(one, other) == _order(other, one)
     )
+
+
+def _order(one: Text, other: Text) -> list[str]:
+    """The words of one that count and that both have, in its order: `Paris to Rome` isn't `Rome to Paris`."""
+    return [word for word in one.whole.split() if word in other.words and word not in _SMALL]
 
 
 def _respelt(one: str, other: str) -> bool:

@@ -98,7 +98,7 @@ def _table(gate: GateDocument, most: int) -> Iterator[str]:
         if several:
             name = f"{_cell(one.variant)} · {name}"
         word = f"{MARKS[one.verdict][0]} {one.verdict}"
-        because = prose(one.because, 300).replace("|", "\\|") if one.because else ""
+        because = prose(_because(one), 300).replace("|", "\\|")
         text = prose(one.text, 80).replace("|", "\\|") if one.text else "–"
         yield row([f"**{word}**" if one.verdict == "worse" else word, name, text,
                    _cases(one), because])  # fmt: skip
@@ -106,11 +106,22 @@ def _table(gate: GateDocument, most: int) -> Iterator[str]:
         yield from ("", f"and {len(gate.results) - most:,} more")
 
 
+def _because(one: GateRow) -> str:
+    """What a verdict rests on, and how many trials in error it allows for, which some reasons say themselves."""
+    reason = one.because or ""
+    if not one.trials_in_error or "in error" in reason:
+        return reason
+    errors = f"{count(one.trials_in_error, 'trial')} in error may have come out either way"
+    return "; ".join(filter(None, (reason, errors)))
+
+
 def _cases(one: GateRow) -> str:
     """How many cases a result is about, and how many of them were run, where that isn't all."""
+    apart = one.clusters in (0, one.cases)
+    clusters = "" if apart else f" in {count(one.clusters, 'cluster')}"
     if not one.predicted:
-        return f"{one.cases:,}"
-    return f"{one.cases + one.predicted:,} ({one.cases:,} run)"
+        return f"{one.cases:,}{clusters}"
+    return f"{one.cases + one.predicted:,} ({one.cases:,} run{clusters})"
 
 
 def _same_cases(first: GateRow, second: GateRow) -> bool:
@@ -127,7 +138,8 @@ def _changed(
         return
     several = len({each.variant for each in gate.results}) > 1
     name = f"{one.variant} · {one.metric}" if several else one.metric
-    counts = f"{one.worse:,} worse, {one.better:,} better, {one.same:,} the same"
+    unsettled = f", {one.unsettled:,} open" if one.unsettled else ""
+    counts = f"{one.worse:,} worse, {one.better:,} better, {one.same:,} the same{unsettled}"
     title = f"<code>{escape(safe(clip(name, NAME)))}</code>: {counts}"
     if alike is not None:
         yield from (

@@ -111,8 +111,9 @@ async def keep_one(
     """
     done: Literal["created", "updated", "left"] = "left"
     failures = 0
+    created: Comment | None = None
     for _ in range(LOOKS):
-        ours = [one for one in await thread.ours() if one.at(key) is not None]
+        ours = [one for one in await _listed(thread, created) if one.at(key) is not None]
         # All jobs gather into the oldest, so that two which write at once agree on it.
         ours.sort(key=lambda one: one.id)
         if at == (0, 0) and ours:  # nobody knows which is newer: this one is said now
@@ -122,7 +123,7 @@ async def keep_one(
             return Kept(done, ours[0].url)
         try:
             if not ours:
-                await thread.create(body)
+                created = await thread.create(body)
                 done = "created"
             else:
                 wrote = await _gathered(thread, ours, key, at, body)
@@ -139,6 +140,19 @@ async def keep_one(
             continue  # another job was quicker
         await sleep(SETTLE_S)
     raise ProviderError("the comment is written by others all the time", hint="Run it again.")
+
+
+async def _listed(thread: Thread, created: Comment | None) -> Sequence[Comment]:
+    """Our comments, with the one that this run created: a host's list may be older than it."""
+    ours = await thread.ours()
+    if created is None or any(one.id == created.id for one in ours):
+        return ours
+    try:
+        return [*ours, await thread.read(created.id)]
+    except ProviderError as error:
+        if not is_gone(error):
+            raise
+        return ours  # another job put its text into an older comment
 
 
 def _stands(one: Comment, key: str, at: Moment, body: str, *, wrote: bool) -> bool:

@@ -20,7 +20,8 @@ from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 from evenhand.wings.coding_agents.advice import advice_on, advice_on_budget
 from evenhand.wings.coding_agents.answers import Answer, Next, Refused, answer, untrusted
-from evenhand.wings.coding_agents.reading import summary
+from evenhand.wings.coding_agents.reading import opened, summary
+from evenhand.wings.coding_agents.reviewing import COUNT, count_answer, drawn_answer, notes_answer
 
 USAGE = 2
 """With this exit code, a command says that it was called wrongly, or that a file is wrong."""
@@ -91,14 +92,27 @@ class Runs(MutableRecord):
         """Starts a run, and says what it came to, or that it goes on."""
         target = inside(self.root, path)
         refuse_outside(ROWS, "first", first)
+        words = ["--first", str(first)] if first is not None else []
+        return await self.begin(["run", *words], [target], max_cost_usd, offline=offline)
+
+    async def begin(
+        self, words: list[str], paths: list[str], max_cost_usd: float | None, *, offline: bool
+    ) -> Answer:
+        """Starts a command that asks models, and says what it came to, or that it goes on.
+
+        Args:
+            words: The command, with its options.
+            paths: What it is about, as `inside` returns it.
+            max_cost_usd: What it may spend, within the budget; None for all that is left.
+            offline: It sends nothing.
+        """
         refuse_outside(BUDGET_USD, "max_cost_usd", max_cost_usd)
         bound = self.left_usd if max_cost_usd is None else min(max_cost_usd, self.left_usd)
-        if offline:  # it sends nothing
+        if offline:
             bound = 0.0
-        words = ["run", "--json", "--max-cost", f"{bound:.6f}"]
-        words += ["--first", str(first)] if first is not None else []
+        words = [*words, "--json", "--max-cost", f"{bound:.6f}"]
         words += ["--offline"] if offline else []
-        words += ["--", target]
+        words += ["--", *paths]
         out = tempfile.TemporaryFile()  # noqa: SIM115 (read once the command has ended)
         err = tempfile.TemporaryFile()  # noqa: SIM115 (the same)
         process = await asyncio.create_subprocess_exec(
@@ -141,17 +155,9 @@ class Runs(MutableRecord):
     async def check(self, path: str) -> Answer:
         """Reads a folder, lists its problems, and counts and prices its calls. Sends nothing."""
         target = inside(self.root, path)
-        command = [sys.executable, "-m", "evenhand", "check", "--json", "--", target]
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            cwd=self.root,
-            stdin=DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        content: dict[str, Any] = {"ok": process.returncode == 0, "left_usd": self.left_usd}
-        if process.returncode != 0:
+        code, out, err = await self.done(["check", "--json", "--", target])
+        content: dict[str, Any] = {"ok": code == 0, "left_usd": self.left_usd}
+        if code != 0:
             lines = _lines(err)
             content["problems"] = [untrusted(line) for line in lines]
             return answer(
@@ -167,12 +173,77 @@ class Runs(MutableRecord):
         content |= {key: document[key] for key in keep if key in document}
         return answer(content, [Next("run", "run it", {"path": path})])
 
+    async def draw_reviews(self, run: str, size: int, seed: int) -> Answer:
+        """Draws outputs for people to review."""
+        refuse_outside(ROWS, "size", size)
+        refuse_outside(ROWS, "seed", seed)
+        name, path = self._named(run)
+        words = ["review", "draw", "-n", str(size), "--seed", str(seed), "--", path]
+        return drawn_answer(name, (await self._text(words)).decode("utf-8", "replace").splitlines())
+
+    async def notes(self, run: str, start: int) -> Answer:
+        """People's notes on what failed."""
+        name, path = self._named(run)
+        return notes_answer(name, await self._text(["review", "list", "--json", "--", path]), start)
+
+    async def count_kinds(
+        self, run: str, kinds: str, judge: str, *, max_cost_usd: float | None, offline: bool
+    ) -> Answer:
+        """Counts kinds of failure: by people's codes alone, or with a judge."""
+        _, path = self._named(run)
+        words = ["review", "count", f"--kinds={inside(self.root, kinds)}"]
+        if judge:
+            words.append(f"--judge={judge}")
+            return await self.begin(words, [path], max_cost_usd, offline=offline)
+        return count_answer(json.loads(await self._text([*words, "--json", "--", path])))
+
+    def _named(self, run: str) -> tuple[str, str]:
+        """A run's short id, and its file."""
+        with opened(self.root, run) as file:
+            return short_id(file.meta.id), str(file.path)
+
+    async def _text(self, words: list[str]) -> bytes:
+        """What a command that asks no model prints.
+
+        Raises:
+            UsageError: It can't be done, as the command says. Nothing reviewed is an answer.
+        """
+        code, out, err = await self.done(words)
+        if code not in (0, 3):
+            raise UsageError("\n".join(_lines(err)))
+        return out
+
+    async def done(self, words: list[str]) -> tuple[int, bytes, bytes]:
+        """The exit code of a command that asks no model, with what it wrote to stdout and stderr."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "evenhand", *words),
+            cwd=self.root,
+            stdin=DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        return process.returncode or 0, out, err
+
     def _ended(self, started: Started) -> Answer:
         out, err = started.written()
         try:
             document = json.loads(out or b"null")
         except ValueError:
             document = None
+        if isinstance(document, dict) and document.get("schema") == COUNT:
+            whole = count_answer(document)
+            following = whole.pop("next")
+            self._count(started, self._cost_of(document["coded_in"]))
+            left = round(self.left_usd, 6)
+            spent = started.process.returncode == OUT_OF_BUDGET
+            if spent:
+                run = document["coded_in"]
+                following = [one.row() for one in advice_on_budget(short_id(run) if run else "")]
+            status = "out_of_budget" if spent else "done"
+            return {
+                "job": started.job, "status": status, "left_usd": left, **whole, "next": following
+            }  # fmt: skip
         if not isinstance(document, dict) or not document.keys() >= {"run", "totals"}:
             # Calls are on disk before they are sent, so that a run that has no file has sent none.
             refused = started.process.returncode == USAGE and _newest(self.root) == started.before
@@ -197,6 +268,13 @@ class Runs(MutableRecord):
         whole = summary(self.root, document["run"]["id"])
         following = whole.pop("next")
         return {"job": started.job, "left_usd": round(self.left_usd, 6), **whole, "next": following}
+
+    def _cost_of(self, run: str | None) -> float | None:
+        """What a run spent on calls; None where that is not known."""
+        if run is None:
+            return None
+        with RunFile.open(find(self.root, run)) as file:
+            return file.spend().cost_usd if file.totals().calls else 0.0
 
     def _count(self, started: Started, cost: float | None) -> None:
         """Counts a run's cost: never less than nothing, and all that it might spend where that is not known."""

@@ -1,7 +1,8 @@
-"""What became of each kind of failure from one run to the next: by a judge's codes, case by case."""
+"""What became of each kind of failure from one run to the next."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
@@ -9,14 +10,18 @@ from typing import Annotated, Literal
 from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, percent, safe, short_id
-from evenhand.languages.documents.codebook import Codebook, NoteId
+from evenhand.languages.documents.codebook import Codebook, Kind
+from evenhand.stats.hypergeometric import chances
 from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.kind_shares import difference_p
 from evenhand.stats.multiple import holm
 from evenhand.stats.permutation import sign_flip
-from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.coding import Codes
+from evenhand.wings.failures.shares import RunOutputs, peoples_code, share_of
 
 Change = Literal["returned", "new", "growing", "gone", "shrinking", "no detectable change"]
+FEW = 30
+"""With fewer reviewed outputs of a run, people's codes say little."""
 ORDER: Sequence[Change] = (
     "returned", "new", "growing", "gone", "shrinking", "no detectable change",
 )  # fmt: skip
@@ -30,89 +35,226 @@ class KindChange(Record, frozen=True, kw_only=True):
         Change,
         Key("`returned`, `new`, `growing`, `gone`, `shrinking` or `no detectable change`"),
     ]
-    before: Annotated[float, Key("of the cases in both, by the judge, in the run before", "share")]
+    before: Annotated[float, Key("of the cases in both, in the run before", "share")]
     after: Annotated[float, Key("the same in the last run", "share")]
-    cases: Annotated[int, Key("cases that the judge coded in both runs", "cases")]
+    cases: Annotated[int, Key("cases of which both runs have an output that counts", "cases")]
     p: Annotated[float, Key("the p-value, corrected for the number of kinds")]
+    corrected: Annotated[
+        bool, Key("whether people's codes correct both shares; otherwise they are the judge's own")
+    ]
 
 
-def kind_changes(runs: Sequence[RunFile], book: Codebook, codes: Codes) -> list[KindChange]:
+class KindMove(Record, frozen=True, kw_only=True):
+    """What `evenhand.failures/1` says of cases that changed from one kind to another."""
+
+    source: Annotated[str, Key("the kind that they had in the run before")]
+    target: Annotated[str, Key("the kind that they have instead")]
+    cases: Annotated[int, Key("cases that changed so", "cases")]
+    out_of: Annotated[int, Key("all cases that lost the first kind", "cases")]
+    p: Annotated[float, Key("the p-value, corrected for the number of pairs of kinds")]
+
+
+class _Row(Record, frozen=True, kw_only=True):
+    """A kind in the last two runs.
+
+    Attributes:
+        name: The kind.
+        before: Its share in the run before.
+        after: Its share in the last run.
+        cases: Of how many cases.
+        p: Of the difference.
+        was: Whether it was there in the run before.
+        is_: Whether it is there now.
+        earlier: Whether it was there in a run before both.
+        corrected: Whether people's codes correct the shares.
+    """
+
+    name: str
+    before: float
+    after: float
+    cases: int
+    p: float
+    was: bool
+    is_: bool
+    earlier: bool
+    corrected: bool
+
+
+def kind_changes(outputs: Sequence[RunOutputs], book: Codebook, codes: Codes) -> list[KindChange]:
     """What changed from the last run but one to the last, kind by kind; what matters most comes first.
 
-    A kind has returned where it was in an earlier run and in no case of the run before.
+    Where people reviewed FEW outputs or more of both runs, their codes correct both shares. Otherwise the judge's codes
+    are compared case by case. A kind has returned where it was in an earlier run and in no case of the run before.
 
     Args:
-        runs: The runs, in their order in time. With fewer than two, nothing changed.
-        book: The kinds; only those that are ratified were coded.
+        outputs: The runs' outputs, in their order in time. With fewer than two, nothing changed.
+        book: The kinds; only those that are ratified count.
         codes: What the judge says.
 
-    Source: the differences of cases, their signs thrown (McNemar's exact test where a case has one output); the
-        p-values are Holm's.
+    Source: of judge's codes, the differences of cases, their signs thrown (McNemar's exact test where a case has one
+        output). Of corrected shares, `difference_p`: that the cases are the same is left out. The p-values are Holm's.
     """
-    if len(runs) < 2:
+    if len(outputs) < 2:
         return []
-    kinds = [kind.name for kind in book.kinds if kind.is_ratified]
-    by_run = [_by_case(run, kinds, codes) for run in runs]
-    rows: list[tuple[str, float, float, int, float]] = []
-    for name in kinds:
-        before, after = by_run[-2][name], by_run[-1][name]
-        cases = sorted(before.keys() & after.keys())
-        if not cases:
-            continue
-        p = sign_flip([after[case] - before[case] for case in cases])
-        shares = [sum(of[case] for case in cases) / len(cases) for of in (before, after)]
-        rows.append((name, shares[0], shares[1], len(cases), p))
-    corrected = holm([row[-1] for row in rows])
+    rows: list[_Row] = []
+    for kind in book.kinds:
+        if kind.is_ratified:
+            row = _corrected(outputs, book, kind, codes) or _by_judge(outputs, kind, codes)
+            rows += [row] if row is not None else []
+    corrected = holm([row.p for row in rows])
     changes = [
         KindChange(
-            name=name,
-            change=_word(before, after, p, [any(of[name].values()) for of in by_run[:-2]]),
-            before=before,
-            after=after,
-            cases=cases,
+            name=row.name,
+            change=_word(row, p),
+            before=row.before,
+            after=row.after,
+            cases=row.cases,
             p=p,
+            corrected=row.corrected,
         )
-        for (name, before, after, cases, _), p in zip(rows, corrected, strict=True)
+        for row, p in zip(rows, corrected, strict=True)
     ]
     return sorted(changes, key=lambda one: (ORDER.index(one.change), one.p, one.name))
 
 
-def change_lines(runs: Sequence[str], changes: Sequence[KindChange]) -> Iterator[str]:
+def kind_moves(outputs: Sequence[RunOutputs], book: Codebook, codes: Codes) -> list[KindMove]:
+    """From which kind to which cases changed between the last two runs, more often than chance has it.
+
+    Source: Fisher's exact test, one-sided, of which cases lost one kind and which gained the other; the p-values are
+        Holm's.
+    """
+    if len(outputs) < 2:
+        return []
+    kinds = [kind.name for kind in book.kinds if kind.is_ratified]
+    before, after = (_by_case(one, book, codes) for one in outputs[-2:])
+    leaving: dict[str, set[str]] = {}
+    entering: dict[str, set[str]] = {}
+    cases: dict[str, set[str]] = {}
+    for name in kinds:
+        first, second = before[name], after[name]
+        cases[name] = first.keys() & second.keys()
+        leaving[name] = {case for case in cases[name] if first[case] > second[case] == 0}
+        entering[name] = {case for case in cases[name] if 0 == first[case] < second[case]}
+    rows: list[tuple[str, str, int, int, float]] = []
+    for source in kinds:
+        for target in kinds:
+            every = cases[source] & cases[target]
+            out, into = leaving[source] & every, entering[target] & every
+            if source != target and out and into:
+                both = len(out & into)
+                by_chance = chances(len(into), len(every), len(out))
+                p = math.fsum(chance for number, chance in by_chance.items() if number >= both)
+                rows.append((source, target, both, len(out), p))
+    corrected = holm([row[-1] for row in rows])
+    moves = [
+        KindMove(source=source, target=target, cases=both, out_of=out, p=p)
+        for (source, target, both, out, _), p in zip(rows, corrected, strict=True)
+        if p <= 1 - CONFIDENCE
+    ]
+    return sorted(moves, key=lambda one: (one.p, -one.cases, one.source, one.target))
+
+
+def change_lines(
+    runs: Sequence[str], changes: Sequence[KindChange], moves: Sequence[KindMove] = ()
+) -> Iterator[str]:
     """Changes of kinds in words, a line for each.
 
     Args:
         runs: The runs' ids.
         changes: What changed.
+        moves: Which cases have another kind now.
     """
     if not changes:
         return
     kinds = count(len(changes), "kind")
-    yield f"{short_id(runs[-2])} → {short_id(runs[-1])}, by the judge's codes, corrected for {kinds}"
+    yield f"{short_id(runs[-2])} → {short_id(runs[-1])}, corrected for {kinds}"
     for one in changes:
         yield (
             f"  {one.change}: {safe(one.name)}, {percent(one.before)} → {percent(one.after)} of"
             f" {count(one.cases, 'case')}, p = {one.p:.3f}"
+            f"{'' if one.corrected else ', by the judge alone'}"
+        )
+    for one in moves:
+        yield (
+            f"  moved: {one.cases:,} of {count(one.out_of, 'case')} that lost {safe(one.source)} now have"
+            f" {safe(one.target)}, p = {one.p:.3f}"
         )
 
 
-def _by_case(run: RunFile, kinds: Sequence[str], codes: Codes) -> Mapping[str, Mapping[str, float]]:
-    """By kind and case, the share of its outputs that the judge gives the kind."""
-    marks: dict[str, dict[str, list[bool]]] = {name: defaultdict(list) for name in kinds}
-    for trial in run.trials():
-        for name, has in codes.get(NoteId(run.meta.id, trial.index), {}).items():
-            if name in marks:
-                marks[name][trial.case].append(has)
-    return {
-        name: {case: sum(each) / len(each) for case, each in of.items()}
-        for name, of in marks.items()
-    }
+def _corrected(
+    outputs: Sequence[RunOutputs], book: Codebook, kind: Kind, codes: Codes
+) -> _Row | None:
+    """A kind's shares in the last two runs, corrected by people's codes of both; None without these."""
+    code = peoples_code(book, kind)
+    marks = {note: has[kind.name] for note, has in codes.items() if kind.name in has}
+    common = set(outputs[-2].cases.values()) & set(outputs[-1].cases.values())
+    shares = [
+        share_of([one], code, marks, lambda own, place: own.cases[place] in common)
+        for one in outputs[-2:]
+    ]
+    before, after = shares
+    few = any(len(one.reviews) < FEW for one in outputs[-2:])
+    if few or before is None or after is None:
+        return None
+    earlier = [share_of([one], code, marks) for one in outputs[:-2]]
+    return _Row(
+        name=kind.name,
+        before=before.value,
+        after=after.value,
+        cases=len(common),
+        p=difference_p(before, after),
+        # Where people found none, the interval begins at 0.
+        was=before.low > 0,
+        is_=after.low > 0,
+        earlier=any(one is not None and one.low > 0 for one in earlier),
+        corrected=True,
+    )
 
 
-def _word(before: float, after: float, p: float, earlier: Sequence[bool]) -> Change:
+def _by_judge(outputs: Sequence[RunOutputs], kind: Kind, codes: Codes) -> _Row | None:
+    """A kind's shares in the last two runs, as the judge has them; None where it coded no case in both."""
+    by_run = [_by_case(one, Codebook((kind,)), codes, people=False)[kind.name] for one in outputs]
+    first, second = by_run[-2:]
+    cases = sorted(first.keys() & second.keys())
+    if not cases:
+        return None
+    before, after = (sum(of[case] for case in cases) / len(cases) for of in (first, second))
+    return _Row(
+        name=kind.name,
+        before=before,
+        after=after,
+        cases=len(cases),
+        p=sign_flip([second[case] - first[case] for case in cases]),
+        was=before > 0,
+        is_=after > 0,
+        earlier=any(any(of.values()) for of in by_run[:-2]),
+        corrected=False,
+    )
+
+
+def _by_case(
+    outputs: RunOutputs, book: Codebook, codes: Codes, *, people: bool = True
+) -> Mapping[str, Mapping[str, float]]:
+    """By kind and case, the share of its outputs that have the kind: as people say, otherwise as the judge does."""
+    shares: dict[str, Mapping[str, float]] = {}
+    for kind in book.kinds:
+        code, marks = peoples_code(book, kind), defaultdict[str, list[bool]](list)
+        for place in outputs.places:
+            review = outputs.reviews.get(place) if people else None
+            has = None if review is None else code(review)
+            if has is None:
+                has = codes.get(outputs.note(place), {}).get(kind.name)
+            if has is not None:
+                marks[outputs.cases[place]].append(has)
+        shares[kind.name] = {case: sum(each) / len(each) for case, each in marks.items()}
+    return shares
+
+
+def _word(row: _Row, p: float) -> Change:
     if p > 1 - CONFIDENCE:
         return "no detectable change"
-    if after > before:
-        if before > 0:
+    if row.after > row.before:
+        if row.was:
             return "growing"
-        return "returned" if any(earlier) else "new"
-    return "shrinking" if after > 0 else "gone"
+        return "returned" if row.earlier else "new"
+    return "shrinking" if row.is_ else "gone"

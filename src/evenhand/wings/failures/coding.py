@@ -38,6 +38,7 @@ class CodingRecord(Record, frozen=True, kw_only=True):
         judge: The judge's id.
         folder: Where offline.jsonl is.
         offline: Whether the judge's answers come from there.
+        html: The page that the count is written to; empty for none.
     """
 
     runs: tuple[str, ...]
@@ -45,6 +46,7 @@ class CodingRecord(Record, frozen=True, kw_only=True):
     judge: str
     folder: str
     offline: bool = False
+    html: str = ""
 
     def row(self) -> dict[str, object]:
         """As JSON."""

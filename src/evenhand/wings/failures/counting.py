@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from evenhand.analysis.summaries.column_names import column_names
@@ -11,21 +11,24 @@ from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, count, interval, percent, safe
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
-from evenhand.stats.correction import Estimate, Verdicts
-from evenhand.stats.kind_shares import kind_share
+from evenhand.stats.correction import Estimate
 from evenhand.stats.saturation import named_share
-from evenhand.stats.weighted import weighted_share
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.changes import KindChange, change_lines, kind_changes
+from evenhand.wings.failures.changes import (
+    FEW,
+    KindChange,
+    KindMove,
+    change_lines,
+    kind_changes,
+    kind_moves,
+)
 from evenhand.wings.failures.coding import Codes
-from evenhand.wings.failures.drawing import stratum_of, weights_of
 from evenhand.wings.failures.reviews import Review, reviews_of
+from evenhand.wings.failures.shares import RunOutputs, Within, outputs_of, peoples_code, share_of
 
 SCHEMA = "evenhand.failures/1"
 LISTED = 10
 WIDTH = 80
-FEW = 30
-"""With fewer reviewed outputs, it is said that they are few."""
 
 
 class KindsShare(Record, frozen=True, kw_only=True):
@@ -44,6 +47,13 @@ class VariantShare(Record, frozen=True, kw_only=True):
     share: Annotated[KindsShare | None, Key("of its outputs", null="none of them is reviewed")]
 
 
+class TagShare(Record, frozen=True, kw_only=True):
+    """What `evenhand.failures/1` says of a kind in the cases of a tag."""
+
+    tag: Annotated[str, Key("the tag")]
+    share: Annotated[KindsShare | None, Key("of its outputs", null="none of them is reviewed")]
+
+
 class KindCount(Record, frozen=True, kw_only=True):
     """What `evenhand.failures/1` says of a kind."""
 
@@ -51,17 +61,24 @@ class KindCount(Record, frozen=True, kw_only=True):
     rule: Annotated[str, Key("when an output has it")]
     ratified: Annotated[bool, Key("whether a person accepted it as it is")]
     people: Annotated[int, Key("reviewed outputs that people gave it", "outputs")]
+    uncoded: Annotated[
+        int, Key("reviewed failures of which people haven't said whether they have it", "outputs")
+    ]
     judge: Annotated[
         int | None, Key("outputs that the judge gave it", "outputs", null="no judge was asked")
     ]
     judged: Annotated[int, Key("outputs that the judge gave a verdict on", "outputs")]
     share: Annotated[
         KindsShare | None,
-        Key("of all outputs, as people would code them", null="nothing is reviewed"),
+        Key(
+            "of all outputs, as people would code them; the interval allows for what isn't coded",
+            null="nothing is reviewed, or no failure is coded",
+        ),
     ]
     variants: Annotated[
         list[VariantShare], Key("the same of each variant, where there are several")
     ]
+    tags: Annotated[list[TagShare], Key("the same of the cases of each tag")]
 
 
 class FailuresDocument(Record, frozen=True, kw_only=True):
@@ -79,37 +96,28 @@ class FailuresDocument(Record, frozen=True, kw_only=True):
         KindsShare | None,
         Key("of all failures, those that a named kind covers", null="nothing failed"),
     ]
+    uncoded: Annotated[
+        list[str], Key("reviewed failures that the file lists neither under a kind nor without one")
+    ]
     without_kind: Annotated[
         list[str],
-        Key("outputs that failed and have no kind: those that people reviewed come first"),
-    ]
-    kinds: Annotated[list[KindCount], Key("the kinds, the most frequent first")]
-    changes: Annotated[
-        list[KindChange],
         Key(
-            "of several runs that a judge coded, what changed from the last run but one to the last"
+            "failures that fit no kind: those of which people say so, then those of the evals that the judge has "
+            "none for"
         ),
     ]
-
-
-class _Outputs(Record, frozen=True, kw_only=True):
-    """The outputs of one run, as far as they can be counted.
-
-    Attributes:
-        run: The run.
-        places: All of them: those with an output.
-        variants: The variant of each.
-        failing: Those that the run's own expectations failed.
-        reviews: What people say, by place; only of drawn outputs.
-        weights: For how many outputs each reviewed one stands.
-    """
-
-    run: RunFile
-    places: Sequence[int]
-    variants: Mapping[int, int]
-    failing: frozenset[int]
-    reviews: Mapping[int, Review]
-    weights: Mapping[int, float]
+    kinds: Annotated[list[KindCount], Key("the kinds, the most frequent first")]
+    coded_in: Annotated[
+        str | None,
+        Key("the run in which the judge coded the outputs", null="no judge was asked"),
+    ] = None
+    changes: Annotated[
+        list[KindChange],
+        Key("of several runs, what changed from the last run but one to the last"),
+    ]
+    moves: Annotated[
+        list[KindMove], Key("cases that changed from one kind to another between these two runs")
+    ]
 
 
 def counted(
@@ -117,38 +125,43 @@ def counted(
 ) -> FailuresDocument:
     """Counts the kinds of failure.
 
-    An output has a kind where its note is listed in the codebook; a reviewed output that no kind lists has none.
+    An output has a kind where its note is listed in the codebook; see `peoples_code`.
 
     Args:
         runs: The runs that were reviewed.
         book: The kinds.
         codes: What a judge says of all outputs; None where none was asked. Then the shares are people's alone.
     """
-    outputs = [_outputs(run) for run in runs]
-    labelled = [
+    in_time = sorted(runs, key=lambda run: run.meta.created_at)
+    outputs = [outputs_of(run) for run in in_time]
+    reviews = [
         (one.weights[place], review) for one in outputs for place, review in one.reviews.items()
     ]
-    failures = [(w, book.kinds_of(r.note)) for w, r in labelled if r.failed]
-    kinds = [_kind(kind, outputs, codes) for kind in book.kinds]
-    in_time = sorted(runs, key=lambda run: run.meta.created_at)
+    failures = [(weight, review) for weight, review in reviews if review.failed]
+    coded = book.coded
+    kinds = [_kind(kind, book, outputs, codes) for kind in book.kinds]
     return FailuresDocument(
         schema=SCHEMA,
         runs=[run.meta.id for run in in_time],
         outputs=sum(len(one.places) for one in outputs),
-        reviewed=len(labelled),
-        failed=_as_share(weighted_share([(w, r.failed) for w, r in labelled])),
-        covered=_as_share(named_share(failures)),
+        reviewed=len(reviews),
+        failed=_as_share(share_of(outputs, lambda review: review.failed)),
+        covered=_as_share(_covered(failures, book)),
+        uncoded=[str(review.note) for _, review in failures if review.note not in coded],
         without_kind=[str(note) for note in _without_kind(outputs, book, codes)],
         kinds=sorted(kinds, key=lambda one: (-(one.share.value if one.share else 0.0), one.name)),
-        changes=kind_changes(in_time, book, codes or {}),
+        changes=kind_changes(outputs, book, codes or {}),
+        moves=kind_moves(outputs, book, codes or {}),
     )
 
 
 def stray_notes(runs: Sequence[RunFile], book: Codebook) -> list[NoteId]:
-    """The notes that a codebook lists and nobody wrote in these runs: they count for nothing."""
+    """The notes on these runs that a codebook lists and nobody wrote: they count for nothing."""
     reviewed = {one.note for run in runs for one in reviews_of(run)}
-    notes = dict.fromkeys(note for kind in book.kinds for note in kind.notes)
-    return [note for note in notes if note not in reviewed]
+    own = {run.meta.id for run in runs}
+    return sorted(
+        (note for note in book.coded if note.run in own and note not in reviewed), key=str
+    )
 
 
 def failures_document(document: FailuresDocument) -> dict[str, object]:
@@ -161,138 +174,116 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
     few = ", too few to say much" if document.reviewed < FEW else ""
     yield f"{document.reviewed:,} of {count(document.outputs, 'output')} reviewed{few}"
     if document.failed is not None:
-        yield f"failed, as people say: {_words(document.failed)}"
+        yield f"failed, as people say: {share_words(document.failed)}"
     if document.without_kind:
-        rest = len(document.without_kind) - LISTED
-        more = f" and {rest:,} more" if rest > 0 else ""
-        first = ", ".join(document.without_kind[:LISTED])
-        yield f"{count(len(document.without_kind), 'failure')} without a kind: {first}{more}"
+        number = count(len(document.without_kind), "failure")
+        yield f"{number} without a kind: {_first(document.without_kind)}"
+    if document.uncoded and document.kinds:
+        yield f"{count(len(document.uncoded), 'reviewed failure')} not coded yet: {_first(document.uncoded)}"
+        yield "  list each under its kinds, or under without_kind; until then, intervals are wider"
     if document.covered is not None:
-        yield f"named kinds cover an estimated {_words(document.covered)} of failures"
+        yield f"named kinds cover an estimated {share_words(document.covered)} of failures"
+    silent = max(
+        (document.outputs - k.judged for k in document.kinds if k.judge is not None), default=0
+    )
+    if silent:
+        yield f"no verdict of the judge on {count(silent, 'output')}: there, people's codes alone count"
     width = max((len(safe(one.name)) for one in document.kinds), default=0)
     for one in document.kinds:
-        # Reviewed outputs that the judge gave no verdict on correct nothing.
         unknown = (
-            "share not known: no reviewed output has a verdict"
-            if one.judge is not None
+            "share not known: no failure is coded"
+            if document.reviewed
             else "nobody reviewed anything"
         )
-        share = unknown if one.share is None else _words(one.share)
+        share = unknown if one.share is None else share_words(one.share)
         judge = "" if one.judge is None else f", the judge {one.judge:,} of {one.judged:,}"
+        uncoded = f" ({one.uncoded:,} not coded)" if one.uncoded else ""
         open_ = "" if one.ratified else "  (not ratified)"
-        yield f"  {safe(one.name):<{width}}  {share}  people {one.people:,}{judge}{open_}"
+        yield f"  {safe(one.name):<{width}}  {share}  people {one.people:,}{uncoded}{judge}{open_}"
         for each in one.variants:
-            value = "none of its outputs is reviewed" if each.share is None else _words(each.share)
+            value = (
+                "none of its outputs is reviewed" if each.share is None else share_words(each.share)
+            )
             name = clip(safe(each.variant) or each.run, WIDTH)
             yield f"  {'':<{width}}    {name}: {value}"
-    yield from change_lines(document.runs, document.changes)
+        for each in one.tags if 1 < len(one.tags) <= LISTED else ():
+            if each.share is not None:
+                yield f"  {'':<{width}}    {clip(safe(each.tag), WIDTH)}: {share_words(each.share)}"
+    yield from change_lines(document.runs, document.changes, document.moves)
 
 
-def _outputs(run: RunFile) -> _Outputs:
-    variants: dict[int, int] = {}
-    failing: set[int] = set()
-    for trial in run.trials():
-        if trial.output is None:
-            continue
-        variants[trial.index] = trial.variant
-        if trial.outcome == "fail":
-            failing.add(trial.index)
-    reviews = {one.note.index: one for one in reviews_of(run)}
-    weights = weights_of(run, reviews)
-    return _Outputs(
-        run=run,
-        places=list(variants),
-        variants=variants,
-        failing=frozenset(failing),
-        reviews={place: one for place, one in reviews.items() if place in weights},
-        weights=weights,
-    )
-
-
-def _kind(kind: Kind, outputs: Sequence[_Outputs], codes: Codes | None) -> KindCount:
-    notes = set(kind.notes)
+def _kind(
+    kind: Kind, book: Codebook, outputs: Sequence[RunOutputs], codes: Codes | None
+) -> KindCount:
+    code = peoples_code(book, kind)
     marks = {note: has[kind.name] for note, has in (codes or {}).items() if kind.name in has}
     own = marks if codes is not None and kind.is_ratified else None
-    people = sum(r.note in notes for one in outputs for r in one.reviews.values())
-    columns = [(one, variant) for one in outputs for variant in range(len(one.run.meta.variants))]
+    people = [code(review) for one in outputs for review in one.reviews.values()]
+    columns = [
+        (one.run.meta.id, name, variant)
+        for one in outputs
+        for variant, name in enumerate(column_names(one.run.meta.variants))
+    ]
+    tags = sorted({tag for one in outputs for each in one.tags.values() for tag in each})
     return KindCount(
         name=kind.name,
         rule=kind.rule,
         ratified=kind.is_ratified,
-        people=people,
+        people=people.count(True),
+        uncoded=people.count(None),
         judge=None if own is None else sum(own.values()),
         judged=len(marks),
-        share=_as_share(_share(outputs, notes, own, None)),
+        share=_as_share(share_of(outputs, code, own)),
         variants=[
             VariantShare(
-                run=one.run.meta.id,
-                variant=column_names(one.run.meta.variants)[variant],
-                share=_as_share(_share([one], notes, own, variant)),
+                run=run,
+                variant=name,
+                share=_as_share(share_of(outputs, code, own, _of_variant(run, variant))),
             )
-            for one, variant in columns
+            for run, name, variant in columns
         ]
         if len(columns) > 1
         else [],
+        tags=[
+            TagShare(tag=tag, share=_as_share(share_of(outputs, code, own, _of_tag(tag))))
+            for tag in tags
+        ],
     )
 
 
-def _share(
-    outputs: Sequence[_Outputs],
-    notes: set[NoteId],
-    marks: Mapping[NoteId, bool] | None,
-    variant: int | None,
-) -> Estimate | None:
-    """The share of all outputs, or of a variant's, that people would give a kind."""
-    if marks is None:
-        return weighted_share(
-            [
-                (one.weights[place], review.note in notes)
-                for one in outputs
-                for place, review in one.reviews.items()
-                if variant is None or review.variant == variant
-            ]
-        )
-    strata: list[Verdicts] = []
-    for one in outputs:
-        stratum = stratum_of(one.run)
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for place in one.places:
-            coded = NoteId(one.run.meta.id, place) in marks
-            if coded and (variant is None or one.variants[place] == variant):
-                groups.setdefault(stratum(place), []).append(place)
-        for _, places in sorted(groups.items()):
-            strata.append(_verdicts(one, places, notes, marks))
-    return kind_share(strata)
+def _of_variant(run: str, variant: int) -> Within:
+    return lambda one, place: one.run.meta.id == run and one.variants[place] == variant
 
 
-def _verdicts(
-    outputs: _Outputs, places: Sequence[int], notes: set[NoteId], marks: Mapping[NoteId, bool]
-) -> Verdicts:
-    """A stratum's codes, as verdicts: an output passes that doesn't have the kind."""
-    run = outputs.run.meta.id
-    free = {place: not marks[NoteId(run, place)] for place in places}
-    pairs = Counter(
-        (NoteId(run, place) not in notes, free[place])
-        for place in places
-        if place in outputs.reviews
-    )
-    return Verdicts(
-        both_pass=pairs[True, True],
-        missed=pairs[True, False],
-        excused=pairs[False, True],
-        both_fail=pairs[False, False],
-        passed=sum(free.values()),
-        items=len(places),
+def _of_tag(tag: str) -> Within:
+    return lambda one, place: tag in one.tags.get(place, ())
+
+
+def _covered(failures: Sequence[tuple[float, Review]], book: Codebook) -> Estimate | None:
+    """How much named kinds cover; failures that aren't coded yet may have no kind, or the most frequent one."""
+    coded = book.coded
+    known = [(weight, book.kinds_of(r.note)) for weight, r in failures if r.note in coded]
+    rest = [weight for weight, r in failures if r.note not in coded]
+    share = named_share(known)
+    if share is None or not rest:
+        return share
+    most = Counter(name for _, names in known for name in names).most_common(1)
+    least = named_share([*known, *((weight, ()) for weight in rest)])
+    best = named_share([*known, *((weight, [name for name, _ in most]) for weight in rest)])
+    return Estimate(
+        share.value,
+        min(one.low for one in (share, least, best) if one is not None),
+        max(one.high for one in (share, least, best) if one is not None),
     )
 
 
 def _without_kind(
-    outputs: Sequence[_Outputs], book: Codebook, codes: Codes | None
+    outputs: Sequence[RunOutputs], book: Codebook, codes: Codes | None
 ) -> Iterator[NoteId]:
-    """Failures without a kind: those that people say fail, then those of the evals that the judge has no kind for."""
+    """Failures without a kind: first those that people say fit none."""
     for one in outputs:
         for review in one.reviews.values():
-            if review.failed and not book.kinds_of(review.note):
+            if review.failed and review.note in book.without_kind:
                 yield review.note
     ratified = {kind.name for kind in book.kinds if kind.is_ratified}
     for one in outputs:
@@ -303,9 +294,15 @@ def _without_kind(
                 yield NoteId(one.run.meta.id, place)
 
 
+def _first(notes: Sequence[str]) -> str:
+    rest = len(notes) - LISTED
+    return ", ".join(notes[:LISTED]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
 def _as_share(estimate: Estimate | None) -> KindsShare | None:
     return estimate and filled(KindsShare, estimate)
 
 
-def _words(share: KindsShare) -> str:
+def share_words(share: KindsShare) -> str:
+    """A share with its interval: `9 % [4–16]`."""
     return f"{percent(share.value)} [{interval(share.low, share.high)}]"

@@ -78,7 +78,7 @@ def draw_outputs(runs: Sequence[RunFile], size: int, seed: int, column: str = ""
             draw.
         StoreError: A run file cannot be written.
     """
-    before = [_earlier(run) for run in runs]
+    before = [review_draws(run) for run in runs]
     again = [
         next((d for d in draws if (d.seed, d.by, d.metrics) == (seed, column, (REVIEW,))), None)
         for draws in before
@@ -121,7 +121,7 @@ def drawn_notes(runs: Sequence[RunFile]) -> list[NoteId]:
     """The outputs that were drawn to be reviewed, in the order in which people read them: those of all runs mixed."""
     order: list[tuple[float, int, NoteId]] = []
     for number, run in enumerate(runs):
-        places = [place for draw in _earlier(run) for place in draw.places]
+        places = [place for draw in review_draws(run) for place in draw.places]
         for place, index in enumerate(places):
             order.append(((place + 0.5) / len(places), number, NoteId(run.meta.id, index)))
     return [note for _, _, note in sorted(order)]
@@ -132,7 +132,7 @@ def weights_of(run: RunFile, labelled: Iterable[int]) -> Mapping[int, float]:
 
     Together they stand for all outputs of the strata of which one is labelled.
     """
-    draws = _earlier(run)
+    draws = review_draws(run)
     stratum = strata_of(draws, REVIEW)
     every = {place for draw in draws for one in draw.strata for place in one.places}
     drawn = {place for draw in draws for place in draw.places}
@@ -143,7 +143,7 @@ def weights_of(run: RunFile, labelled: Iterable[int]) -> Mapping[int, float]:
 
 def stratum_of(run: RunFile) -> Callable[[int], tuple[int, ...]]:
     """Says of a place in the run's plan of which stratum of its review draws it is."""
-    return strata_of(_earlier(run), REVIEW)
+    return strata_of(review_draws(run), REVIEW)
 
 
 def draw_lines(draws: Sequence[Draw]) -> Iterator[str]:
@@ -155,7 +155,8 @@ def draw_lines(draws: Sequence[Draw]) -> Iterator[str]:
             yield f"  {one.drawn:,} of {len(one.places):,}  {clip(safe(one.name), 70)}"
 
 
-def _earlier(run: RunFile) -> list[Draw]:
+def review_draws(run: RunFile) -> list[Draw]:
+    """What was drawn from a run to be reviewed."""
     return [draw for draw in run.draws() if REVIEW in draw.metrics]
 
 

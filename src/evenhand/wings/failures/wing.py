@@ -41,8 +41,21 @@ WING = Wing(
             (
                 "evenhand review count",
                 "evenhand review count --judge openai:gpt-5 --json",
-                "evenhand review count --judge openai:gpt-5 --max-cost 1",
+                "evenhand review count --judge openai:gpt-5 --html failures.html",
             ),
+        ),
+        "review cases": Command(
+            "evenhand.wings.failures.commands.cases:cases",
+            "Write cases of what failed to a dataset.",
+            (
+                "evenhand review cases --to failures.jsonl",
+                "evenhand review cases latest --to f.csv",
+            ),
+        ),
+        "review label": Command(
+            "evenhand.wings.failures.commands.label:label",
+            "Label outputs of `avoids` metrics by people's codes.",
+            ("evenhand review label", "evenhand review label latest --reviewed 01M7YPHZRR"),
         ),
         "review ratify": Command(
             "evenhand.wings.failures.commands.count:ratify",

@@ -102,7 +102,7 @@ def canary_plan(plan: Plan, run: RunFile, every: Canaries, most: int | None = No
     if not sheets:
         raise UsageError(
             f"run {meta.id} has no case and no judged metric of the canaries",
-            hint="Make canaries of a labelled run of these evals: evenhand canaries RUN --keep 40.",
+            hint="Make canaries of a labelled run of these evals: evenhand runs canaries RUN --keep 40.",
         )
     about = {
         "run": meta.id,

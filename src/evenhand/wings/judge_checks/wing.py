@@ -26,13 +26,13 @@ WING = Wing(
                 "evenhand probe --kind instructions --kind empty",
             ),
         ),
-        "canaries": Command(
+        "runs canaries": Command(
             "evenhand.wings.judge_checks.commands.canaries:canaries",
             "Ask a run's judges about outputs whose verdicts are known.",
             (
-                "evenhand canaries --keep 40",
-                "evenhand canaries latest",
-                "evenhand canaries --file judge/canaries.json --json",
+                "evenhand runs canaries --keep 40",
+                "evenhand runs canaries latest",
+                "evenhand runs canaries --file judge/canaries.json --json",
             ),
         ),
     },

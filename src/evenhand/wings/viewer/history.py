@@ -23,6 +23,7 @@ from evenhand.analysis.trust.canaries import beside_earlier, finished_checks
 from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.core.run import Totals
+from evenhand.core.score import unknown
 from evenhand.render.drift import drift_words
 from evenhand.stats.correction import Estimate
 from evenhand.store.decoding import read_named_scores
@@ -174,6 +175,9 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
             measured.add(trial.case, value)
         if trial.outcome == "error":
             errors.append((trial.case, trial.variant, frozenset(trial.named_scores)))
+            continue
+        for name in {o.metric for o in trial.outcomes if unknown(o.outcome, o.score)} - {""}:
+            column.setdefault(name, MetricSums()).add(trial.case, None)
     for case, variant, there in errors:  # once it is known which metrics there are
         for name, measured in columns[variant].items():
             if name not in there:

@@ -436,13 +436,17 @@ class RequirementRow(Record, frozen=True, kw_only=True):
     words: RequirementWords
 
 
-class ColumnRate(Record, frozen=True):
+class ColumnRate(Record, frozen=True, kw_only=True):
     """What the cases of a tag came to in one column."""
 
     column: str
     passed: int
     trials: int
     rate: RateShape | None
+    pooled: Annotated[
+        RateShape | None,
+        Key("The rate drawn towards those of all tags of the column; null for fewer than 4 tags."),
+    ]
 
 
 class TagRows(Record, frozen=True):

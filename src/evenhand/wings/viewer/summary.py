@@ -12,7 +12,7 @@ from evenhand.analysis.summaries.classification import (
     classified,
 )
 from evenhand.analysis.summaries.column_names import column_names
-from evenhand.analysis.summaries.slices import slices
+from evenhand.analysis.summaries.slices import Slice, slices_by_tag
 from evenhand.analysis.trust.requirements import Held, held
 from evenhand.core.requirement import PASSED
 from evenhand.render.requirements import (
@@ -57,7 +57,7 @@ def summary(run: RunFile) -> SummaryShape:
             labels=[],
             without=why_not,
         )
-    tags = slices(run)
+    tags = slices_by_tag(run)
     return SummaryShape(
         requirements=[_required(one, names) for one in held(run)],
         failures_allowed=failures_allowed(meta.requirements),
@@ -65,12 +65,7 @@ def summary(run: RunFile) -> SummaryShape:
         tags=[
             TagRows(
                 tag,
-                [
-                    ColumnRate(
-                        names[one.variant], one.passed, one.trials, rate(one.share, one.cases)
-                    )
-                    for one in columns
-                ],
+                [_column_rate(one, names[one.rate.variant]) for one in columns],
             )
             for tag, columns in list(tags.items())[:MOST_TAGS]
         ],
@@ -79,6 +74,17 @@ def summary(run: RunFile) -> SummaryShape:
         without=""
         if run.settled() <= MOST_TRIALS
         else f"Tags and labels are left out of runs of more than {MOST_TRIALS:,} trials.",
+    )
+
+
+def _column_rate(one: Slice, name: str) -> ColumnRate:
+    own = one.rate
+    return ColumnRate(
+        column=name,
+        passed=own.passed,
+        trials=own.trials,
+        rate=rate(own.share, own.cases),
+        pooled=rate(one.pooled, own.cases),
     )
 
 

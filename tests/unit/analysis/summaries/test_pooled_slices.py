@@ -68,7 +68,7 @@ def test_the_report_names_the_lowest_tag_by_what_it_is_drawn_to_beside_its_raw_r
     with tagged(FOUR) as result:
         wide = " ".join(" ".join(slice_lines(result.file, [""], 100)).split())
         narrow = " ".join(" ".join(slice_lines(result.file, [""], 30)).split())
-        (lost,) = slices.tested_slices(result.file)["lost"]
+        (lost,) = slices.slices_by_tag(result.file)["lost"]
     assert lost.pooled is not None
     words = f"{100 * lost.pooled.least:.0f} %"
     assert 0.5 < lost.pooled.least < 0.75

@@ -128,6 +128,69 @@ async def test_a_column_that_ended_in_errors_alone_leaves_a_requirement_open(mak
         assert verdict_of(run) == ("passed" if states == ["kept"] else "undecided")
 
 
+@pytest.mark.parametrize("metric", [PASSED, "right"])
+@pytest.mark.parametrize(
+    ("cluster", "repeats", "done", "planned", "true_ends"),
+    [
+        # The second case has one repeat of two: it comes to 0 or to half.
+        ("", 2, [("a", 0, "a", 1), ("a", 1, "a", 1), ("b", 0, "b", 0)], 4, (0.5, 0.75)),
+        # Nine more cases of the second document: it comes to 0 to nine in ten.
+        ("doc", 1, [("a", 0, "x", 1), ("b", 0, "y", 0)], 11, (0.5, 0.95)),
+    ],
+)
+async def test_a_trial_that_was_never_run_may_belong_to_any_case_and_cluster(
+    make_run: Make, metric: str, cluster: str, repeats: int, done, planned, true_ends
+) -> None:
+    """The range holds what the whole run can still come to, so no bound within that is called missed or kept."""
+    trials = [
+        result(
+            i,
+            ok=bool(ok),
+            case=case,
+            repeat=repeat,
+            metadata={"doc": doc},
+            outcomes=(Outcome("right", "pass" if ok else "fail", float(ok), scale=(0, 1)),),
+        )
+        for i, (case, repeat, doc, ok) in enumerate(done)
+    ]
+    low, high = true_ends
+    for bound in (low + 0.01, high - 0.01):
+        required = (Requirement(metric, Bound(at_least=bound), (0,)),)
+        run = await make_run(
+            trials,
+            [Variant(0, "p", "m", cluster=cluster)],
+            planned=planned,
+            repeats=repeats,
+            requirements=required,
+            status="interrupted",
+        )
+        (one,) = held(run)
+        assert one.state == "open"
+        assert one.least is not None
+        assert one.most is not None
+        assert one.least <= low
+        assert one.most >= high
+        assert one.low is not None
+        assert one.high is not None
+        assert one.low <= one.least
+        assert one.high >= one.most
+
+
+def test_a_requirement_weighs_the_expectations_of_a_metric() -> None:
+    """As the trial's own number does: three quarters of it are the first expectation."""
+    evals = EvalSet("w", data=[{"id": "a"}, {"id": "b"}], require={"q": at_least(0.7)})
+
+    @evals.eval
+    def weighed(expect) -> None:
+        expect(True, "first", metric="q", weight=3)
+        expect(False, "second", metric="q")
+
+    with run(evals) as found:
+        (one,) = held(found.file)
+        assert (one.state, one.least, one.most) == ("kept", 0.75, 0.75)
+        assert {row["score:q"] for row in found.rows()} == {0.75}
+
+
 def test_a_metric_without_a_scale_is_open_where_a_trial_is_in_error() -> None:
     """Of characters nobody knows how many an error would have come to."""
     with labelled(3, 0, 1, require={"characters": at_most(50)}) as found:

@@ -31,7 +31,7 @@ def settled(*specs: tuple, **more) -> list[Outcome]:
         ([("error", None, 0)], None, "pass", 0.0),
         ([("error", None, 1)], None, "error", None),
         ([("pass", 1.0, 1), ("error", None, 1)], None, "error", None),
-        ([("fail", 0.0, 1), ("error", None, 1)], None, "fail", 0.0),
+        ([("fail", 0.0, 1), ("error", None, 1)], None, "fail", None),
         ([("not_applicable", None, 1)], None, "not_applicable", None),
         ([("not_applicable", None, 1), ("not_applicable", None, 2)], 0.5, "not_applicable", None),
         ([("not_applicable", None, 1), ("pass", 1.0, 1)], None, "pass", 1.0),

@@ -1,11 +1,17 @@
-"""What is kept of the parts of an assert-set."""
+"""What an assert-set comes to, and what is kept of its parts."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
 import pytest
 
+from evenhand.core.expect import Expectation
 from evenhand.core.score import Outcome, State
-from evenhand.doors.assertions.sets import parts_of
+from evenhand.doors.assertions.aggregate import verdict_rule
+from evenhand.doors.assertions.sets import AssertSet, parts_of
+from evenhand.engine.outcome import checked_outcome
 
 
 @pytest.mark.parametrize(
@@ -26,6 +32,38 @@ def test_a_part_passes_if_it_does_not_apply_or_counts_for_nothing(
     kept = parts_of([part, Outcome("other", "pass", 1.0)])
     assert [one["pass"] for one in kept["components"]] == [passes, True]
     assert kept["components"][0]["outcome"] == outcome
+
+
+class _Settled:
+    def __init__(self, outcomes: Sequence[Outcome]) -> None:
+        self.outcomes = outcomes
+
+    async def settled(self, expectations: Sequence[Expectation]) -> Sequence[Outcome]:
+        del expectations
+        return self.outcomes
+
+
+@pytest.mark.parametrize(
+    ("threshold", "other", "state", "reason"),
+    [
+        (0.9, Outcome("a", "fail", 0.0), "fail", "score at most 0.50 < 0.9"),
+        (None, Outcome("a", "fail", 0.0, "no"), "fail", "no"),
+        (0.5, Outcome("a", "pass", 1.0), "pass", "score at least 0.50 ≥ 0.5"),
+    ],
+)
+def test_a_set_that_is_decided_whatever_the_error_comes_to_has_a_verdict(
+    threshold: float | None, other: Outcome, state: State, reason: str
+):
+    """And no number, as the one that is missing may be any: it isn't passed over as not applicable."""
+    expectation = Expectation("x", AssertSet((), threshold))
+    several = AssertSet((expectation, expectation), threshold)
+    trial = _Settled([Outcome("broken", "error", None), other])
+    score = asyncio.run(several.score("x", trial))  # type: ignore[arg-type] (all of a trial that it asks)
+    outcome = checked_outcome(Expectation("x", several), score)
+    assert (outcome.outcome, outcome.score, outcome.reason) == (state, None, reason)
+    around = verdict_rule(0.8)([outcome, Outcome("b", "pass", 1.0)])
+    assert (around.outcome, around.score) == ("error", None)
+    assert verdict_rule()([outcome, Outcome("b", "pass", 1.0)]).outcome == state
 
 
 def test_what_a_single_part_keeps_is_kept_as_it_is():

@@ -16,6 +16,7 @@ from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.discovery import find
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.plan import plan_of
+from evenhand.doors.eval_sets.selection import EvalFilter
 
 HEAD = """\
 from evenhand import *
@@ -41,7 +42,7 @@ def written(folder: Path, name: str, body: str, head: str = HEAD) -> Path:
 def read(*paths: Path) -> tuple[Plan, list[Problem]]:
     """The plan of these files, and what is wrong with those that it does without."""
     found = find([str(path) for path in paths])
-    plan = plan_of(found.sets, env={}, lines=found.lines, broken=found.problems)
+    plan = plan_of(found.sets, env={}, only=EvalFilter(lines=found.lines), broken=found.problems)
     return plan, found.problems
 
 

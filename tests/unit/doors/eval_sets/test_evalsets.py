@@ -24,6 +24,7 @@ from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.doors.eval_sets.prompt import Prompt
 from evenhand.doors.eval_sets.running import run
 from evenhand.doors.eval_sets.scoring import score_async
+from evenhand.doors.eval_sets.selection import EvalFilter
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers.text import Contains, Equals
@@ -369,13 +370,15 @@ def test_evals_are_chosen_by_name_tag_and_line():
         """Two."""
 
     assert planned(evals).size == 2
-    assert [v.prompt for v in planned(evals, names="SEC").variants] == ["second"]
-    assert planned(evals, tag="nightly").size == 2
-    assert [v.prompt for v in planned(evals, tag="slow").variants] == ["second"]
+    assert [v.prompt for v in planned(evals, only=EvalFilter(name="SEC")).variants] == ["second"]
+    assert planned(evals, only=EvalFilter(tag="nightly")).size == 2
+    assert [v.prompt for v in planned(evals, only=EvalFilter(tag="slow")).variants] == ["second"]
     line = evals.evals[0].last
-    assert [v.prompt for v in planned(evals, lines=[(evals.path, line)]).variants] == ["first"]
+    assert [
+        v.prompt for v in planned(evals, only=EvalFilter(lines=[(evals.path, line)])).variants
+    ] == ["first"]
     with pytest.raises(NothingSelected, match="first, second"):
-        planned(evals, names="third")
+        planned(evals, only=EvalFilter(name="third"))
 
 
 def test_cases_are_selected_as_everywhere():
@@ -523,7 +526,9 @@ def test_a_line_chooses_the_eval_that_it_stands_in(tmp_path: Path):
     )
     assert split_line(f"{file}:7") == (str(file), 7)
     found = find([f"{file}:7"])
-    assert [v.prompt for v in planned(*found.sets, lines=found.lines).variants] == ["some"]
+    assert [
+        v.prompt for v in planned(*found.sets, only=EvalFilter(lines=found.lines)).variants
+    ] == ["some"]
     (problem,) = find([f"{file}:1"]).problems
     assert (problem.line, "no eval is on this line" in problem.what) == (1, True)
     with pytest.raises(UsageError, match="does not exist"):
@@ -598,9 +603,9 @@ def test_what_was_not_chosen_is_not_in_the_plan(tmp_path: Path):
         (tmp_path / f"{name}_evals.py").write_text(SET.format(name=name))
     one, two = (str(tmp_path / f"{name}_evals.py") for name in ("one", "two"))
     found = find([f"{one}:6", two])
-    assert len(planned(*found.sets, lines=found.lines).variants) == 2
+    assert len(planned(*found.sets, only=EvalFilter(lines=found.lines)).variants) == 2
     assert find([one, f"{one}:6"]).lines == []
-    plan = planned(*found.sets, names="two")
+    plan = planned(*found.sets, only=EvalFilter(name="two"))
     assert (plan.title, [v.prompt for v in plan.variants]) == ("two", ["two"])
 
 

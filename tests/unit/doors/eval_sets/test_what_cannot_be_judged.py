@@ -14,6 +14,7 @@ from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.plan import Plan
 from evenhand.doors.eval_sets.discovery import find
 from evenhand.doors.eval_sets.plan import plan_of
+from evenhand.doors.eval_sets.selection import EvalFilter
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.store.runfile import RunFile
@@ -140,7 +141,7 @@ def test_an_eval_that_is_not_to_be_run_may_lack_its_key(tmp_path: Path, fake: Fa
     """What was chosen has all that it needs."""
     env = {**os.environ, "EVENHAND_JUDGE": "anthropic:j"}
     text = HEAD + bad("expect(said, Passes('x'))")
-    _, broken = planned(tmp_path, text, env, names="good")
+    _, broken = planned(tmp_path, text, env, only=EvalFilter(name="good"))
     assert not [problem for problem in broken if problem.slug == "auth"]
     assert fake.requests == []
 

@@ -435,9 +435,9 @@ def test_the_mock_of_a_test_answers_and_nothing_is_recorded(
         """A connection of a test's, as VCR.py puts them in place of urllib3's."""
 
     pool = urllib3.HTTPConnectionPool("localhost")
-    assert not answers_urllib3(pool)
+    assert not answers_urllib3(pool, pool.urlopen)
     pool.ConnectionCls = Recorded
-    assert answers_urllib3(pool)
+    assert answers_urllib3(pool, pool.urlopen)
 
 
 def test_recording_can_be_switched_off(fake: FakeProvider, tmp_path: Path) -> None:

@@ -131,6 +131,21 @@ async def test_a_list_that_is_older_than_the_comment_leads_to_no_older_text():
     assert (kept.done, thread.body) == ("left", now)
 
 
+async def test_a_comment_that_the_list_does_not_have_yet_is_not_written_again():
+    """A host's list may come from a copy that is behind, or be of another author than the token's."""
+
+    class Behind(GitHubThread):
+        async def ours(self) -> list[Comment]:
+            return []
+
+    host = FakeHost()
+    with serving(host):
+        api = Api(host.root, {"Authorization": "Bearer token"}, 600, fast)
+        kept = await keep_one(Behind(api, "o/r", 12), KEY, (1, 1), "push 1", fast)
+    assert kept.done == "created"
+    assert host.ours() == [marked(KEY, (1, 1), "push 1")]
+
+
 async def test_two_gates_have_a_comment_each():
     """By their keys."""
     host = FakeHost(user="me")

@@ -20,10 +20,12 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.doors.assertions.kinds import INSTEAD
+from evenhand.store.runfile import RunFile
 from evenhand.wings.coding_agents.advice import advice_on
 from evenhand.wings.coding_agents.answers import LARGEST
 from evenhand.wings.coding_agents.runs import Runs, Started
 from evenhand.wings.coding_agents.server import INSTRUCTIONS, server
+from evenhand.wings.failures.reviews import keep_review
 
 Call = Callable[..., Any]
 
@@ -351,7 +353,10 @@ NO_NAMES = (
 TEXTS = {
     "check": ("path",), "run": ("path",), "status": ("job",), "summary": ("run",), "failures": ("run", "where"),
     "cell": ("cell", "run"), "compare": ("first", "second"), "label_next": ("run",),
+    "review_draw": ("run",), "review_notes": ("run",), "review_count": ("run", "kinds", "judge"),
 }  # fmt: skip
+NAMES_OF_COMMANDS = frozenset({"path", "where", "kinds", "judge"})
+"""Texts that a command of its own looks at."""
 OTHERS = {"cell": {"cell": "0"}, "compare": {"first": "latest"}}
 
 
@@ -366,7 +371,7 @@ async def test_every_text_of_every_tool_that_can_be_no_name_gets_one_clear_messa
             texts = [name for name, kind in properties if "string" in json.dumps(kind)]
             assert tuple(texts) == TEXTS[tool.name]
             for name in texts:
-                for text in NO_TEXTS + (NO_NAMES if name not in ("path", "where") else ()):
+                for text in NO_TEXTS + (NO_NAMES if name not in NAMES_OF_COMMANDS else ()):
                     arguments = {**OTHERS.get(tool.name, {}), name: text}
                     answered = await connected.call_tool(tool.name, arguments)
                     told = json.loads(answered.content[0].text)  # pyright: ignore[reportAttributeAccessIssue]
@@ -450,3 +455,52 @@ async def test_a_problem_is_an_error_to_a_client(make_run: Make):  # noqa: F811
             for step in told["next"]:
                 if "tool" in step and step["tool"] not in ("check", "run"):
                     assert not (await connected.call_tool(step["tool"], step["arguments"])).is_error
+
+
+KINDS = """
+kinds:
+  - {name: late <b>, rule: Is late., notes: [NOTES], ratified: {by: ann, on: 2026-11-29}}
+  - {name: rude, rule: Is rude.}
+"""
+
+
+async def test_an_agent_draws_and_counts_and_a_person_writes_notes_and_ratifies(make_run: Make):  # noqa: F811
+    """No tool writes a note or ratifies; what others wrote is marked; a judge needs a budget, or recorded replies."""
+    run = await make_run([result(i, ok=i % 3 != 0, output=f"answer {i}") for i in range(60)])
+    root = project_of(run)
+    async with client(root) as call:
+        drawn = await call("review_draw", size=30)
+        assert "evenhand review notes" in drawn["next"][0]["do"]
+        assert "problem" in await call("review_draw", size=0)
+        assert "problem" in await call("review_count", kinds="../failures.yml")
+        with RunFile.open(run.path) as again:
+            places = again.draws()[-1].places
+        for place in places:
+            keep_review(
+                run.path, place, "ann", "pass" if place % 3 else "fail", INJECTIONS[place % 50]
+            )
+        failed = [f'"{run.meta.id}:{place}"' for place in places if place % 3 == 0]
+        (root / "failures.yml").write_text(KINDS.replace("NOTES", ", ".join(failed[1:])))
+        notes = await call("review_notes")
+        assert (notes["reviewed"], notes["failed"]) == (30, len(failed))
+        words = [each for one in notes["failures"] for each in one["words"]]
+        assert len(words) == len(failed)
+        assert "\x1b" not in str(words)
+        assert all(set(each) <= {"untrusted", "characters"} for each in words)
+        counted = await call("review_count")
+        late, rude = counted["kinds"]
+        assert late["name"] == {"untrusted": "late <b>"}
+        assert (late["people"], rude["ratified"], counted["uncoded_in_all"]) == (
+            len(failed) - 1,
+            False,
+            1,
+        )
+        assert any("ratify" in step.get("do", "") for step in counted["next"])
+        (root / "offline.jsonl").write_text(
+            '{"match": "failure: late", "reply": {"reasoning": "x", "passes": false, "confidence": 0.9}}\n'
+        )
+        judged = await call("review_count", judge="openai:chat:gpt-5", offline=True)
+        assert [one["judge"] for one in judged["kinds"]] == [60, None]
+        assert (judged["status"], judged["left_usd"]) == ("done", 0)
+        broke = await call("review_count", judge="openai:chat:gpt-5")
+        assert (broke["status"], broke["left_usd"]) == ("out_of_budget", 0)

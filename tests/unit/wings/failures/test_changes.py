@@ -10,8 +10,12 @@ from tests.unit.wings.failures.test_counting import accepted
 
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.changes import change_lines, kind_changes
+from evenhand.wings.failures.changes import KindChange, change_lines, kind_changes, kind_moves
+from evenhand.wings.failures.coding import Codes
 from evenhand.wings.failures.counting import count_lines, counted
+from evenhand.wings.failures.drawing import draw_outputs
+from evenhand.wings.failures.reviews import keep_review
+from evenhand.wings.failures.shares import outputs_of
 
 SEED = 20_261_129
 
@@ -31,13 +35,18 @@ async def coded(
     return files, book, codes
 
 
+def changes_of(runs: Sequence[RunFile], book: Codebook, codes: Codes) -> list[KindChange]:
+    """What changed between the runs."""
+    return kind_changes([outputs_of(run) for run in runs], book, codes)
+
+
 async def test_new_gone_growing_shrinking_and_unchanged_kinds_are_told_apart(make_run: Make):
     """What matters most comes first; the same lines end the count."""
     ten, thirty = range(10), range(30)
     before = {"a": ten, "b": thirty, "c": [], "d": ten, "e": thirty}
     after = {"a": range(1, 11), "b": ten, "c": ten, "d": thirty, "e": []}
     runs, book, codes = await coded(make_run, before, after)
-    changes = kind_changes(runs, book, codes)
+    changes = changes_of(runs, book, codes)
     assert [(one.name, one.change) for one in changes] == [
         ("c", "new"), ("d", "growing"), ("e", "gone"), ("b", "shrinking"),
         ("a", "no detectable change"),
@@ -47,7 +56,8 @@ async def test_new_gone_growing_shrinking_and_unchanged_kinds_are_told_apart(mak
     assert "corrected for 5 kinds" in lines[0]
     assert lines[1].startswith("  new: c, 0 % → 17 % of 60 cases, p = 0.0")
     # Whatever the order in which runs are named, time decides.
-    assert [*count_lines(counted(runs[::-1], book, codes))][-6:] == lines
+    printed = [*count_lines(counted(runs[::-1], book, codes))]
+    assert printed[printed.index(lines[0]) :][:6] == lines
 
 
 async def test_a_kind_that_comes_back_is_said_first(make_run: Make):
@@ -56,7 +66,7 @@ async def test_a_kind_that_comes_back_is_said_first(make_run: Make):
     runs, book, codes = await coded(
         make_run, {"a": ten, "b": []}, {"a": [], "b": []}, {"a": ten, "b": ten}
     )
-    assert [(one.name, one.change) for one in kind_changes(runs, book, codes)] == [
+    assert [(one.name, one.change) for one in changes_of(runs, book, codes)] == [
         ("a", "returned"), ("b", "new"),
     ]  # fmt: skip
 
@@ -64,12 +74,12 @@ async def test_a_kind_that_comes_back_is_said_first(make_run: Make):
 async def test_one_run_has_no_changes_and_other_cases_none_that_could_be_paired(make_run: Make):
     """An output without a verdict is of neither run."""
     runs, book, codes = await coded(make_run, {"a": range(5)}, {"a": range(20)})
-    assert kind_changes(runs[:1], book, codes) == []
+    assert changes_of(runs[:1], book, codes) == []
     for i in range(20):
         codes[NoteId(runs[1].meta.id, i)] = {}
-    (one,) = kind_changes(runs, book, codes)
+    (one,) = changes_of(runs, book, codes)
     assert (one.cases, one.change) == (40, "no detectable change")
-    assert kind_changes(runs, book, {}) == []
+    assert changes_of(runs, book, {}) == []
 
 
 async def test_equal_runs_rarely_change_whatever_the_number_of_kinds(make_run: Make):
@@ -86,5 +96,37 @@ async def test_equal_runs_rarely_change_whatever_the_number_of_kinds(make_run: M
             for run in runs
             for i in range(60)
         }
-        alarms += any(one.p <= 0.05 for one in kind_changes(runs, book, codes))
+        alarms += any(one.p <= 0.05 for one in changes_of(runs, book, codes))
     assert alarms <= 5
+
+
+async def test_a_kind_that_turns_into_another_is_said_with_its_cases(make_run: Make):
+    """Of ten cases that lost one kind, eight have another one now; what changes by itself is no move."""
+    before = {"a": range(10), "b": [], "c": range(50, 55)}
+    after = {"a": [], "b": [*range(8), 20], "c": range(30, 35)}
+    runs, book, codes = await coded(make_run, before, after)
+    outputs = [outputs_of(run) for run in runs]
+    (move,) = kind_moves(outputs, book, codes)
+    assert (move.source, move.target, move.cases, move.out_of) == ("a", "b", 8, 10)
+    assert "  moved: 8 of 10 cases that lost a now have b, p = 0.000" in list(
+        count_lines(counted(runs, book, codes))
+    )
+    assert kind_moves(outputs[:1], book, codes) == []
+
+
+async def test_codes_of_both_runs_correct_a_judge_that_errs_in_one_of_them(make_run: Make):
+    """The judge sees a kind in twenty outputs of the last run that don't have it; without people, it grows."""
+    runs, book, codes = await coded(
+        make_run, {"late": range(8)}, {"late": [*range(8), *range(40, 60)]}
+    )
+    assert changes_of(runs, book, codes)[0].change == "growing"
+    notes: list[NoteId] = []
+    for run in runs:
+        draw_outputs([run], 50, seed=1)
+        for place in RunFile.open(run.path).draws()[-1].places:
+            keep_review(run.path, place, "ann", "fail" if place < 8 else "pass")
+            notes += [NoteId(run.meta.id, place)] if place < 8 else []
+    book = accepted(Kind(name="late", rule="r", notes=tuple(notes)))
+    runs = [RunFile.open(run.path) for run in runs]
+    (one,) = changes_of(runs, book, codes)
+    assert (one.corrected, one.change) == (True, "no detectable change")

@@ -22,6 +22,7 @@ from evenhand.languages.documents.codebook import (
     ratify,
     read_codebook,
     schema,
+    write_ratified,
     written,
 )
 
@@ -138,4 +139,50 @@ def test_a_kind_that_changed_is_no_longer_ratified(tmp_path: Path):
 def test_the_schema_has_the_keys_of_the_file():
     """For editors."""
     items = schema()["properties"]["kinds"]["items"]["properties"]
+    assert list(schema()["properties"]) == ["kinds", "without_kind"]
     assert list(items) == ["name", "rule", "for", "against", "notes", "ratified"]
+
+
+COMMENTED = """\
+# Kinds of the shop. Ask Bo before you merge any.
+kinds:
+  - name: late   # since May
+    rule: Is late, after 30 days are over.
+    notes: [a:3]
+    ratified: {by: Ada, on: 2026-11-29}
+  - name: rude
+    rule: >-
+      Is rude
+      to people.
+without_kind: [a:9]
+"""
+
+
+@pytest.mark.parametrize("names", [[], ["late"], ["rude"]], ids=str)
+def test_to_ratify_a_kind_leaves_comments_and_layout_as_they_are(tmp_path: Path, names: list[str]):
+    """Only lines `ratified` change; a file in another layout is written anew."""
+    book = ratify(read(tmp_path, COMMENTED), names, "Bo", date(2026, 12, 1))
+    file = tmp_path / "failures.yml"
+    write_ratified(book, file)
+    assert read_codebook(file) == book
+    text = file.read_text()
+    assert "# Kinds of the shop. Ask Bo before you merge any." in text
+    assert "# since May" in text
+    assert text.count("ratified:") == (2 if names != ["late"] else 1)
+    flow = ratify(read(tmp_path, "kinds:\n- rule: b\n  name: a\n"), [], "Bo", date(2026, 12, 1))
+    write_ratified(flow, file)
+    assert read_codebook(file) == flow
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_notes_are_listed_under_a_kind_or_without_one(tmp_path: Path):
+    """Not both; what nobody lists isn't coded."""
+    book = read(tmp_path, COMMENTED)
+    assert book.without_kind == (NoteId("a", 9),)
+    assert book.coded == {NoteId("a", 3), NoteId("a", 9)}
+    assert read(tmp_path, written(book)) == book
+    with pytest.raises(ConfigError, match="a:3 is listed without a kind, and under 'late'"):
+        read(
+            tmp_path,
+            TEXT.replace("a policy", "late").replace("invents ", "") + "without_kind: [a:3]\n",
+        )

@@ -11,6 +11,7 @@ from tests.unit.wings.viewer.conftest import Asking
 from evenhand import EvalSet, at_least, run
 from evenhand.analysis.filters.where import narrow
 from evenhand.analysis.summaries.rates import mean_of
+from evenhand.analysis.summaries.slices import slices_by_tag
 from evenhand.core.variant import Variant
 from evenhand.render.run import Run
 from evenhand.scorers import Label
@@ -61,7 +62,14 @@ def test_of_many_tags_and_labels_the_first_are_sent_and_the_rest_counted(
     monkeypatch.setattr(summary, "MOST_TAGS", 3)
     with labelled(tmp_path, labels=40) as found:
         told = summary.summary(found.file)
+        own = slices_by_tag(found.file)
     assert ([tag.tag for tag in told.tags], told.more_tags) == (["t0", "t1", "t10"], 37)
+    for tag in told.tags:
+        (one,), (sent,) = own[tag.tag], tag.columns
+        assert one.pooled is not None
+        assert sent.pooled is not None
+        assert (sent.pooled.low, sent.pooled.high) == (one.pooled.low, one.pooled.high)
+        assert sent.rate != sent.pooled
     (one,) = told.labels
     assert (len(one.labels), len(one.answers), one.more) == (30, 30, 10)
     assert all(sum(row.answered) + row.elsewhere == 3 for row in one.labels)

@@ -363,7 +363,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
         verdicts_only: Leaves out the digests, which take as long again.
     """
     metrics: dict[tuple[str, str], JudgedMetric] = {}
-    parts = Parts(run.meta.variants)
+    parts = Parts(run.meta.title, run.meta.variants)
     in_error: list[tuple[str, int]] = []
     whole: set[tuple[str, str]] = set()
     for trial in run.trials():

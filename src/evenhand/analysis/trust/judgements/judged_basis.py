@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from evenhand.analysis.trust.judgements.case_sample import CaseSample
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
-from evenhand.core.run import TrialResult
+from evenhand.core.run import TrialResult, is_of_pytest
 from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
 
@@ -79,9 +80,18 @@ def is_called(variant: Variant, prompt: str, model: str) -> bool:
 
 
 class Parts:
-    """Collects what each eval of a run consists of. Only digests are kept, each of them once."""
+    """Collects what each eval of a run consists of. Only digests are kept, each of them once.
 
-    def __init__(self, variants: Sequence[Variant]) -> None:
+    In a session of pytest, each test is an eval: a later session may be of some tests.
+
+    Args:
+        title: The run's title.
+        variants: Its variants.
+    """
+
+    def __init__(self, title: str, variants: Sequence[Variant]) -> None:
+        if is_of_pytest(title, variants):
+            variants = [replace(one, eval=one.prompt) for one in variants]
         self._variants = variants
         self._evals = [variant.eval for variant in variants]
         self._several = len(set(self._evals)) > 1
@@ -94,6 +104,11 @@ class Parts:
         self._judges: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(
             lambda: defaultdict(set)
         )
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The run's variants, each with its eval."""
+        return self._variants
 
     def eval_of(self, trial: TrialResult) -> str:
         """The eval that a trial is of; empty where a config says what is run."""

@@ -10,6 +10,7 @@ import asyncio
 import functools
 import inspect
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from evenhand.core.errors import CodeError, ProviderError, TimedOut
 from evenhand.doors.recording.exchange import Exchange, ResponseHead, hop_async, refusal
 from evenhand.doors.recording.outgoing import Outgoing, exchange_for, trial_for
+from evenhand.doors.recording.wrapping.own_routes import Incoming, on_loop, trusts_usual
 from evenhand.doors.recording.wrapping.recorder import (
     Recorder,
     Replaced,
@@ -24,6 +26,8 @@ from evenhand.doors.recording.wrapping.recorder import (
     may_be_meant,
     recorder_here,
 )
+from evenhand.providers.app_call import Sender
+from evenhand.providers.http_answer import HttpAnswer, Listener
 
 _LIMIT = 2**16
 
@@ -76,7 +80,10 @@ async def _recorded(
     if trial is None or trial.home is None:
         return await handler(request)
     loop, role, prices = trial.home.loop, recorder.role, recorder.prices
-    exchange = exchange_for(trial, about, body, _seconds(patience), role=role, prices=prices)
+    sender = _carried(request, handler) if _has_own_route(request) else None
+    exchange = exchange_for(
+        trial, about, body, _seconds(patience), role=role, prices=prices, sender=sender
+    )
     try:
         head = await hop_async(loop, exchange.opened)
     except ProviderError as error:
@@ -85,6 +92,33 @@ async def _recorded(
         kind = library.ServerTimeoutError if late else library.ClientConnectionError
         raise kind(str(error)) from error
     return await _started(request, head, None if head.body is not None else (exchange, loop))
+
+
+def _has_own_route(request: Any) -> bool:
+    connector: Any = getattr(request.session, "connector", None)
+    parts = vars(connector) if hasattr(connector, "__dict__") else {}
+    if request.proxy is not None or type(connector).__name__ != "TCPConnector":  # of a socket's
+        return True
+    resolver = type(parts.get("_resolver")).__module__.partition(".")[0]
+    if parts.get("_local_addr_infos") is not None or resolver not in ("aiohttp", "builtins"):
+        return True
+    own = request.ssl if request.ssl is not True else parts.get("_ssl", True)
+    return request.url.scheme == "https" and not trusts_usual(own)
+
+
+def _carried(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Sender:
+    """What sends by a session that goes a way of its own."""
+
+    async def send(listener: Listener | None) -> HttpAnswer:
+        started = time.perf_counter()
+        response = await handler(request)
+        try:
+            incoming = Incoming(response.status, response.headers, listener, started)
+            return await incoming.read_async(response.content.iter_any())
+        finally:
+            response.release()
+
+    return on_loop(send)
 
 
 class _Connection:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from evenhand.core.errors import CodeError
 from evenhand.core.message import CallRole
@@ -66,6 +68,10 @@ def unseen(call: str) -> CodeError | None:
     return meet(call) if trial is None else pass_by(call, trial)
 
 
+_stale: WeakKeyDictionary[FunctionType, Any] = WeakKeyDictionary()
+"""What couldn't be put back, by what has wrapped it."""
+
+
 class Replaced(Record, frozen=True):
     """An attribute that has been given another value, until it is put back."""
 
@@ -78,6 +84,9 @@ class Replaced(Record, frozen=True):
     def by(owner: Any, name: str, wrapped: Callable[[Any], Any]) -> Replaced:
         """Gives the attribute the value that `wrapped` makes of its own."""
         before = getattr(owner, name)
+        # A mock that outlived an earlier wrapping has put that back: only what is below it counts.
+        while isinstance(before, FunctionType) and before in _stale:
+            before = _stale[before]
         after = wrapped(before)
         setattr(owner, name, after)
         return Replaced(owner, name, before, after)
@@ -86,3 +95,5 @@ class Replaced(Record, frozen=True):
         """Restores it, unless somebody has replaced it since: what we left there then only passes on."""
         if getattr(self.owner, self.name) is self.after:
             setattr(self.owner, self.name, self.before)
+        elif isinstance(self.after, FunctionType):
+            _stale[self.after] = self.before

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import io
+import ssl
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from evenhand.core.errors import CodeError, ProviderError, TimedOut
+from evenhand.core.record import Record
 from evenhand.doors.recording.exchange import (
     Exchange,
     ResponseHead,
@@ -19,6 +23,12 @@ from evenhand.doors.recording.exchange import (
 from evenhand.doors.recording.outgoing import Outgoing, exchange_for, running_loop, trial_for
 from evenhand.doors.recording.transport import ON_LOOP
 from evenhand.doors.recording.wrapping import mocked
+from evenhand.doors.recording.wrapping.own_routes import (
+    Incoming,
+    in_thread,
+    is_usual_bundle,
+    trusts_usual,
+)
 from evenhand.doors.recording.wrapping.recorder import (
     Recorder,
     Replaced,
@@ -27,6 +37,8 @@ from evenhand.doors.recording.wrapping.recorder import (
     recorder_here,
 )
 from evenhand.engine.call_context import pass_by
+from evenhand.providers.app_call import Sender
+from evenhand.providers.http_answer import HttpAnswer, Listener
 
 _PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 _PIECE = 65_536
@@ -37,37 +49,89 @@ def wrap(library: Any) -> list[Replaced]:
     answered = _streamed(library)
 
     def wrapped(before: Callable[..., Any]) -> Callable[..., Any]:
+        named = inspect.signature(inspect.unwrap(before)).bind
+
         @functools.wraps(before)
-        def urlopen(
-            self: Any, method: str, url: str, body: Any = None, headers: Any = None, **more: Any
-        ) -> Any:
+        def urlopen(self: Any, *args: Any, **kwargs: Any) -> Any:
             recorder = recorder_here()
             if recorder is None:
-                return before(self, method, url, body, headers, **more)
-            whole = _whole_url(self, url)
-            real = recorder.strict or not mocked.answers_urllib3(self)
-            if not real or not may_be_meant(method, whole):
-                return before(self, method, url, body, headers, **more)
-            body = sent = _read(body)
+                return before(self, *args, **kwargs)
+            more: dict[str, Any] = named(self, *args, **kwargs).arguments
+            more |= more.pop("response_kw", {})
+            method, url = more["method"], _whole_url(self, more["url"])
+            if not may_be_meant(method, url) or mocked.answers_urllib3(self, before):
+                return before(self, *args, **kwargs)
+            more["body"] = sent = _read(more.get("body"))
             sent = sent.encode() if isinstance(sent, str) else sent or b""
-            if not is_meant(method, whole, lambda: sent):
-                return before(self, method, url, body, headers, **more)
-            own = self.headers if headers is None else headers
-            request = Outgoing(method, whole, {_text(k).lower(): _text(v) for k, v in own.items()})
-            through = functools.partial(before, self, method, url, body, headers, **more)
-            answer = _answer(self, request, sent, recorder, more.get("timeout"))
-            return through() if answer is None else answered(answer, method, whole, more)
+            del more["self"]
+            through = functools.partial(before, self, **more)
+            if not is_meant(method, url, lambda: sent):
+                return through()
+            headers = self.headers if more.get("headers") is None else more["headers"]
+            own = {_text(name).lower(): _text(value) for name, value in headers.items()}
+            call = _PoolCall(
+                pool=self,
+                request=Outgoing(method, url, own),
+                body=sent,
+                timeout=more.get("timeout"),
+                through=through,
+            )
+            answer = _answer(call, recorder)
+            return through() if answer is None else answered(answer, method, url, more)
 
         return urlopen
 
     return [Replaced.by(library.connectionpool.HTTPConnectionPool, "urlopen", wrapped)]
 
 
+class _PoolCall(Record, frozen=True, kw_only=True):
+    """What a pool is about to send, its body read, and how it would."""
+
+    pool: Any
+    request: Outgoing
+    body: bytes
+    timeout: Any
+    through: Callable[..., Any]
+
+    @property
+    def sender(self) -> Sender | None:
+        """Sends it by the pool, where that goes a way of its own."""
+        return in_thread(self._send) if _has_own_route(self.pool) else None
+
+    def _send(self, listener: Listener | None) -> HttpAnswer:
+        started = time.perf_counter()
+        response = self.through(preload_content=False)
+        try:
+            incoming = Incoming(response.status, response.headers, listener, started)
+            return incoming.read(_unpacked(response))
+        finally:
+            response.release_conn()
+
+
+def _unpacked(response: Any) -> Iterator[bytes]:
+    """The pieces of an answer as they come; urllib3's `stream` waits for full ones."""
+    while piece := response.read1(_PIECE, decode_content=True):
+        yield piece
+
+
+def _has_own_route(pool: Any) -> bool:
+    if type(pool).__module__.partition(".")[0] not in ("urllib3", "botocore"):  # of a socket's
+        return True
+    if pool.proxy is not None or pool.conn_kw.get("source_address"):
+        return True
+    if pool.scheme != "https":
+        return False
+    others = ("cert_file", "ca_cert_dir", "assert_hostname", "assert_fingerprint")
+    if pool.cert_reqs in ("CERT_NONE", ssl.CERT_NONE) or any(getattr(pool, o) for o in others):
+        return True
+    return not (is_usual_bundle(pool.ca_certs) and trusts_usual(pool.conn_kw.get("ssl_context")))
+
+
 def _answer(
-    pool: Any, request: Outgoing, body: bytes, recorder: Recorder, timeout: Any
+    call: _PoolCall, recorder: Recorder
 ) -> tuple[ResponseHead, Exchange | None, asyncio.AbstractEventLoop | None] | None:
     """What a run answers; None for what is to be sent as it would have been."""
-    trial = trial_for(request)
+    trial = trial_for(call.request)
     if isinstance(trial, CodeError):
         return refusal(trial), None, None
     if trial is None or trial.home is None:
@@ -76,14 +140,21 @@ def _answer(
     if running_loop() is loop:
         if recorder.strict:
             return refuse_to_block(trial), None, None
-        error = pass_by(f"{request.name} ({ON_LOOP})", trial)
+        error = pass_by(f"{call.request.name} ({ON_LOOP})", trial)
         return None if error is None else (refusal(error), None, None)
-    role, prices, seconds = recorder.role, recorder.prices, _seconds(timeout)
-    exchange = exchange_for(trial, request, body, seconds, role=role, prices=prices)
+    exchange = exchange_for(
+        trial,
+        call.request,
+        call.body,
+        _seconds(call.timeout),
+        role=recorder.role,
+        prices=recorder.prices,
+        sender=call.sender,
+    )
     try:
         return hop(loop, exchange.opened), exchange, loop
     except ProviderError as error:
-        raise _raised(pool, request.url, error) from error
+        raise _raised(call.pool, call.request.url, error) from error
 
 
 class _Pieces(io.RawIOBase):

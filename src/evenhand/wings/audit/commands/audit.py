@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,14 +112,17 @@ def _with_problems(code: int, request: AuditRequest) -> int:
 def printed(report: AuditReport, session: Session) -> int:
     """Prints a report, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
+    from evenhand.core.secrets import known
     from evenhand.core.wording.words import put
     from evenhand.wings.audit.audit_lines import audit_lines
 
+    # Prompts, errors and answers repeat what the environment put into them; a run's file is written without it, too.
+    known.learn_environment(os.environ)
     if session.as_json:
-        say_json(report.document())
+        say_json(known.inside(report.document()))
     else:
         with printing():
-            put(sys.stdout, "".join(f"{line}\n" for line in audit_lines(report)))
+            put(sys.stdout, "".join(f"{known.text(line)}\n" for line in audit_lines(report)))
     verdict = report.verdict
     if verdict is None:
         return PASSED if report.examined else NO_VERDICT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from evenhand.wings.failures.commands.review import BOOK, BY, RUNS, author_of
 if TYPE_CHECKING:
     from evenhand.cli.session import Session
     from evenhand.core.run import RunMeta
+    from evenhand.languages.documents.codebook import Codebook
+    from evenhand.store.runfile import RunFile
     from evenhand.wings.failures.coding import CodingRecord
     from evenhand.wings.failures.counting import FailuresDocument
 
@@ -26,9 +29,19 @@ if TYPE_CHECKING:
     "--judge", metavar="MODEL", help="The model that codes all outputs by the ratified kinds."
 )
 @click.option("--offline", is_flag=True, help="Answer the judge from the folder's offline.jsonl.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a page, too: the five most frequent kinds, each with an example.",
+)
 @study_options
 def count(
-    runs: tuple[str, ...], book: Path, judge: str | None, offline: bool, **options: Any
+    runs: tuple[str, ...],
+    book: Path,
+    judge: str | None,
+    offline: bool,
+    html: Path | None,
+    **options: Any,
 ) -> int:
     """Count the kinds of failure in RUNs: the share of each, with its interval. Default: the latest run.
 
@@ -37,27 +50,38 @@ def count(
     several kinds.
     """
     from evenhand.core.errors import UsageError
+    from evenhand.core.wording.words import near, safe
     from evenhand.languages.documents.codebook import read_codebook
     from evenhand.wings.failures.counting import counted, stray_notes
     from evenhand.wings.failures.reviews import opened
 
     kinds = read_codebook(book)
+    if html is not None:
+        from evenhand.wings.failures.page import check_place
+
+        check_place(html)
     with opened(runs) as run_files:
         paths = tuple(str(run.path.absolute()) for run in run_files)
+        strays = stray_notes(run_files, kinds)
+        if strays:
+            first = ", ".join(map(str, strays[:5]))
+            tell(f"{near(book)} lists outputs that nobody reviewed: {safe(first)}")
         if judge is None:
             if offline:
                 raise UsageError("--offline needs --judge", hint="--judge openai:gpt-5 --offline")
-            strays = stray_notes(run_files, kinds)
-            if strays:
-                tell(
-                    f"{book} lists outputs that nobody reviewed in these runs: {', '.join(map(str, strays[:5]))}"
-                )
-            return print_count(counted(run_files, kinds), as_json=bool(options["as_json"]))
+            document = counted(run_files, kinds)
+            _write_page(document, run_files, kinds, html)
+            return print_count(document, as_json=bool(options["as_json"]))
     from evenhand.wings.failures.coding import KEY, CodingRecord, ratified_kinds
 
     ratified_kinds(kinds)
     record = CodingRecord(
-        runs=paths, book=kinds, judge=judge, folder=str(Path.cwd()), offline=offline
+        runs=paths,
+        book=kinds,
+        judge=judge,
+        folder=str(Path.cwd()),
+        offline=offline,
+        html=str(html.absolute()) if html else "",
     )
     return begin_study(_study_of(record), KEY, record.row(), options)
 
@@ -76,12 +100,17 @@ def ratify(names: tuple[str, ...], book: Path, by: str | None) -> int:
     from evenhand.core.wording.words import count as counted_words
     from evenhand.core.wording.words import safe
     from evenhand.languages.documents.codebook import ratify as ratified
-    from evenhand.languages.documents.codebook import read_codebook, write_codebook
+    from evenhand.languages.documents.codebook import read_codebook, write_ratified
 
     before = read_codebook(book)
     author = author_of(by)
     after = ratified(before, names, author, datetime.now(UTC).date())
-    write_codebook(after, book)
+    write_ratified(after, book)
+    for kind in before.kinds:
+        changed = kind.ratified is not None and not kind.is_ratified
+        if changed and kind.notes and (not names or kind.name in names):
+            lists = counted_words(len(kind.notes), "note")
+            tell(f"{safe(kind.name)} has changed, and lists {lists}: check that each still has it")
     number = len(names) or len(after.kinds)
     tell(f"{counted_words(number, 'kind')} ratified by {safe(author)}; next: evenhand review count")
     return 0
@@ -98,6 +127,8 @@ def study(meta: RunMeta, file: Path) -> Study:
 
 def _study_of(record: CodingRecord) -> Study:
     def came_to(file: Path, session: Session) -> int:
+        from msgspec.structs import replace
+
         from evenhand.store.runfile import RunFile
         from evenhand.wings.failures.coding import codes_of
         from evenhand.wings.failures.counting import counted
@@ -105,10 +136,25 @@ def _study_of(record: CodingRecord) -> Study:
 
         with RunFile.open(file) as run, opened(record.runs) as run_files:
             document = counted(run_files, record.book, codes_of(run))
+            document = replace(document, coded_in=run.meta.id)
+            html = Path(record.html) if record.html else None
+            _write_page(document, run_files, record.book, html)
         return print_count(document, as_json=session.as_json)
 
     plan = StudyPlan(record.plan, Path(record.folder), offline=record.offline)
     return Study("count", plan, came_to)
+
+
+def _write_page(
+    document: FailuresDocument, runs: Sequence[RunFile], book: Codebook, to: Path | None
+) -> None:
+    if to is None:
+        return
+    from evenhand.core.wording.words import near, safe
+    from evenhand.wings.failures.page import write_page
+
+    write_page(document, runs, book, to)
+    tell(f"written to {safe(near(to))}")
 
 
 def print_count(document: FailuresDocument, *, as_json: bool) -> int:

@@ -30,9 +30,22 @@ BY = click.option("--by", metavar="NAME", help="Who it is.  [default: your user 
 
 
 def author_of(by: str | None) -> str:
-    """The person's name: the user's, where none is given."""
+    """The person's name: the user's, where none is given.
+
+    Raises:
+        UsageError: It is no name that a file could hold.
+    """
     if by:
-        return by
+        from evenhand.core.errors import UsageError
+        from evenhand.core.wording.words import safe
+        from evenhand.store.labels.label import LONGEST_AUTHOR
+
+        if safe(by) != by.strip() or not by.strip() or len(by) > LONGEST_AUTHOR:
+            raise UsageError(
+                f"--by {by[:60]!r} is no name",
+                hint=f"Write one line of at most {LONGEST_AUTHOR} characters that can be printed.",
+            )
+        return by.strip()
     import getpass
 
     try:

@@ -1,4 +1,4 @@
-"""`evenhand canaries`: keeps outputs with known verdicts, and asks a run's judges about them."""
+"""`evenhand runs canaries`: keeps outputs with known verdicts, and asks a run's judges about them."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def look_for_canaries(plan: Plan, settings: Settings) -> Settings:
     request: Mapping[str, Any] = settings.record[WITH_CANARIES]
     file = kept_beside(plan.source).with_name(NAME)
     if not request["named"] and not file.exists():
-        tell("no canaries yet: evenhand canaries RUN --keep 40 makes them of a labelled run")
+        tell("no canaries yet: evenhand runs canaries RUN --keep 40 makes them of a labelled run")
         return replace(
             settings, record={k: v for k, v in settings.record.items() if k != WITH_CANARIES}
         )

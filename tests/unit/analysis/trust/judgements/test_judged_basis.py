@@ -21,7 +21,7 @@ TWO = (
 
 def basis(*models: str, of: str) -> Basis:
     """What an eval depends on where these models answered in the first and in the second."""
-    parts = Parts(TWO)
+    parts = Parts("evals", TWO)
     for i, model in enumerate(models):
         trial = result(i, variant=i, case="c", prompt=f"Say {i}.")
         parts.add(replace(trial, answer=AnswerDetails(model=model)))
@@ -52,7 +52,7 @@ async def test_a_call_that_failed_is_no_setting_that_a_judge_was_asked_with(make
         [call(0, 0.0, fine)],
         [call(0, 0.0, fine), call(1, 1.0, failed), call(2, 2.0, None)],
     ):
-        parts = Parts(TWO[:1])
+        parts = Parts("evals", TWO[:1])
         parts.add_calls(await make_run([result(0)], calls=calls))
         settings.append(parts.basis().settings)
     assert settings[0] == settings[1]
@@ -63,7 +63,7 @@ def test_what_else_ran_is_no_change_of_a_system_of_which_only_its_name_is_known(
     alone = Variant(0, "many · terse", "m", eval="slugs: many")
     among = replace(alone, prompt="slugs: many · terse")
     other = Variant(1, "more: ok", "m", eval="more: ok")
-    parts = {name: Parts(v) for name, v in (("alone", [alone]), ("among", [among, other]))}
+    parts = {name: Parts("evals", v) for name, v in (("alone", [alone]), ("among", [among, other]))}
     one, two = (each.basis([alone.eval]) for each in parts.values())
     assert (one.system, one.system_with_sets) == (two.system, two.system_with_sets)
     assert one.system != one.system_with_sets
