@@ -97,12 +97,12 @@ class Judged(Protocol):
 
     @property
     def case(self) -> Case:
-        """Its case."""
+        """The case."""
         ...
 
     @property
     def variant(self) -> Variant:
-        """Its variant."""
+        """The variant."""
         ...
 
 

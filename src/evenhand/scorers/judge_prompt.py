@@ -121,14 +121,14 @@ def _decision(
     )
     head = source.head
     # Examples and a context are of the question, and no text that is judged. Marks are made of that, too.
-    told = [
+    parts = [
         (key, values[key].replace(values["mark"], ""))
         for key in _OF_QUESTION & question.about.keys()
     ]
     return DecisionForm(
         question=question,
-        instrument=digest(question.instrument, *map(str, sorted(told)))[:16]
-        if told
+        instrument=digest(question.instrument, *map(str, sorted(parts)))[:16]
+        if parts
         else question.instrument,
         version=head["decision"][0],
         key=head["key"][0],

@@ -20,8 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-
-from evenhand.core.record import Record
+from typing import NamedTuple
 
 STEPS = 20
 """Thresholds that are tried of each judge."""
@@ -31,7 +30,7 @@ BEST, OTHER = 0.8, 0.1
 """The parts of delta of the first order, and of each of the others; and of the first draw."""
 
 
-class JudgedTwice(Record, frozen=True, kw_only=True):
+class JudgedTwice(NamedTuple):
     """What both judges said of one output.
 
     Attributes:
@@ -47,7 +46,7 @@ class JudgedTwice(Record, frozen=True, kw_only=True):
     then_right: bool | None = None
 
 
-class Limits(Record, frozen=True, kw_only=True):
+class Limits(NamedTuple):
     """From which certainty on each judge decides; None for one that decides nothing.
 
     Attributes:

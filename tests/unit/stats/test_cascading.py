@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable
 
 import pytest
-from msgspec.structs import replace
 from scipy import stats
 
 from evenhand.stats.cascading import JudgedTwice, Limits, at_most, limits_of
@@ -65,7 +64,7 @@ def test_a_coin_decides_nothing():
 def test_where_the_second_judge_errs_too_often_what_it_is_unsure_of_is_for_people():
     """It is wrong about what it is unsure of."""
     rows = [
-        replace(one, then=0.3 if i % 3 == 0 else 0.9, then_right=bool(i % 3) or i % 2 == 0)
+        one._replace(then=0.3 if i % 3 == 0 else 0.9, then_right=bool(i % 3) or i % 2 == 0)
         for i, one in enumerate(outputs(1, 1000, sure=False))
     ]
     limits = limits_of([rows[:300]], rows, 0.1)
@@ -105,7 +104,7 @@ def test_a_risk_that_is_none_is_refused(risk: float, delta: float):
 
 def unlabelled(one: JudgedTwice) -> JudgedTwice:
     """An output that nobody has labelled yet."""
-    return replace(one, first_right=None, then_right=None)
+    return one._replace(first_right=None, then_right=None)
 
 
 def test_missing_labels_count_as_wrong_verdicts():
