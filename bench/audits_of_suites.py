@@ -1,8 +1,9 @@
 """How many planted faults `evenhand audit` finds, and how often it is wrong.
 
-`python bench/audits_of_suites.py [N [KIND…]]` plants N faults of each kind (40 by default) in suites of configs, eval
-sets and earlier runs, one in every third case; the cases between them have none. It prints the share of each kind that
-is found, and how many of the cases without a fault something is said of. VERBOSE=1 prints what is missed, too.
+`python bench/audits_of_suites.py [N [KIND…]]` plants N faults of each kind in each of two dozen kinds of suites
+(`audits_of_suites.yml`; 2 by default), and 20 × N among agents, twins and what earlier runs show. Two of three cases
+have no fault. It prints the share of each kind that is found, and how many of the others something is said
+of. VERBOSE=1 prints what is missed, too.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ from evenhand.store.runfile import RunFile
 from evenhand.wings.audit.commands.audit_request import AuditRequest
 from evenhand.wings.audit.report import AuditReport
 
+SUITES: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_suffix(".yml").read_text("utf-8")
+)
+FAMILIES, FAULTS = SUITES["families"], SUITES["faults"]
+KINDS = tuple(FAULTS)
 WORDS = (
     "parcel refund delivery invoice shoe lamp desk chair account password street voucher colour carpet kettle"
     " battery camera printer mirror pillow blanket candle hammer ladder bucket garden window curtain ticket"
@@ -35,12 +41,29 @@ CITIES = (
     "Paris Madrid Lisbon Vienna Prague Oslo Helsinki Dublin Athens Warsaw Zagreb Sofia Bern Riga Tallinn Vilnius"
     " Budapest Bucharest Brussels Berlin Rome Stockholm Copenhagen London Ankara Cairo Tunis Rabat Lima Quito"
 ).split()
-LABELS = ("billing", "returns", "delivery", "account")
-Planted = tuple[str, str]
-"""The kind of a finding, and the subject that shows it; empty for none."""
+NAMES = "Ada Bruno Chloe Dmitri Elena Farid Greta Hugo Ines Jonas Kenji Lucia Marco Nadia Oskar Priya Rosa Sven".split()
+FILES = {
+    "grader.py": """
+def get_assert(output, context):
+    words = context["vars"]["want"].split()
+    share = sum(word in output.split() for word in words) / len(words)
+    return {"pass": share >= .9, "score": share, "reason": f"{share:.0%} of the words"}
+""",
+    "lenient.py": "def get_assert(output, context):\n    return len(output) * 0 >= 0\n",
+    "counting.py": """
+import itertools
+
+calls = itertools.count()
+
+
+def get_assert(output, context):
+    return next(calls) % 2 == 0
+""",
+}
 Found = tuple[int, int, int, list[str]]
 """Faults that were found, faults, cases without a fault, and what was said of these."""
-Test = tuple[dict[str, Any], Planted | None]
+Planted = tuple[str, ...]
+"""The findings of which each shows the fault: a kind, or a kind and a subject."""
 
 
 class Draw:
@@ -60,230 +83,121 @@ class Draw:
         """An amount of money that no other answer has."""
         return f"{self.number * 3 + 11}.{self.random.randint(10, 99)} euros"
 
-
-def clean(draw: Draw, number: int) -> dict[str, Any]:
-    """A test without a fault, of one of a dozen forms."""
-    question, amount = draw.question(), draw.amount()
-    label = LABELS[number % len(LABELS)]
-    city = CITIES[number % len(CITIES)]
-    forms: list[dict[str, Any]] = [
-        {"vars": {"question": question}, "assert": [{"type": "equals", "value": label}]},
-        {
-            "vars": {"question": question, "expected": amount},
-            "assert": [{"type": "contains", "value": "{{expected}}"}],
-        },
-        {
-            "vars": {"question": question},
-            "assert": [
-                {"type": "icontains", "value": f"{city} {amount}"},
-                {"type": "not-icontains", "value": "as an AI"},
-                {"type": "latency", "threshold": 5000},
-            ],
-        },
-        {
-            "vars": {"question": question},
-            "assert": [{"type": "regex", "value": f"^{amount.replace('.', '[.]')}$"}],
-        },
-        {
-            "vars": {"question": question, "expected": json.dumps({"city": city, "price": amount})},
-            "assert": [
-                {"type": "is-json", "value": {"type": "object", "required": ["city"]}},
-                {
-                    "type": "python",
-                    "value": f"json.loads(output)['price'] == '{amount}' if output.startswith('{{') else False",
-                },
-            ],
-        },
-        {"vars": {"question": question}, "assert": [{"type": "is-refusal"}]},
-        {
-            "vars": {"question": question, "expected": f"Yes, for {amount} in {city}."},
-            "assert": [{"type": "equals", "value": "{{expected}}"}],
-        },
-        {
-            "vars": {"question": question},
-            "assert": [
-                {"type": "contains-all", "value": [city, amount]},
-                {"type": "word-count", "value": {"max": 30}},
-            ],
-        },
-        {"vars": {"question": question}, "assert": [{"type": "not-contains", "value": amount}]},
-        {"vars": {"question": question}, "assert": [{"type": "equals", "value": ""}]},
-        {
-            "vars": {
-                "question": question,
-                "document": f"{'Some words about the shop. ' * 30} It costs {amount}.",
-            },
-            "assert": [
-                {"type": "contains", "value": amount},
-                {"type": "word-count", "value": {"max": 20}},
-            ],
-        },
-    ]
-    test = forms[number % len(forms)]
-    if test["assert"][0]["type"] == "is-refusal":
-        test["description"] = "It declines what is out of scope."
-    return test
+    def places(self, family: dict[str, Any]) -> dict[str, str]:
+        """What stands for what in the texts of a family's case."""
+        self.number += 1
+        n, m = self.random.sample(WORDS, 2)
+        labels = family.get("labels", [""])
+        a, b = self.random.randint(12, 89), self.random.randint(102, 989)
+        places = {
+            "<n>": n,
+            "<m>": m,
+            "<a>": str(a),
+            "<b>": str(b),
+            "<c>": str(a * b),
+            "<i>": str(self.number),
+            "<d>": str(self.random.randint(0, 9)),
+            "<town>": self.random.choice(CITIES),
+            "<name>": self.random.choice(NAMES),
+            "<label>": labels[self.number % len(labels)],
+        }
+        right = filled(str(family["right"]), places)
+        word = max(right.replace('"', "").replace("'", "").split() or ["zz"], key=len)
+        more = {
+            "<right>": right,
+            "<word>": word,
+            "<json>": json.dumps(right),
+            "<lower>": right.lower(),
+        }
+        return {**places, **more}
 
 
-def planted(kind: str, draw: Draw, number: int) -> Test:  # noqa: C901, PLR0912, PLR0915 (one kind after the other)
-    """A test with a fault of a kind."""
-    question, amount = draw.question(), draw.amount()
-    city = CITIES[number % len(CITIES)]
-    variables: dict[str, Any] = {"question": question}
-    name = kind.partition(":")[2]
-
-    def test(*asserts: dict[str, Any], **more: Any) -> dict[str, Any]:
-        return {"vars": {**variables, **more}, "assert": list(asserts)}
-
-    any_ = {"type": "python", "value": "True"}
-    match kind:
-        case "passes:nothing":
-            forms = (
-                test({"type": "python", "value": f"output == '' or '{amount}' in output"}),
-                test({"type": "regex", "value": f"^(.*{amount}.*)?$"}),
-                test({"type": "word-count", "value": {"max": 0}}, expected=""),
-                test({"type": "javascript", "value": f"!output || output.includes('{amount}')"}),
-            )
-            one = forms[number % 2]
-        case "passes:refusal":
-            one = test({"type": "regex", "value": f"{amount}|(sorry|can't help)"})
-        case "passes:echo":
-            word = question.split()[-1].strip("?")
-            one = test(
-                {"type": "icontains", "value": word}, {"type": "word-count", "value": {"max": 40}}
-            )
-        case "passes:prompt":
-            one = test({"type": "contains", "value": "support of a shop"})
-        case "passes:constant":
-            one = test({"type": "regex", "value": f"OK|{amount}"})
-        case "passes:other":
-            one = test({"type": "regex", "value": r"\d+\.\d\d euros"}, expected=amount)
-        case "passes:labels":
-            one = test(
-                {"type": "contains", "value": LABELS[number % 4]}, expected=LABELS[number % 4]
-            )
-        case "passes:negated":
-            one = test(
-                {"type": "icontains", "value": f"allowed in {city}"},
-                expected=f"It is allowed in {city}.",
-            )
-        case "passes:numbers":
-            one = test(
-                {"type": "icontains", "value": f"euros in {city}"},
-                expected=f"It costs {amount} in {city}",
-            )
-        case "passes:names":
-            one = test(
-                {"type": "contains", "value": amount},
-                expected=f"It costs {amount} in {city} for Anna",
-            )
-        case "passes:instructions":
-            one = test({"type": "regex", "value": f"{amount}|correct"})
-        case "cant_fail:case":
-            forms = (
-                test(),
-                test(any_),
-                test({"type": "regex", "value": ".*"}),
-                test({"type": "word-count", "value": {"max": 5000}}),
-                test({"type": "javascript", "value": "output.length >= 0"}),
-            )
-            one = forms[number % 4]
-        case "cant_fail:expectation":
-            forms = (
-                test({"type": "contains", "value": amount}, any_),
-                test({"type": "contains", "value": amount}, {"type": "regex", "value": ".*"}),
-                test(
-                    {"type": "contains", "value": amount},
-                    {"type": "python", "value": "len(output) >= 0"},
-                ),
-            )
-            one = forms[number % 3]
-        case "cant_pass":
-            forms = (
-                test(
-                    {"type": "contains", "value": f"{amount} in {city}"},
-                    {"type": "not-contains", "value": city},
-                ),
-                test({"type": "equals", "value": amount}, {"type": "equals", "value": city}),
-                test({"type": "equals", "value": amount}, {"type": "contains", "value": city}),
-                test({"type": "contains", "value": city + " 9"}, expected=amount),
-                test({"type": "equals", "value": amount.upper()}, expected=amount),
-            )
-            one = forms[number % 5]
-        case "fails_good:reference":
-            one = test(
-                {"type": "contains", "value": city},
-                {"type": "contains", "value": "only"},
-                expected=f"{amount} in {city}",
-            )
-            one["assert"] = [
-                *one["assert"][:1],
-                {"type": "not-contains", "value": amount.split()[0]},
-            ]
-        case "in_prompt":
-            forms = (
-                test(
-                    {"type": "contains", "value": "Case"},
-                    {"type": "python", "value": f"'{amount}' in output"},
-                ),
-                test({"type": "equals", "value": amount}, hint=amount),
-                test({"type": "icontains", "value": question.split("the ")[1].split()[0]}),
-            )
-            one = forms[number % 3]
-        case "flaky":
-            code = f"import random\nreturn random.random() < .5 if '{amount}' in output else random.random() < .3"
-            one = test({"type": "python", "value": code})
-        case "one_decides":
-            forms = (
-                test(
-                    {"type": "contains", "value": amount},
-                    any_,
-                    {"type": "word-count", "value": {"min": 0}},
-                ),
-                {
-                    **test(
-                        {"type": "contains", "value": amount, "weight": 10},
-                        {"type": "contains", "value": city, "weight": 1},
-                        expected=f"{amount} in {city}",
-                    ),
-                    "threshold": 0.5,
-                },
-            )
-            one = forms[number % 2]
-        case _:
-            raise ValueError(kind)
-    return one, (kind.partition(":")[0], name if kind.startswith(("passes", "fails_good")) else "")
+def filled(value: Any, places: dict[str, str]) -> Any:
+    """A value with texts in the place of what stands for them."""
+    if isinstance(value, str):
+        for name, text in places.items():
+            value = value.replace(name, text)
+        return value
+    if isinstance(value, dict):
+        return {key: filled(one, places) for key, one in value.items()}
+    return [filled(one, places) for one in value] if isinstance(value, list) else value
 
 
-KINDS = (
-    *(
-        f"passes:{name}"
-        for name in "nothing refusal echo prompt constant other labels negated numbers names".split()
-    ),
-    "passes:instructions",
-    *(
-        "cant_fail:case",
-        "cant_fail:expectation",
-        "cant_pass",
-        "fails_good:reference",
-        "in_prompt",
-        "flaky",
-        "one_decides",
-    ),
-)
+def test_of(
+    family: dict[str, Any], form: Any, places: dict[str, str], *, reference: bool
+) -> dict[str, Any]:
+    """A test of a family, in one of its forms."""
+    more = form if isinstance(form, dict) else {"assert": form}
+    variables = {"question": family["question"], **family.get("vars", {})}
+    if reference:
+        variables["expected"] = "<right>"
+    whole = {**more, "vars": {"note": "", **variables, **more.get("vars", {})}}
+    if "description" in family:
+        whole["description"] = family["description"]
+    return {key: one for key, one in filled(whole, places).items() if one is not None}
 
 
-def written(folder: Path, tests: list[dict[str, Any]]) -> Path:
+def in_families(kind: str, count: int, folder: Path, seed: int) -> Found:
+    """Faults that were found, faults, cases without a fault, and what was said of these."""
+    fault = FAULTS[kind]
+    total: list[Found] = []
+    planted = 0
+    for name, family in FAMILIES.items():
+        if name in fault.get("skip", ()) or ("only" in fault and name not in fault["only"]):
+            continue
+        draw = Draw(seed * 100 + len(total))
+        tests: list[dict[str, Any]] = []
+        faults: dict[int, Planted] = {}
+        examples: list[str] = []
+        often = fault.get("reference", family.get("reference", "half"))
+        if family.get("reference") == "never":
+            often = "never"
+        for number in range(3 * count):
+            reference = often == "always" or (often == "half" and number % 2 == 1)
+            places = draw.places(family)
+            clean = family["forms"][number % len(family["forms"])]
+            if number % 3 != 2:
+                tests.append(test_of(family, clean, places, reference=reference))
+                continue
+            form = fault["forms"][planted % len(fault["forms"])]
+            planted += 1
+            if fault.get("beside"):
+                own = clean if isinstance(clean, dict) else {"assert": clean}
+                form = {**own, "assert": [*own["assert"], *form], "threshold": None}
+            with_one = (reference and not fault.get("without")) or name == "defaults"
+            test = test_of(family, form, places, reference=with_one)
+            if test.pop("example", False):
+                examples.append(f"{test['vars']['question']} {places['<right>']}")
+            if kind == "passes:names":
+                test["vars"]["question"] += f" Say it of {places['<name>']} and {places['<town>']}."
+            faults[len(tests)] = tuple(fault["found"])
+            tests.append(test)
+        prompt = "\n".join(["{% raw %}", *examples, "{% endraw %}", family["prompt"], "{{note}}"])
+        if not examples:
+            prompt = family["prompt"] + "{{note}}"
+        place = written(folder / name.replace(" ", "-"), tests, prompt, family.get("config", {}))
+        total.append(scored(audited(place), tests, faults))
+    hits, made, others = (sum(one[part] for one in total) for part in (0, 1, 2))  # type: ignore[misc]
+    return hits, made, others, [text for one in total for text in one[3]]
+
+
+def written(
+    folder: Path,
+    tests: list[dict[str, Any]],
+    prompt: str = "{{question}}",
+    config: dict[str, Any] | None = None,
+) -> Path:
     """A config of these tests."""
     folder.mkdir(parents=True)
-    config = {
-        "prompts": ["You are the support of a shop.{{document}} {{hint}}\n{{question}}"],
+    for name, code in FILES.items():
+        (folder / name).write_text(code, "utf-8")
+    whole = {
+        "prompts": [prompt],
         "providers": ["openai:gpt-5-mini"],
+        **(config or {}),
         "tests": [{**test, "metadata": {"number": number}} for number, test in enumerate(tests)],
     }
-    (folder / "promptfooconfig.yaml").write_text(
-        yaml.safe_dump(config, allow_unicode=True), "utf-8"
-    )
+    (folder / "promptfooconfig.yaml").write_text(yaml.safe_dump(whole, allow_unicode=True), "utf-8")
     return folder
 
 
@@ -292,19 +206,6 @@ def audited(folder: Path) -> AuditReport:
     request = AuditRequest.of((str(folder),), None, (), offline=False)
     with request.ready(judges=False):
         return request.report()
-
-
-def in_configs(kind: str, count: int, folder: Path, seed: int) -> Found:
-    """Faults that were found, faults, cases without a fault, and what was said of these."""
-    draw = Draw(seed)
-    tests: list[dict[str, Any]] = []
-    faults: dict[int, Planted] = {}
-    for number in range(count):
-        one, fault = planted(kind, draw, number)
-        faults[len(tests)] = fault  # pyright: ignore[reportArgumentType]
-        tests.append(one)
-        tests += [clean(draw, 2 * number), clean(draw, 2 * number + 1)]
-    return scored(audited(written(folder, tests)), tests, faults)
 
 
 SYSTEMS = 10
@@ -333,7 +234,6 @@ def with_history(kind: str, count: int, folder: Path, seed: int) -> Found:  # no
     tests: list[dict[str, Any]] = []
     answers: dict[str, tuple[str, str, str]] = {}
     faults: dict[int, Planted] = {}
-    name = kind.partition(":")[2]
     # A third of the cases would turn the order of the systems round.
     every = 8 if kind == "ranks_backwards" else 3
     for number in range(every * count):
@@ -346,7 +246,7 @@ def with_history(kind: str, count: int, folder: Path, seed: int) -> Found:  # no
         asserts: list[dict[str, Any]] = [{"type": "contains", "value": amount}]
         answered = ""
         if number % every == 0:
-            faults[len(tests)] = (kind.partition(":")[0], name)
+            faults[len(tests)] = (kind,)
             answered = "both"
             match kind:
                 case "ranks_backwards":
@@ -363,7 +263,7 @@ def with_history(kind: str, count: int, folder: Path, seed: int) -> Found:  # no
                     asserts = [{"type": "regex", "value": f"{amount}|{wrong[:30]}"}]
                 case "fails_good:labelled":
                     asserts = [{"type": "contains", "value": amount + "!"}]
-                case "fails_good:accepted":
+                case _:  # its expectations are another one's later
                     pass
         if number == 1:
             right, wrong = right + " Hm." * 100, "Hm. " * 100
@@ -415,7 +315,7 @@ def scored(report: AuditReport, tests: list[dict[str, Any]], faults: dict[int, P
                 f"{finding.kind}:{finding.subject} {finding.expectation} {tests[number]}"
                 f" {finding.answer!r:.80} {finding.detail}"
             )
-        elif fault[0] == finding.kind and fault[1] in ("", finding.subject):
+        elif finding.kind in fault or f"{finding.kind}:{finding.subject}" in fault:
             hits.add(number)
     missed = [str(tests[number]) for number in faults if number not in hits]
     if missed and os.environ.get("VERBOSE"):
@@ -428,6 +328,7 @@ HISTORICAL = (
     *("fails_good:labelled", "fails_good:accepted"),
 )
 
+AGENTS = tuple(f"passes:{name}" for name in ("idle", "claims", "busy", "undoes"))
 AGENT = """
 from evenhand import Case, EvalSet, Expect, Model
 from evenhand.core.message import Prompt
@@ -495,50 +396,51 @@ def of_agents(kind: str, count: int, folder: Path, seed: int) -> Found:
     (folder / "evals").mkdir(parents=True)
     code = AGENT.replace("CASES_JSON", repr(json.dumps(tests)))
     (folder / "evals" / "agent_evals.py").write_text(code, "utf-8")
-    faults = dict.fromkeys(range(0, 3 * count, 3), ("passes", name))
+    faults: dict[int, Planted] = dict.fromkeys(range(0, 3 * count, 3), (kind,))
     return scored(audited(folder), tests, faults)
 
 
 def twins(kind: str, count: int, folder: Path, seed: int) -> Found:
     """The same, of cases that ask the same."""
-    del kind
     draw = Draw(seed)
     tests: list[dict[str, Any]] = []
     faults: dict[int, Planted] = {}
     for number in range(count):
-        tests += [clean(draw, 3 * number), clean(draw, 3 * number + 1)]
-        question = tests[-2]["vars"]["question"]
-        other = (
-            question.upper().replace("?", " ?"),
-            question.replace("may I", "could I please"),
-            question.replace("with a", "with the"),
-            question,
-            question.replace("Case", "case").replace("?", ""),
-            "Hello, " + question + " Thanks!",
-        )[number % 6]
-        test = clean(draw, 3 * number + 1)
-        test["vars"]["question"] = other
-        faults[len(tests)] = ("twin", "")
-        tests.append(test)
+        first, second = draw.question(), draw.question()
+        same = (
+            first.upper().replace("?", " ?"),
+            first.replace("may I", "could I please"),
+            first.replace("with a", "with the"),
+            first,
+            first.replace("Case", "case").replace("?", ""),
+            f"Hello, {first} Thanks!",
+            f"Could you tell me: {first}",
+            f"I would like to know: {first}",
+            first.replace("a", "á", 1),
+        )[number % 9]
+        faults[len(tests) + 2] = (kind,)
+        for question in (first, second, same):
+            value = {"type": "contains", "value": f"{len(tests) + 11} crowns"}
+            tests.append({"vars": {"question": question}, "assert": [value]})
     return scored(audited(written(folder, tests)), tests, faults)
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 40
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2
     only = sys.argv[2:]
     said_of_clean = clean_cases = 0
     with tempfile.TemporaryDirectory() as folder:
         every = [
-            *((kind, in_configs) for kind in KINDS),
-            *((kind, with_history) for kind in HISTORICAL),
-            *((f"passes:{name}", of_agents) for name in ("idle", "claims", "busy", "undoes")),
-            ("twin", twins),
+            *((kind, in_families, count) for kind in KINDS),
+            *((kind, with_history, 20 * count) for kind in HISTORICAL),
+            *((kind, of_agents, 20 * count) for kind in AGENTS),
+            ("twin", twins, 20 * count),
         ]
-        for number, (kind, plant) in enumerate(every):
+        for number, (kind, plant, times) in enumerate(every):
             if only and kind not in only:
                 continue
             place = Path(folder) / f"{number}-{kind.replace(':', '-')}"
-            hits, faults, others, alarms = plant(kind, count, place, number)
+            hits, faults, others, alarms = plant(kind, times, place, number)
             print(
                 f"{kind:26} found {hits:3} of {faults:3}   false alarms {len(alarms):3} of {others}",
                 flush=True,

@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.unit.engine.conftest import FakeTime
 from tests.unit.engine.vendors import (
+    CYCLE_S,
     Bill,
     BySecond,
     Client,
@@ -133,7 +134,7 @@ def overloaded(says: str) -> Simulation:
         last = bills[0].accepted[-1][0]
         steps = int((last - bills[0].began) * 100)
         open_s = sum(not busy(bills[0].began + step / 100) for step in range(steps)) / 100
-        return summed(bills, [20_000 / (AT_ONCE / 0.11) / open_s])
+        return summed(bills, [20_000 / (AT_ONCE / CYCLE_S) / open_s])
 
     return measured
 

@@ -2,7 +2,7 @@
 # Builds a release into a folder, twice, and checks it: the version is the tag's, both builds are the same bytes, every
 # part and licence is there, and the description is one that indexes show. Beside it lies an SBOM (CycloneDX).
 #
-#   packaging/release.sh dist            TAG=v0.2.0 also compares the version with the tag
+#   packaging/release.sh dist            TAG=v0.2.0 also checks the tag: its version, and who signed it
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$(mkdir -p "$1" && cd "$1" && pwd)
@@ -16,6 +16,7 @@ if [ -n "${TAG:-}" ] && [ "$TAG" != "v$version" ]; then
     echo "the tag is $TAG, and __version__ is $version" >&2
     exit 1
 fi
+[ -z "${TAG:-}" ] || packaging/verify_tag.sh "$TAG"
 PYTHONPATH=packaging python -c "import build_backend; build_backend.build_parts()"
 for folder in "$out" "$again"; do
     PYTHONPATH=packaging python -c "

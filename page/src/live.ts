@@ -2,5 +2,6 @@
 export { AskTab } from "./parts/ask";
 export { SavedViews } from "./parts/savedviews";
 export { LabelView } from "./views/label";
+export { ReviewView } from "./views/review";
 export { OverRuns } from "./views/overruns";
 export { RunList } from "./views/runs";

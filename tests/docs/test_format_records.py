@@ -31,7 +31,7 @@ ELSEWHERE = {
     "named_scores": "what a user's function returns",
     "p_alone": "a column of data frames",
     "started_s": "a step of other tools",
-    "trials_in_error": "a column of data frames",
+    "without_kind": "a key of failures.yml",
 }
 """Keys that are written in code too, where they are another thing."""
 

@@ -145,7 +145,7 @@ def differences(value: Any, kind: str, tables: Shapes, seen: set[str], at: str) 
     """Where a value is not as its table says; the keys that it has are added to `seen`."""
     if kind.startswith("list of "):
         if not isinstance(value, list):
-            yield f"{at} is no list"
+            yield f"{at} is not a list"
             return
         for i, item in enumerate(value):
             yield from differences(item, kind.removeprefix("list of "), tables, seen, f"{at}[{i}]")

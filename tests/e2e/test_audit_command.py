@@ -219,3 +219,50 @@ async def answers(case: Case, model: Model, expect: Expect) -> None:
     assert "1 case, 1 examined" in ended.out
     assert "bad_evals.py" in ended.err
     assert ended.code == 2
+
+
+def test_secrets_of_the_environment_are_in_no_report(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Neither where a prompt has them nor where an error repeats them."""
+    secret = "sk-ant-api03-" + "Q7x2Lm9" * 5  # gitleaks:allow (made up)
+    monkeypatch.setenv("SHOP_API_KEY", secret)
+    raises = "import os\nraise NameError('key ' + os.environ['SHOP_API_KEY'])"
+    tests = [
+        {"vars": {"question": "Is it open?"}, "assert": [{"type": "python", "value": "True"}]},
+        {"vars": {"question": "Is it far?"}, "assert": [{"type": "python", "value": raises}]},
+    ]
+    prompts = ["Use {{env.SHOP_API_KEY}}: {{question}}"]
+    config(tmp_path, {"prompts": prompts, "providers": ["echo"], "tests": tests})
+    for words in (("audit", "."), ("audit", ".", "--json")):
+        ended = run(*words)
+        assert "NameError" in ended.out
+        assert secret not in ended.out + ended.err
+
+
+@pytest.mark.parametrize(
+    ("audit", "what"),
+    [
+        ({"allow": {"nothin": "Right here."}}, "Did you mean 'nothing'?"),
+        ({"allow": {"nothing": ""}}, "has no reason"),
+        ({"allow": {"nothing": {"why": "Right here."}}}, "has no reason"),
+        ({"alow": {"nothing": "Right here."}}, "Did you mean 'allow'?"),
+        ({"allow": ["nothing"]}, "audit is not a table"),
+        ("nothing", "audit is not a table"),
+    ],
+)
+def test_what_is_allowed_in_wrong_words_is_refused(
+    audit: object, what: str, run: Run, tmp_path: Path
+):
+    """It says which case, and what to write."""
+    test = {
+        "description": "silence",
+        "vars": {"question": "Say nothing."},
+        "assert": [{"type": "equals", "value": ""}],
+        "metadata": {"audit": audit},
+    }
+    config(tmp_path, {"prompts": ["{{question}}"], "providers": ["echo"], "tests": [test]})
+    ended = run("audit", ".")
+    assert ended.code == 2
+    assert "silence" in ended.err
+    assert what in ended.err

@@ -435,7 +435,7 @@ def test_what_can_be_set_up_only_once_is_refused_before_anything_is_sent(
     (tmp_path / "once_evals.py").write_text(ONCE)
     error = run("run", "once_evals.py", "--batch", *QUICK, code=2)["error"]
     assert "once_evals.py:9: the fixture ticket, which asks asks for, is not repeatable" in error
-    assert "a trial is set up anew in each wave" in error
+    assert "a trial is set up again in each wave" in error
     assert fake.ledger.total == 0
     assert not (tmp_path / "ticket.log").exists()
     some = run("run", "once_evals.py", "-k", "asks_for_none", "--batch", *QUICK)

@@ -107,7 +107,7 @@ def test_too_few_labels_are_not_said_to_correct_later_runs(evenhand: Evenhand, t
     evenhand("run", "--no-progress")
     few = " ".join(calibrate(evenhand, tmp_path, labels=3).split())
     assert "3 labels are too few" in few
-    assert "no judge in it can be used yet, so what it corrects stands in no gate" in few
+    assert "no judge in it can be used yet, so no gate uses what it corrects" in few
     assert "later runs are corrected" not in few
     evenhand("run", "--no-progress", "--no-cache")
     assert "commit it, and later runs are corrected with it" in calibrate(evenhand, tmp_path)

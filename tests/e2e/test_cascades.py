@@ -272,7 +272,7 @@ def test_a_first_judge_that_is_a_coin_saves_nothing_and_the_report_says_so(tmp_p
     ("judge", "why"),
     [
         ({"first": "openai:decisions:gpt-6-luna"}, "there is no 'then'"),
-        ({"first": "openai:chat:gpt-5", "then": "openai:chat:gpt-5"}, "is no decision model"),
+        ({"first": "openai:chat:gpt-5", "then": "openai:chat:gpt-5"}, "is not a decision model"),
         ({"first": "openai:decisions:x", "then": "openai:chat:y", "risk": "2"}, "risk is '2'"),
         (
             {"first": ["openai:decisions:x", "openai:decisions:z"], "then": "openai:chat:y"},

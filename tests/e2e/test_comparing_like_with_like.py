@@ -354,7 +354,7 @@ def test_cases_that_were_chosen_by_their_outcome_show_nothing(
     with OpenRun.open(first) as before, OpenRun.open(second) as now:
         both: ComparedRuns = compared(before, now)
         assert both.verdict == "undecided"
-        assert "come out otherwise the next time" in str(both)
+        assert "come out differently the next time" in str(both)
         shape = viewed(now.file, before.file)
         assert {row.verdict for one in shape.questions for row in one.results} == {"undecided"}
     refused = evenhand("baseline", chosen.stem, "--to", "c.evn")

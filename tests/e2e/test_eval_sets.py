@@ -643,4 +643,4 @@ def test_another_model_is_named_on_the_command_line(tmp_path: Path) -> None:
     assert trial["variant"]["model"] == "openai:chat:three"
     (tmp_path / "two_evals.py").write_text(TWO)
     done = run("run", "two_evals.py", "--model", "openai:chat:three", cwd=tmp_path)
-    assert (done.returncode, "would be asked by nobody" in done.stderr) == (2, True)
+    assert (done.returncode, "no eval would ask it" in done.stderr) == (2, True)

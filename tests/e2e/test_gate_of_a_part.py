@@ -330,7 +330,7 @@ def test_what_the_cache_answered_is_no_new_draw(folder: Folder, monkeypatch: pyt
         for _ in range(2):
             assert folder.run("run", "--no-progress").code == 0
         ended = folder.run("baseline", "--of", "2", "--to", "b.evn")
-        assert "its answers went through the cache, and are no new draws" in ended.err
+        assert "its answers went through the cache, and are not new draws" in ended.err
         assert "60 cases, 60 trials;" in ended.err
         folder.run("run", "--no-progress", "--no-cache")
         ended = folder.run("baseline", "--of", "3", "--to", "b.evn")

@@ -111,6 +111,6 @@ def test_why_a_variant_has_no_value_is_said_beside_what_was_compared(
     assert ": nothing could be compared" not in text
     assert "the first error, of case " in text
     assert "not-recorded: cassette c.cassette has no such request" in text
-    assert "Record it anew" in text
+    assert "Record it again" in text
     (note,) = [n for n in json.loads(run(*GATE, code=5))["notes"] if "first error" in n]
     assert "c.cassette has no such request" in note

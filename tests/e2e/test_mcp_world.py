@@ -33,6 +33,17 @@ def command(tmp_path: Path) -> str:
     return f"{sys.executable} {tmp_path / 'server.py'}"
 
 
+async def test_a_command_is_run_in_the_folder_of_the_file_that_names_it(tmp_path: Path):
+    """Wherever the process stands."""
+    (tmp_path / "server.py").write_text(SERVER)
+    code = f'from evenhand.doors.conversations import MCPWorld\nshop = MCPWorld("{sys.executable} server.py")\n'
+    names: dict[str, MCPWorld] = {}
+    (tmp_path / "shop.py").write_text(code)
+    exec(compile(code, str(tmp_path / "shop.py"), "exec"), names)
+    async with names["shop"] as shop:
+        assert "refund" in shop.tools
+
+
 async def test_its_tools_are_the_worlds(command: str):
     """Their failures are for the agent to see; the calls are noted."""
     async with MCPWorld(command) as shop:

@@ -164,7 +164,7 @@ def test_a_judge_that_nothing_fools_holds(start):
     assert paid == before + 300
     assert fake.ledger.repeated == 40, "what is asked again is asked again: once"
     again = json.loads(evenhand("probe", ".", "--json", "--no-progress"))
-    assert again["run"] == document["run"], "the latest run that is no probe"
+    assert again["run"] == document["run"], "the latest run that is not a probe"
     assert fake.ledger.total == paid, "the cache has all answers"
     assert kinds_of(again) == kinds
 

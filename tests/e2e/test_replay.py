@@ -213,7 +213,9 @@ def test_a_cassette_made_on_the_command_line_is_replayed_with_the_tools_of_an_ap
     assert len(fake.requests) == 2
     old = run("later_evals.py", "--replay", "shop.cassette", "--max-age", "0m", code=2)["error"]
     assert "ago, and may be 0 minutes old, as --max-age says" in old
-    assert "is no age" in run("x_evals.py", "--replay", "a", "--max-age", "soon", code=2)["error"]
+    assert (
+        "is not an age" in run("x_evals.py", "--replay", "a", "--max-age", "soon", code=2)["error"]
+    )
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare here")

@@ -143,9 +143,8 @@ def test_from_a_run_to_a_gate_on_named_kinds(tmp_path: Path):
         assert len(scores) == 120
         assert sum(scores) / 120 == pytest.approx(1 - share)
     assert {status for _, status in judged(folder)} == {"missing"}
-    evenhand(folder, "review", "label", "latest", code=2)  # nobody reviewed that run
-    for _ in range(2):  # typed twice, it labels once
-        evenhand(folder, "review", "label", "latest", "--reviewed", counted["runs"][0])
+    for words in ((), ("--reviewed", counted["runs"][0])):  # typed twice, it labels once
+        evenhand(folder, "review", "label", "latest", *words)
     evenhand(folder, "calibrate", "latest")
     evenhand(folder, "run", "--offline", "--exit-zero", "--no-progress")
     assert judged(folder) == {(60, "fresh")}

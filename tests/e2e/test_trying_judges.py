@@ -127,7 +127,7 @@ def test_a_sharper_judge_is_found_and_confirmed(start, tmp_path: Path):
     tryout = document["tryout"]
     assert json.loads(evenhand("calibrate", tryout, "--json")) == document
     again = json.loads(evenhand("calibrate", "--try", "judges.yml", "--json", "--no-progress"))
-    assert again["run"] == document["run"], "the latest run that is no tryout"
+    assert again["run"] == document["run"], "the latest run that is not a tryout"
     assert again["judges"][0]["winner"] == "sharp"
     assert fake.ledger.total == paid
     assert "tried variants of the judges of run" in evenhand("probe", tryout, code=2)

@@ -310,7 +310,7 @@ def test_what_no_vendor_understands_is_told_with_its_line_before_anything_is_sen
     }
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
     checked = run("check", ".")
-    said = "can't be sent to Gemini: 'text' is no key of its messages"
+    said = "can't be sent to Gemini: 'text' is not a key of its messages"
     assert f"chat.json:3:3: google:gemini-2.5-flash: message 2 of the prompt {said}" in checked.err
     assert "chat.yaml:3:3: google:gemini-2.5-flash: message 2" in checked.err
     ended = run("run", ".", "--offline", "--json", "--calls", "--no-write")
@@ -443,5 +443,5 @@ def test_a_judges_messages_that_it_cannot_be_sent_are_told_before_anything_is_se
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
     ended = run("run", ".", "--offline", "--json", "--calls", "--no-write")
     assert "rubricPrompt: anthropic:messages:claude-sonnet-4-5: message 1" in ended.err
-    assert "'name' is no key of its messages" in ended.err
+    assert "'name' is not a key of its messages" in ended.err
     assert not ended.out

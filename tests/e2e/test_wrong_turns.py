@@ -290,6 +290,6 @@ def test_a_part_of_a_name_is_a_variant_where_only_one_has_it(evenhand: Run):
     ended = evenhand("run", "--offline", "--no-progress", "-c", "promptfooconfig.yaml")
     assert "Scripted replies (--offline) cost nothing" in ended.out
     assert evenhand("compare", ":ters", ":kin").code == 3
-    ended = evenhand("compare", ":e", ":kind")
+    ended = evenhand("compare", ":x", ":kind")
     assert ended.code == 2
     assert "There are: 1 terse" in ended.err

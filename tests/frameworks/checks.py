@@ -245,6 +245,8 @@ def expected(framework: Framework, check: str) -> bool:
     """Whether it holds today; what doesn't is on the page of frameworks."""
     if check == "stream tokens":
         return framework.counts
+    if check == "failures":
+        return framework.tells_failures
     return check != "batch" or framework.batches
 
 

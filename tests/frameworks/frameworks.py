@@ -26,6 +26,7 @@ class Framework:
         native: Whether the model is told of tools, rather than asked for them in words.
         counts: Whether it has the vendor count the tokens of a stream.
         runs_tools: Whether it runs tools itself, so that it can say how they ended.
+        tells_failures: Whether a tool that raised is a step that failed.
         batches: Whether the vendor takes its calls in batches.
     """
 
@@ -40,6 +41,7 @@ class Framework:
     native: bool = True
     counts: bool = True
     runs_tools: bool = True
+    tells_failures: bool = True
     batches: bool = True
 
 
@@ -133,6 +135,15 @@ FRAMEWORKS = (
         module="agent_framework",
     ),
     Framework(agent="haystack", title="Haystack", packages=("haystack-ai",), module="haystack"),
+    Framework(agent="agno", title="Agno", packages=("agno", "openai"), module="agno"),
+    Framework(
+        agent="strands",
+        title="Strands Agents",
+        packages=("strands-agents[openai]",),
+        module="strands",
+        tells_failures=False,
+        batches=False,
+    ),
     Framework(
         agent="instructor",
         title="Instructor",
@@ -147,6 +158,41 @@ FRAMEWORKS = (
         packages=("litellm",),
         module="litellm",
         runs_tools=False,
+    ),
+    Framework(
+        agent="azure_openai",
+        title="Azure OpenAI, by OpenAI's SDK",
+        packages=("openai",),
+        module="openai",
+        runs_tools=False,
+        streams=False,
+        batches=False,
+    ),
+    Framework(
+        agent="openrouter",
+        title="OpenRouter, by OpenAI's SDK",
+        packages=("openai",),
+        module="openai",
+        runs_tools=False,
+        streams=False,
+        batches=False,
+    ),
+    Framework(
+        agent="mistral",
+        title="Mistral's SDK",
+        packages=("mistralai",),
+        module="mistralai",
+        runs_tools=False,
+        streams=False,
+    ),
+    Framework(
+        agent="vertex",
+        title="Vertex AI, by Google's SDK",
+        packages=("google-genai",),
+        module="google.genai",
+        vendor=GOOGLE,
+        runs_tools=False,
+        batches=False,
     ),
 )
 

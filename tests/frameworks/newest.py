@@ -57,7 +57,8 @@ run against a [fake provider](fake-provider.md), whose ledger counts what a vend
 | batch | all turns of the agent go through [batches](batches.md) |
 
 A dash means that the check doesn't apply. LangChain has OpenAI count a stream's tokens only with `stream_usage=True`.
-Calls of Gemini's own SDK don't go in batches.
+Streams and calls
+of Gemini's own SDK, Azure and OpenRouter don't go in batches. Strands tells the model of a failure, and nobody else.
 
 `just frameworks` installs the newest releases, runs the checks and writes this page.
 [How to use each framework](frameworks.md).

@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Asked, Block, Call, CanaryPoint, CasePage, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, PromptPage, Remarks, RunChange, RunSummary, SavedView, SearchPiece, SentLabels, Sought, StepPage, Summary, WholeStep } from "./source";
+import type { Asked, Block, Call, CanaryPoint, CasePage, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, PromptPage, Remarks, ReviewDraw, RunChange, RunSummary, SavedView, SearchPiece, SentLabels, Sought, StepPage, Summary, WholeStep } from "./source";
 
 /** Who is signed in, and what they may do: a viewer for a team says it, and nobody else does. */
 const { person, role, out } = document.getElementById("app")!.dataset;
@@ -103,6 +103,18 @@ export class Http implements DataSource {
 
   async keepVerdict(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string }): Promise<void> {
     await post(`${at(run)}/verdicts`, said);
+  }
+
+  reviewDraw(run: string, author: string): Promise<ReviewDraw> {
+    return get(`${at(run)}/reviews?author=${encodeURIComponent(author)}`);
+  }
+
+  async drawReviews(run: string, size: number): Promise<void> {
+    await post(`${at(run)}/review-draw`, { size });
+  }
+
+  async keepReview(run: string, said: { index: number; verdict: "pass" | "fail" | null; note: string; author: string }): Promise<void> {
+    await post(`${at(run)}/reviews`, said);
   }
 
   pairs(run: string, author: string): Promise<readonly PairDraw[]> {

@@ -692,6 +692,23 @@ export interface Draw {
   readonly left: number;
 }
 
+/** One drawn output, and what this person said of it. */
+export interface ReviewedItem {
+  readonly index: number;
+  /** What it is an answer to. */
+  readonly material: string;
+  readonly output: string;
+  readonly verdict: "pass" | "fail" | null;
+  readonly note: string;
+}
+
+/** What a person has to review, in the order of the draw; no items before something is drawn. */
+export interface ReviewDraw {
+  readonly items: readonly ReviewedItem[];
+  /** What people disagree about, a line each; empty before this person has said all. */
+  readonly disputed: readonly string[];
+}
+
 /** Two outputs of a case in the order of the draw, and which of them this person prefers. There is nothing of what the judge said. */
 export interface DrawnPair {
   /** Places in the plan. */

@@ -3,7 +3,7 @@
  *
  * What a model, a dataset or a judge wrote is text in all of these shapes, and stays text.
  */
-import type { Block, CanaryPoint, CasePage, Comparison, Draw, Head, Label, MeasuredColumn, Notes, PairAnswer, PairDraw, Preview, PromptPage, RunChange, RunSummary, SavedView, SearchPiece, SentCall, SentCell, SentLabels, SentSteps, Summary, WholeStep } from "./shapes.generated";
+import type { Block, CanaryPoint, CasePage, Comparison, Draw, Head, Label, MeasuredColumn, Notes, PairAnswer, PairDraw, Preview, PromptPage, ReviewDraw, RunChange, RunSummary, SavedView, SearchPiece, SentCall, SentCell, SentLabels, SentSteps, Summary, WholeStep } from "./shapes.generated";
 
 export type * from "./shapes.generated";
 
@@ -92,6 +92,10 @@ export interface DataSource {
   drawMore?(run: string, wish: DrawWish): Promise<void>;
   keepRule?(run: string, metric: string, rule: string): Promise<void>;
   keepVerdict?(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string }): Promise<void>;
+  /** What this person has to review. Over HTTP: GET /api/runs/{id}/reviews. Draws more; keeps a review, null takes it back. */
+  reviewDraw?(run: string, author: string): Promise<ReviewDraw>;
+  drawReviews?(run: string, size: number): Promise<void>;
+  keepReview?(run: string, said: { index: number; verdict: "pass" | "fail" | null; note: string; author: string }): Promise<void>;
   /** What this person has to compare, ranking by ranking. Over HTTP: GET /api/runs/{id}/pairs. */
   pairs?(run: string, author: string): Promise<readonly PairDraw[]>;
   /** Draws more pairs; keeps a rule; keeps a preference, null takes it back. */

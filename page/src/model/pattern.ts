@@ -121,7 +121,7 @@ function member(text: string): string {
   if ([...text].length === 1) return text;
   if (Object.hasOwn(PLACES, text)) throw new PatternError(`${text} is a place and no character`, "Write it outside of [].");
   const c = text.slice(1);
-  if (Object.hasOwn(SETS, c.toLowerCase())) throw new PatternError("capitals such as \\D do not stand in []", "E.g. [^\\d]");
+  if (Object.hasOwn(SETS, c.toLowerCase())) throw new PatternError("capitals such as \\D don't work in []", "E.g. [^\\d]");
   return meant(c);
 }
 

@@ -11,7 +11,7 @@ import { count, grouped, money, seconds } from "./marks";
 import { shown, Text, TextBox, told } from "./text";
 
 const ORIGINS = {
-  provider: ["provider", "asked of the provider, and paid for"],
+  provider: ["provider", "sent to the provider, and paid for"],
   cache: ["cache", "from the cache of replies: nothing was sent"],
   journal: ["journal", "answered before this run was resumed: nothing was sent again"],
   replay: ["replay", "recorded by the run or the cassette that this one replays: nothing was sent"],
@@ -23,7 +23,7 @@ export function Calls({ calls, all }: { calls: readonly Call[]; all: number }) {
   if (calls.length === 0 && unknown <= 0) return <p class="note">No model was called for this trial.</p>;
   return (
     <div class="calls">
-      {unknown > 0 && <p class="note">{`No record was kept of ${count(unknown, "call")}: what it cost nothing to ask, or what was asked before the run was imported.`}</p>}
+      {unknown > 0 && <p class="note">{`${count(unknown, "call")} not recorded: free, or made before the run was imported.`}</p>}
       {calls.map((call, i) => (
         <CallCard key={i} call={call} before={calls[i - 1]} nth={i + 1} open={calls.length === 1} />
       ))}
@@ -50,7 +50,7 @@ export function CallCard({ call, before, nth, open = false }: { call: Call; befo
 
 function Origin({ call }: { call: Call }) {
   if (call.origin === null) {
-    return <span class="chip chip-error" title="No answer is on record: it is under way, or the run was stopped while it was">no answer</span>;
+    return <span class="chip chip-error" title="No answer is recorded: the call is in progress, or the run was stopped during it">no answer</span>;
   }
   const [said, meaning] = ORIGINS[call.origin];
   return <span class="chip" title={meaning}>{said}</span>;

@@ -49,7 +49,7 @@ export function Changes({ head, table, baseline, go }: { head: Head; table: Tabl
   const kinds = told.map(([start, words]) => [of(start), words] as const);
   const rest = changes.length - kinds.reduce((sum, [n]) => sum + n, 0);
   const parts = [...kinds, [rest, "in the score alone"] as const].filter(([n]) => n > 0).map(([n, words]) => `${grouped(n)} ${words}`);
-  if (changes.length === 0) return <p class="chart-empty">No cell that both have changed its verdict or its score.</p>;
+  if (changes.length === 0) return <p class="chart-empty">No cell of both runs changed its verdict or score.</p>;
   return (
     <>
       <p class="chart-said">{`${count(changes.length, "cell")} changed: ${parts.join(", ")}. The worst first; a score is the mean over repeats.`}</p>

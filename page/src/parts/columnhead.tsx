@@ -77,7 +77,7 @@ function Numbers(p: Props & { summary: ColumnSummary }) {
         {by("latency", seconds(of.latency?.value), `Mean latency: ${mean(of.latency, seconds)}`)}
         <span class="head-number" title={`${grouped(of.tokensIn)} tokens in, ${grouped(of.tokensOut)} out`}><i>tokens</i> {inAndOut(of.tokensIn, of.tokensOut)}</span>
         {by("cost", money(of.cost), "Cost of all trials shown")}
-        {without !== "" && <span class="head-number head-apart" title="An error may have passed or failed: the rate is a range. What does not apply is not in it.">{without}</span>}
+        {without !== "" && <span class="head-number head-apart" title="An error may have passed or failed, so the rate is a range. Trials that are not applicable don't count.">{without}</span>}
       </div>
     </>
   );

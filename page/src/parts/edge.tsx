@@ -19,7 +19,7 @@ export function Edge({ column, name, width, set }: { column: string; name: strin
     <span
       class="edge" role="separator" aria-orientation="vertical" tabIndex={0} aria-label={`Width of ${name}`}
       aria-valuemin={NARROWEST} aria-valuemax={WIDEST} aria-valuenow={width ?? NARROWEST} aria-valuetext={width === undefined ? "as usual" : `${width} pixels`}
-      title="Drag to change the width, double-click for the usual one. It is kept in this browser."
+      title="Drag to change the width, double-click for the usual one. The width is stored in this browser."
       onPointerDown={(event) => {
         event.preventDefault();
         event.currentTarget.setPointerCapture(event.pointerId);

@@ -78,7 +78,7 @@ function Expectation({ outcome, calls, named, step }: { outcome: Outcome; calls:
       <summary>
         {isRanked(outcome) ? <span class="muted">ranked</span> : <Mark outcome={outcome.outcome} short={outcome.outcome === "pass"} />}
         <span class="card-name">{shown(outcome.name)}</span>
-        {outcome.metric !== "" && outcome.metric !== outcome.name && <span class="chip" title="The metric that it counts for">{shown(outcome.metric)}</span>}
+        {outcome.metric !== "" && outcome.metric !== outcome.name && <span class="chip" title="The metric that it belongs to">{shown(outcome.metric)}</span>}
         <span class="card-facts">
           {against(outcome)}
           {outcome.weight !== 1 && ` · weight ${number(outcome.weight)}`}
@@ -110,7 +110,7 @@ function Why({ outcome, calls, named, step }: { outcome: Outcome; calls: readonl
           {named.length > MOST_STEPS && <span class="muted">{`and ${named.length - MOST_STEPS} more`}</span>}
         </p>
       )}
-      {silent && <p class="note">{outcome.outcome === "pass" ? "Met; there is no more to say." : "No reason was given."}</p>}
+      {silent && <p class="note">{outcome.outcome === "pass" ? "Met. No reason was given." : "No reason was given."}</p>}
       {Object.keys(outcome.named).length > 0 && <Numbers of={outcome.named} title="Numbers" />}
       {Object.keys(details).length > 0 && (
         <>
@@ -120,7 +120,7 @@ function Why({ outcome, calls, named, step }: { outcome: Outcome; calls: readonl
       )}
       {made.length > 0 && (
         <>
-          <h3 class="sub">What the judge was asked, and answered</h3>
+          <h3 class="sub">The judge's prompts and answers</h3>
           {made.map((call, i) => (
             <CallCard key={i} call={call} />
           ))}

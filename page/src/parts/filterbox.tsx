@@ -89,7 +89,7 @@ export function FilterBox({ q, onChange, problems, notes, head, table, compared,
         )}
       </div>
       {offers.length > 0 && (
-        <ul class="filter-offers" id="filter-offers" role="listbox" aria-label="What can be written here">
+        <ul class="filter-offers" id="filter-offers" role="listbox" aria-label="What you can write here">
           {offers.map((offer, i) => (
             <li
               key={offer.text} id={`offer-${i}`} role="option" aria-selected={i === picked} class={i === picked ? "picked" : ""}

@@ -16,6 +16,7 @@ const KEYS: readonly Group[] = [
     ["g r", "list of runs"],
     ["g m", "matrix"],
     ["g l", "label a random draw"],
+    ["g w", "review a random draw: pass or fail, and a note"],
     ["g s", "summary: requirements, tags, labels"],
     ["g c", "charts"],
     ["g v", "comparison"],
@@ -45,7 +46,7 @@ const KEYS: readonly Group[] = [
 
 /** What has a meaning there: a report in one file has no list of runs, and cannot be labelled. */
 function keysOf({ live, writable }: DataSource): readonly Group[] {
-  return KEYS.filter(([group]) => writable || group !== "Label").map(([group, keys]) => [group, keys.filter(([key]) => (live || (key !== "g r" && key !== "g h")) && (writable || key !== "g l"))]);
+  return KEYS.filter(([group]) => writable || group !== "Label").map(([group, keys]) => [group, keys.filter(([key]) => (live || (key !== "g r" && key !== "g h")) && (writable || (key !== "g l" && key !== "g w")))]);
 }
 
 export function Help({ source, close }: { source: DataSource; close: () => void }) {

@@ -29,7 +29,7 @@ export function JudgedNotice({ head }: { head: Head }) {
 export function JudgedList({ head }: { head: Head }) {
   return (
     <>
-      <p class="chart-said">The judge's own pass rate is grey. The coloured one is what people would have found, with its 95 % interval, from <code>evenhand label</code> and <code>evenhand calibrate</code>.</p>
+      <p class="chart-said">The judge's own pass rate is grey. The coloured one is corrected by people's labels, with its 95 % interval, from <code>evenhand label</code> and <code>evenhand calibrate</code>.</p>
       <ul class="requirements">
         {head.judged.map((each) => (
           <li key={`${each.metric} ${each.column}`} class={`requirement requirement-${each.trusted ? "kept" : "open"}`}>

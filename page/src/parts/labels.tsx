@@ -62,7 +62,7 @@ export function LabelBar(p: { labels: Labels; drawn: boolean; author: string; na
       <button type="button" class="button small" aria-pressed={mine?.star === true} title="Star: key s" onClick={() => labels.toggle("star", true)}>
         <span aria-hidden="true">{mine?.star === true ? "★" : "☆"}</span><span class="unseen">Star</span>
       </button>
-      <button type="button" class="button small quiet" title="Take the last back: key u" disabled={mine === undefined} onClick={labels.undo}>
+      <button type="button" class="button small quiet" title="Undo the last one: key u" disabled={mine === undefined} onClick={labels.undo}>
         Undo
       </button>
       <Note key={`${p.author} ${mine?.note ?? ""}`} noting={p.noting} noted={p.noted} say={(note) => labels.say("note", note)} />
@@ -114,7 +114,7 @@ export function Author({ author, name }: { author: string; name: ((author: strin
     <label class="author">
       as{" "}
       <input
-        class="author-field" value={text} maxLength={80} size={Math.max(4, Math.min(20, text.length))} aria-label="Your name, kept with what you say"
+        class="author-field" value={text} maxLength={80} size={Math.max(4, Math.min(20, text.length))} aria-label="Your name, stored with your labels"
         onInput={(event) => setText(event.currentTarget.value)} onChange={() => (text.trim() === "" ? setText(author) : name(text))}
       />
     </label>
@@ -163,7 +163,7 @@ export function Thread({ notes, author, withdraw }: { notes: readonly Label[]; a
 
 /** Every event of this trial, newest first. */
 export function History({ events }: { events: readonly Label[] }) {
-  if (events.length === 0) return <p class="note">Nobody has said anything of this trial.</p>;
+  if (events.length === 0) return <p class="note">This trial has no labels or notes.</p>;
   return <ol class="events">{[...events].reverse().map((event) => <Event key={event.seq} event={event} />)}</ol>;
 }
 

@@ -36,7 +36,7 @@ export function Markdown({ text }: { text: string }) {
   if (tokens === undefined) {
     return (
       <>
-        <p class="note">Shown as it is written: it is too long, or too tangled, to be laid out as Markdown.</p>
+        <p class="note">Shown as plain text: it is too long or too deeply nested for Markdown.</p>
         <Text text={text} />
       </>
     );

@@ -112,7 +112,7 @@ function Said({ table, trials }: Pick<Props, "table" | "trials">) {
   return (
     <span class="said" title={`What people say: ${[...new Set(given.map(({ author }) => author))].join(", ")}`}>
       <span class="unseen">label:</span>
-      {trials.some((trial) => isDisputed(table, trial)) && <span title="The judge says otherwise">≠<span class="unseen"> judge and people differ</span></span>}
+      {trials.some((trial) => isDisputed(table, trial)) && <span title="The judge disagrees">≠<span class="unseen"> judge and people differ</span></span>}
       {verdicts.has("pass") && <span class="mark-pass">{sign(PASS)}<span class="unseen"> pass</span></span>}
       {verdicts.has("fail") && <span class="mark-fail">{sign(FAIL)}<span class="unseen"> fail</span></span>}
       {scores.length > 0 && <span>{short(mean(scores))}/5</span>}

@@ -14,7 +14,7 @@ export function firstWords({ name, ranked }: Standings, head: Head): string {
 export function RankedList({ head }: { head: Head }) {
   return (
     <>
-      <p class="chart-said">How often each is preferred to the average one [95 %].</p>
+      <p class="chart-said">How often each is preferred to the average variant [95 %].</p>
       {head.standings.map((of) => (
         <section key={of.name} aria-label={of.name}>
           <h3 class="verdicts-of">{shown(of.name)}</h3>

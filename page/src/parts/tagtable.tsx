@@ -10,7 +10,7 @@ export function TagTable({ of, state, many }: { of: Summary; state: RunState; ma
   const drawn = of.tags.some(({ columns }) => columns.some(({ pooled }) => pooled !== null));
   return (
     <>
-      <p class="chart-said">{`A case counts once in each of its tags. A tag of few cases says little: its interval is wide.${drawn ? " A pooled rate is drawn towards those of all tags, the more the smaller the tag and the more alike they are: compare tags by pooled rates." : ""} A click shows its cases in the matrix.`}</p>
+      <p class="chart-said">{`A case counts once in each of its tags. A tag of few cases says little: its interval is wide.${drawn ? " A pooled rate is drawn towards those of all tags, most for small tags: compare tags by pooled rates." : ""} Click a tag to see its cases in the matrix.`}</p>
       <div class="table-box" tabIndex={0} role="region" aria-label="Table of tags">
         <table class="list tag-table">
           <thead><tr><th>Tag</th>{many && <th>Variant</th>}<th class="n">Passed</th><th class="n">Rate</th><th class="tag-bar"><span class="unseen">Bar</span></th><th>95 %</th>{drawn && <th colSpan={2}>Pooled, 95 %</th>}</tr></thead>

@@ -47,7 +47,7 @@ export function ThemeSwitch() {
     set(NEXT[theme]);
   };
   return (
-    <button class="button quiet" type="button" onClick={choose} title="Light, dark, or as the system has it (auto)">
+    <button class="button quiet" type="button" onClick={choose} title="Light, dark, or the system's setting (auto)">
       <span class="topbar-colours">Theme: </span>{WORDS[theme]}
     </button>
   );

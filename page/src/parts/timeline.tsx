@@ -115,7 +115,7 @@ function StepLine({ step, said, took, blamed, sought, whole }: LineProps) {
           <b class="step-name">{shown(step.name)}</b>
           {step.agent !== "" && <span class="muted">by {shown(step.agent)}</span>}
           {failed && <span class="chip chip-error">failed</span>}
-          {step.kind === "tool" && step.status === "unknown" && <span class="chip" title="Nobody says whether it succeeded">end not known</span>}
+          {step.kind === "tool" && step.status === "unknown" && <span class="chip" title="It is unknown whether it succeeded">end not known</span>}
           <span class="step-said">{shown(said)}</span>
           <span class="card-facts">{facts(step).join(" · ")}</span>
           {step.started_s !== null && took > 0 && <Bar from={step.started_s / took} size={(step.duration_s ?? 0) / took} failed={failed} />}
@@ -160,9 +160,9 @@ function Body({ step, whole }: { step: Step; whole: StepPage["whole"] }) {
       {error !== "" && <div class="problem-box"><Clipped text={error} most={2000} lines={12} /></div>}
       <Value title={step.kind === "model" ? "Asked" : "Arguments"} value={there === undefined ? read(step.arguments) : there.arguments} />
       <Value title={step.kind === "message" ? "Said" : step.kind === "model" ? "Answered" : "Result"} value={there === undefined ? read(step.result) : there.result} />
-      {step.arguments === "" && step.result === "" && error === "" && <p class="note">Nothing more is known of this step.</p>}
+      {step.arguments === "" && step.result === "" && error === "" && <p class="note">This step has no further details.</p>}
       {step.cut && there === undefined && whole !== undefined && <button type="button" class="button small" disabled={all === "coming"} onClick={fetchIt}>{all === "coming" ? "Reading…" : "Show all of it"}</button>}
-      {step.cut && whole === undefined && <p class="note">This is how it begins: the rest is not in this report.</p>}
+      {step.cut && whole === undefined && <p class="note">This is the beginning; the report doesn't have the rest.</p>}
       {all instanceof Problem && <p class="note" role="alert">{told(all.message)}</p>}
     </div>
   );

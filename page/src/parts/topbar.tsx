@@ -26,7 +26,7 @@ export function TopBar({ source, children, help, tools }: Props) {
         )}
         {!source.live && <span class="topbar-note">report in one file</span>}
         {source.person !== undefined && <span class="topbar-note topbar-person" title={source.person}>{shown(source.person)}</span>}
-        {source.person !== undefined && !source.writable && <span class="topbar-note" title="You may read runs here, and not label them">reads only</span>}
+        {source.person !== undefined && !source.writable && <span class="topbar-note" title="You can read runs here, but not label them">reads only</span>}
         {source.signOut && <button class="button quiet" type="button" title={`Signed in as ${source.person}`} onClick={() => void (source.signOut as () => Promise<void>)()}>Sign out</button>}
         {help !== undefined && <button class="button quiet topbar-keys" type="button" onClick={help} title="Keys (?)">Keys</button>}
         <ThemeSwitch />

@@ -7,7 +7,7 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 import { extraOf } from "../model/extras";
 import { SHOWS, type Show } from "../model/shows";
 
-export type View = "matrix" | "label" | "summary" | "charts" | "comparison" | "history" | "cases" | "prompts" | "about";
+export type View = "matrix" | "label" | "review" | "summary" | "charts" | "comparison" | "history" | "cases" | "prompts" | "about";
 export type Size = "s" | "m" | "l";
 
 export interface RunState {
@@ -73,7 +73,7 @@ export const START: RunState = {
   col: undefined,
 };
 
-const VIEWS: readonly View[] = ["matrix", "label", "summary", "charts", "comparison", "history", "cases", "prompts", "about"];
+const VIEWS: readonly View[] = ["matrix", "label", "review", "summary", "charts", "comparison", "history", "cases", "prompts", "about"];
 const SIZES: readonly Size[] = ["s", "m", "l"];
 
 /** The state that an address's fragment means; what it does not know has its usual value. */

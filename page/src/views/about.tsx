@@ -31,7 +31,7 @@ export function About({ head }: { head: Head }) {
       </dl>
       <Lines title="Findings" of={head.findings} />
       <Lines title="Warnings" of={head.warnings} />
-      <h2>What was asked</h2>
+      <h2>Model calls</h2>
       {head.usage.length === 0 ? <p class="muted">{head.partial ? "Counting…" : "No model was called."}</p> : <UsageTable head={head} />}
       <h2>Variants</h2>
       {head.columns.map((variant) => (
@@ -61,7 +61,7 @@ function Lines({ title, of }: { title: string; of: readonly string[] }) {
 
 function UsageTable({ head }: { head: Head }) {
   return (
-    <div class="table-box" tabIndex={0} role="region" aria-label="What was asked">
+    <div class="table-box" tabIndex={0} role="region" aria-label="Model calls">
       <table class="list">
         <thead>
           <tr><th>Role</th><th>Model</th><th class="n">Calls</th><th class="n" title="From the cache or the journal: nothing was sent">Replayed</th><th class="n">Tokens in</th><th class="n">Tokens out</th><th class="n">Cost</th></tr>

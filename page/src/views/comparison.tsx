@@ -107,14 +107,14 @@ function Runs({ head, table, comparison, baseline, state, go, runs }: RunsProps)
         </section>
       )}
       <section aria-labelledby="kinds">
-        <h2 id="kinds" class="chart-title">What became of the trials</h2>
+        <h2 id="kinds" class="chart-title">Results of the trials</h2>
         <p class="chart-said">{`${count(table.size, "trial")}, each compared with the trial of the same case, variant and repeat. Click to see them in the matrix.`}</p>
         <Kinds table={table} baseline={baseline} go={go} />
       </section>
       <div class="chart-grid">
         <section aria-labelledby="differences">
           <h2 id="differences" class="chart-title">Differences</h2>
-          <p class="chart-said">Now minus before: the mean difference over the cases that both runs have, with its 95 % interval. An arrow means that it goes on beyond the chart.</p>
+          <p class="chart-said">Now minus before: the mean difference over the cases of both runs, with its 95 % interval. An arrow: it continues beyond the chart.</p>
           <div class="forests">
             {metrics.map((metric) => <Forest key={metric} metric={metric} results={results.filter((each) => each.metric === metric)} />)}
           </div>

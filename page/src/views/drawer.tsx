@@ -121,7 +121,7 @@ function Bar({ source, say, table, index, blind, go, wide, close }: DrawerProps 
       <button type="button" class="button quiet small" title="Variant to the left: key h" onClick={press("h")}>←<span class="unseen">Variant to the left</span></button>
       <button type="button" class="button quiet small" title="Variant to the right: key l" onClick={press("l")}>→<span class="unseen">Variant to the right</span></button>
       <span class="drawer-space" />
-      <button type="button" class="button quiet small" aria-pressed={wide} title="In the whole window, with what was asked: key r" onClick={() => go({ wide: !wide })}>Read</button>
+      <button type="button" class="button quiet small" aria-pressed={wide} title="In the whole window, with the prompt: key r" onClick={() => go({ wide: !wide })}>Read</button>
       {source.searchAll !== undefined && trial >= 0 && (
         <a class="button quiet small" title="This case in all runs" href={write({ ...START, q: `case:${quoted(table.rows[table.row[trial]!]!.id)}`, tab: "texts", blind })}>In all runs</a>
       )}

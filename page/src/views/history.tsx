@@ -38,7 +38,7 @@ export function History({ source, head, runs, state, go }: Props) {
   const ofCanaries = measure.startsWith("!");
   const lines = ofCanaries ? canaryLines(asked, alike, measure) : linesOf(found, measure);
   const unread = found.filter((columns) => columns?.some(({ partial }) => partial) === true);
-  if (alike.length === 0) return runs.length === 0 ? <Waiting>Reading the runs…</Waiting> : <Told title="Nothing to draw"><p>Runs that have no results, or did not finish, are not drawn.</p></Told>;
+  if (alike.length === 0) return runs.length === 0 ? <Waiting>Reading the runs…</Waiting> : <Told title="Nothing to draw"><p>Runs without results, and unfinished runs, aren't drawn.</p></Told>;
   return (
     <div class="history">
       <div class="chart-bar">
@@ -52,7 +52,7 @@ export function History({ source, head, runs, state, go }: Props) {
       </div>
       <TroubleLine problem={problem ?? lost ?? unasked} />
       {found.some((each) => each === undefined) && problem === undefined && <p class="note" role="status">Reading the runs…</p>}
-      {alike.length === 1 && <p class="note">This is its only run so far. The next one will stand beside it.</p>}
+      {alike.length === 1 && <p class="note">This is its only run so far.</p>}
       {unread.length > 0 && <p class="note">{`The metrics of ${count(unread.length, "run")} are not drawn: a run of more than 200,000 trials would take long to read. Its pass rate, score and latency are.`}</p>}
       {partial > 0 && <p class="note">{`${count(partial, "run")} that did not finish ${partial === 1 ? "is" : "are"} not drawn.`}</p>}
       <Chart lines={lines} runs={alike} changed={changed} measure={measure} own={head.id} />
@@ -60,8 +60,8 @@ export function History({ source, head, runs, state, go }: Props) {
         {lines.map(({ name }, i) => <li key={name}><svg class={`history-key ${strokeOf(i)}`} viewBox="0 0 24 12" aria-hidden="true"><path class="history-line" d="M0 6H24" /></svg>{shown(name)}</li>)}
       </ul>
       <Numbers lines={lines} runs={alike} changed={changed} measure={measure} />
-      {ofCanaries && <p class="chart-said">Canaries and people's verdicts on them stay the same, so if the judge is right on fewer of them, the judge drifted; if only its passes in the run change, the system did.</p>}
-      <p class="chart-said">Every case counts once in a run; a line through a point is its 95 % interval. A dashed line says that the judge, the data, what is expected, a prompt or the model is not that of the run before. Runs may differ in their cases and columns: the comparison of two of them says what a change did.</p>
+      {ofCanaries && <p class="chart-said">Canaries and people's verdicts on them stay the same. If the judge is right on fewer of them, it drifted; if only the run's pass rate changes, the system did.</p>}
+      <p class="chart-said">Each case counts once in a run; the line through a point is its 95 % interval. A dashed line marks a change of the judge, the data, the expectations, a prompt or the model since the run before. Runs may differ in cases and variants: compare two runs to see what a change did.</p>
     </div>
   );
 }

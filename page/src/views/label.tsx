@@ -218,7 +218,7 @@ function Items({ draw, more, source, run, author, asked, again, trouble, md, set
           ))}
         </span>
         <button type="button" class="button quiet" title="Skip: key s" onClick={skip}>Skip</button>
-        <button type="button" class="button quiet" title="Take the last back: key u" disabled={last.length === 0} onClick={undo}>Undo</button>
+        <button type="button" class="button quiet" title="Undo the last one: key u" disabled={last.length === 0} onClick={undo}>Undo</button>
       </div>
       <Remarks key={`${item.index} ${item.metric}`} item={item} codes={draw.codes} remark={remark} />
       {draw.worth.map((line) => <p key={line} class="note">{shown(line)}</p>)}

@@ -152,7 +152,7 @@ function Pairs({ draw, more, source, run, author, asked, again, trouble, md, set
           <button key={answer} type="button" class="button" title={`${name}: key ${keys}`} onClick={() => say(answer)}>{name}</button>
         ))}
         <button type="button" class="button quiet" title="Skip: key s" onClick={skip}>Skip</button>
-        <button type="button" class="button quiet" title="Take the last back: key u" disabled={last.length === 0} onClick={undo}>Undo</button>
+        <button type="button" class="button quiet" title="Undo the last one: key u" disabled={last.length === 0} onClick={undo}>Undo</button>
       </div>
       <p class="note">{shown(draw.worth)}</p>
     </>

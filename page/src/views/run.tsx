@@ -39,6 +39,7 @@ interface Props {
 
 const SavedViews = later((live) => live.SavedViews, null);
 const LabelView = later((live) => live.LabelView);
+const ReviewView = later((live) => live.ReviewView);
 const OverRuns = later((live) => live.OverRuns);
 
 export function RunPage({ source, state, go }: Props) {
@@ -57,6 +58,7 @@ export function RunPage({ source, state, go }: Props) {
     "g r": () => (source.live ? go({ ...START }) : false),
     "g m": () => go({ view: "matrix" }),
     "g l": () => (source.writable ? go({ view: "label" }) : false),
+    "g w": () => (source.writable ? go({ view: "review" }) : false),
     "g s": () => go({ view: "summary" }),
     "g c": () => go({ view: "charts" }),
     "g v": () => go({ view: "comparison" }),
@@ -74,7 +76,7 @@ export function RunPage({ source, state, go }: Props) {
   return (
     <div class={`run-page${tools.low ? " low" : ""}${tools.folded ? " folded" : ""}`}>
       <button type="button" class="button skip" onClick={() => document.querySelector<HTMLElement>("[role=grid], .page-scroll :is(a, button, input, select)")?.focus()}>Skip to the results</button>
-      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} ranked={ranked} />}</TopBar>
+      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label" || state.view === "review"} ranked={ranked} />}</TopBar>
       {trouble !== false && (head === undefined ? <main class="run-main"><h1 class="unseen">The run cannot be shown</h1>{trouble}</main> : trouble)}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} missed={missed} ranked={ranked} />}
@@ -111,7 +113,8 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
   const { rows, waiting, failure } = selection;
   const summaries = useLate(() => (table.size === 0 || !progress.done || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows, head.status === "decided")), [table, head, rows, progress, waiting, failure], []);
   const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, state.hide.join()]);
-  const hidden = state.blind && state.view !== "matrix" && state.view !== "label";
+  const blindly = state.view === "label" || state.view === "review";
+  const hidden = state.blind && state.view !== "matrix" && !blindly;
   const troubles = [
     missed,
     !state.blind && (state.view === "matrix" || state.view === "comparison" || isOver(state.view)) ? unlisted : undefined,
@@ -120,8 +123,8 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
   ];
   return (
     <main class="run-main">
-      <RunTotals head={head} blind={state.blind || state.view === "label"} live={source.live} ranked={ranked}>{source.savedViews !== undefined && <SavedViews source={source} run={head.id} state={state} />}</RunTotals>
-      <Tabs state={state} live={source.live} judged={source.writable && (head.judged.length > 0 || head.rankings.length > 0)} />
+      <RunTotals head={head} blind={state.blind || blindly} live={source.live} ranked={ranked}>{source.savedViews !== undefined && <SavedViews source={source} run={head.id} state={state} />}</RunTotals>
+      <Tabs state={state} live={source.live} writable={source.writable} judged={source.writable && (head.judged.length > 0 || head.rankings.length > 0)} />
       {different(troubles).map((each) => <TroubleLine key={each.message} problem={each} />)}
       {head.review !== null && state.view === "matrix" && <ReviewLine review={head.review} labels={labels.all} />}
       {state.view === "matrix" && (
@@ -135,12 +138,13 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
         {!hidden && !progress.done && (state.view === "charts" || state.view === "comparison") && <Reading head={head} progress={progress} />}
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
-        {state.view === "label" && source.live && !source.writable && <Told title="Your role here lets you read, and not label"><a href={write({ ...state, view: "matrix" })}>Matrix</a></Told>}
+        {blindly && source.live && !source.writable && <Told title="Your role lets you read, but not label"><a href={write({ ...state, view: "matrix" })}>Matrix</a></Told>}
         {state.view === "label" && source.live && source.writable && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} md={state.md} setMd={(md) => go({ md }, true)} />}
+        {state.view === "review" && source.live && source.writable && <ReviewView source={source} run={head.id} author={author} name={name} md={state.md} setMd={(md) => go({ md }, true)} />}
         {!hidden && state.view === "summary" && <SummaryView source={source} head={head} table={table} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
         {!hidden && isOver(state.view) && source.live && <OverRuns source={source} head={head} runs={runs} state={state} go={go} />}
-        {(isOver(state.view) || state.view === "label") && !source.live && <Told title={state.view === "label" ? "A report cannot be labelled" : "A report has no history"}><p>It holds one run. <code>evenhand view</code> shows it with all others.</p></Told>}
+        {(isOver(state.view) || blindly) && !source.live && <Told title={blindly ? "A report cannot be labelled" : "A report has no history"}><p>It holds one run. <code>evenhand view</code> shows it with all others.</p></Told>}
         {!hidden && state.view === "about" && <About head={head} />}
       </div>
       {state.cell !== undefined && progress.done && table.at(state.cell) < 0 && <TroubleLine problem={new Problem(`there is no trial ${state.cell} here`, head.alive ? "It may not be settled yet." : "")} />}
@@ -158,7 +162,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
   );
 }
 
-const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["label", "Label"], ["summary", "Summary"], ["charts", "Charts"], ["comparison", "Comparison"], ["history", "History"], ["about", "About"]];
+const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["label", "Label"], ["review", "Review"], ["summary", "Summary"], ["charts", "Charts"], ["comparison", "Comparison"], ["history", "History"], ["about", "About"]];
 
 /** In place of a view that is about what is hidden. */
 function Hidden({ state }: { state: RunState }) {
@@ -171,8 +175,8 @@ function Hidden({ state }: { state: RunState }) {
 }
 
 /** Blind, only the matrix is told of. */
-function Tabs({ state, live, judged }: { state: RunState; live: boolean; judged: boolean }) {
-  const views = VIEWS.filter(([view]) => (live || view !== "history") && (view !== "label" || (live && judged)) && (!state.blind || view === "matrix" || view === state.view));
+function Tabs({ state, live, judged, writable }: { state: RunState; live: boolean; judged: boolean; writable: boolean }) {
+  const views = VIEWS.filter(([view]) => (live || view !== "history") && (view !== "label" || (live && judged)) && (view !== "review" || (live && writable)) && (!state.blind || view === "matrix" || view === state.view));
   return (
     <nav class="views" aria-label="Views of this run">
       {views.map(([view, words]) => (

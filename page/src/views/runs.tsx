@@ -70,7 +70,7 @@ function NoRuns() {
     <Told title="There are no runs here yet">
       <p>Make an eval that works offline, and run it:</p>
       <pre class="told-code">evenhand init demo{"\n"}cd demo{"\n"}evenhand run --offline</pre>
-      <p>Runs are looked for in the folder in which <code>evenhand view</code> was started, in those above it and below it.</p>
+      <p>Runs are read from the folder in which <code>evenhand view</code> was started, in those above it and below it.</p>
     </Told>
   );
 }

@@ -26,8 +26,8 @@ export function SummaryView({ source, head, table, state }: Props) {
   return (
     <div class="summary">
       <TroubleLine problem={problem} />
-      {head.alive && <p class="note">So far: the run goes on. These numbers are of what had finished when they were read, and are read again.</p>}
-      {filtered && <p class="note">These numbers are of the whole run. The filter applies to the <a href={write({ ...state, view: "matrix", cell: undefined })}>matrix</a> and the charts.</p>}
+      {head.alive && <p class="note">The run is in progress. These numbers cover what has finished so far, and are updated.</p>}
+      {filtered && <p class="note">These numbers cover the whole run. The filter applies to the <a href={write({ ...state, view: "matrix", cell: undefined })}>matrix</a> and the charts.</p>}
       {head.standings.length > 0 && (
         <section aria-labelledby="ranking">
           <h2 id="ranking" class="chart-title">Ranking</h2>

@@ -36,10 +36,11 @@ class AgentFramework(Record, frozen=True, kw_only=True):
     @property
     def is_async(self) -> bool:
         """Whether the call is awaited."""
-        return self.call.startswith("async ")
+        return _ASYNC in self.call
 
 
 _ASYNC, _PLAIN = "async def answer(question: str) -> str:\n", "def answer(question: str) -> str:\n"
+_ALONE = "alone = Lock()  # this agent answers one question at a time\n\n\n"
 
 FRAMEWORKS: Mapping[str, AgentFramework] = {
     "openai-agents": AgentFramework(
@@ -68,12 +69,13 @@ FRAMEWORKS: Mapping[str, AgentFramework] = {
     "smolagents": AgentFramework(
         modules=("smolagents",),
         makers=("ToolCallingAgent", "CodeAgent"),
-        call=_PLAIN + "    return str(agent.run(question))\n",
+        imports="from threading import Lock\n",
+        call=_ALONE + _PLAIN + "    with alone:\n        return str(agent.run(question))\n",
     ),
     "crewai": AgentFramework(
         modules=("crewai",),
         makers=("Crew",),
-        call=_PLAIN + '    return agent.kickoff({"question": question}).raw\n',
+        call=_PLAIN + '    return agent.copy().kickoff({"question": question}).raw\n',
     ),
     "google-adk": AgentFramework(
         modules=("google.adk",),
@@ -100,12 +102,22 @@ FRAMEWORKS: Mapping[str, AgentFramework] = {
     "autogen": AgentFramework(
         modules=("autogen_agentchat",),
         makers=("AssistantAgent",),
-        call=_ASYNC + "    return str((await agent.run(task=question)).messages[-1].content)\n",
+        imports="from asyncio import Lock\n\nfrom autogen_core import CancellationToken\n",
+        call=_ALONE
+        + _ASYNC
+        + "    async with alone:\n"
+        + "        await agent.on_reset(CancellationToken())\n"
+        + "        return str((await agent.run(task=question)).messages[-1].content)\n",
     ),
     "agent-framework": AgentFramework(
         modules=("agent_framework",),
         makers=("Agent", "ChatAgent", "as_agent"),
         call=_ASYNC + "    return (await agent.run(question)).text\n",
+    ),
+    "agno": AgentFramework(
+        modules=("agno",),
+        makers=("Agent", "Team"),
+        call=_ASYNC + "    return str((await agent.arun(question)).content)\n",
     ),
     "haystack": AgentFramework(
         modules=("haystack",),

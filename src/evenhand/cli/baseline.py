@@ -96,7 +96,7 @@ def baseline(
     if errors:
         tell(f"{count(errors, 'trial')} in error: these may have come out either way in each gate")
     if header.offline:
-        tell("its replies are scripted (--offline): it is no baseline for what models answer")
+        tell("its replies are scripted (--offline): it is not a baseline for what models answer")
     tell(f"next: evenhand gate{same} --baseline {shlex.quote(safe(str(to)))} --margin 0.05")
     return 0
 

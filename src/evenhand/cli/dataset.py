@@ -176,7 +176,7 @@ def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     files = {name: file.with_name(f"{file.stem}-{name}{file.suffix}") for name in parts}
     there = [str(to) for to in files.values() if to.exists()]
     if there:
-        hint = "Move it away, or name the part otherwise."
+        hint = "Move it away, or give the part another name."
         raise UsageError(f"there already: {', '.join(there)}", hint=hint)
     for name, dataset_part in data.split(parts, seed=seed, by=by, group=group).items():
         dataset_part.write(files[name])

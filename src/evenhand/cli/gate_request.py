@@ -62,7 +62,7 @@ class GateRequest(Record, frozen=True, kw_only=True):
             return msgspec.convert(record, GateRequest)
         except msgspec.ValidationError as error:
             raise UsageError(
-                f"run {meta.id} cannot be resumed: what its gate goes by is damaged: {shape_fault(error)}",
+                f"run {meta.id} cannot be resumed: what its gate uses is damaged: {shape_fault(error)}",
                 hint=AGAIN,
             ) from error
 

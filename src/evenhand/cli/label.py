@@ -128,7 +128,7 @@ def label(
     if unsure is not None and (size is not None or source is not None):
         raise UsageError(
             "--unsure goes with neither --draw nor --from",
-            hint="What is picked is no draw: its labels correct nothing.",
+            hint="What is picked is not a draw: its labels correct nothing.",
         )
     design.check(size)
     if any((codes, rename, as_json)):

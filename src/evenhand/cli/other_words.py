@@ -26,7 +26,7 @@ MISSING: Mapping[str, str] = {
     "redteam": "Red teaming isn't run here; the evaluation of a red-team config is: evenhand run.",
     "generate": "Cases are made by `evenhand data generate`, assertions by hand.",
     "auth": "There is no account to log in to: runs stay on this machine.",
-    "config": "There is no account to set up; project-wide settings stand in pyproject.toml.",
+    "config": "There is no account to set up; project-wide settings are in pyproject.toml.",
     "feedback": "Nothing is sent to anybody.",
     "code-scans": "Code isn't scanned here.",
     "scan-model": "Models' files aren't scanned here.",

@@ -37,7 +37,7 @@ class Age(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (it ta
         """
         seconds = value if isinstance(value, int) else age_s(str(value))
         if seconds is None:
-            self.fail(f"{value!r} is no age: write 30d, 12h or 2w.", param, ctx)
+            self.fail(f"{value!r} is not an age: write 30d, 12h or 2w.", param, ctx)
         return seconds
 
 

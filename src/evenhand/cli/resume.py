@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--errors",
     is_flag=True,
-    help="Only retry the trials that ended in an error. With --no-cache, all their calls are made and paid for again.",
+    help="As without it, but with --no-cache all calls of trials in error are made and paid for again.",
 )
 @batch_options
 @fleet_options

@@ -224,7 +224,7 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     lines += ["", f"next: {first}evenhand check {target}"]
     if moved.offline:
         lines.append(
-            f"      evenhand run {target} --offline   grades the recorded answers, and asks nobody"
+            f"      evenhand run {target} --offline   grades the recorded answers, and asks no model"
         )
     with printing():
         put(sys.stdout, "".join(f"{line}\n" for line in lines))

@@ -256,7 +256,7 @@ def run_beside(file: Path, run: str) -> Path:
     if not path.is_file():
         raise UsageError(
             f"{file.stem} cannot be resumed: there is no run {run} beside it any more",
-            hint="Restore that run, or run the evals again and start anew.",
+            hint="Restore that run, or run the evals again and start again.",
         )
     return path
 

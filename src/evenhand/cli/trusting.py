@@ -45,7 +45,7 @@ def look_at_origin(meta: RunMeta, *, trust: bool) -> None:
         named = "\n  ".join(_named(meta)) or "nothing that it names"
         raise UsageError(
             f"run {meta.id} was not made here, and its file says what is run:\n  {named}",
-            hint="If you trust whoever made it, add --trust. Commands that only read it, such as show, don't ask.",
+            hint="If you trust its author, add --trust. Commands that only read it, such as show, don't ask.",
         )
     _look_at_files(meta)
 

@@ -34,7 +34,6 @@ _NO_TERMS = frozenset({"label", "judge", "embedder", "unsure_below", "traits"})
 """Arguments that change nothing of what is asked: who is asked is known of the answer."""
 _NO_MODELS = frozenset({str, int, float, bool, tuple, list, dict, type(None)})
 _REMEMBERED = 4096
-_RULE = ("threshold", "assertScoringFunction")
 _NO_RULE: list[object] = [None, None, None]
 _CASE_PARTS = ("input", "expected", "context", "tags")
 
@@ -76,7 +75,11 @@ def content_of(
             content[name] = brief(value)
     if test:
         options = cast("Mapping[str, Any]", test.get("options") or {})
-        rule = [*(test.get(key) for key in _RULE), options.get("transform")]
+        rule = [
+            test.get("threshold"),
+            test.get("assertScoringFunction"),
+            options.get("transform"),
+        ]
         if rule != _NO_RULE:
             content["rule"] = brief(rule)
     return content

@@ -8,7 +8,7 @@ from evenhand.core.arguments import checked
 from evenhand.core.ranges import NUMBER
 from evenhand.core.record import Record
 
-_CLOSE = 1e-9
+CLOSE = 1e-9
 PASSED = ""
 """The metric of a requirement that asks for a share of trials that pass."""
 
@@ -27,7 +27,7 @@ class Bound(Record, frozen=True):
     def keeps(self, value: float) -> bool:
         """Whether a number is within it; a difference of 1e-9 is none."""
         low, high = self.at_least, self.at_most
-        return (low is None or value >= low - _CLOSE) and (high is None or value <= high + _CLOSE)
+        return (low is None or value >= low - CLOSE) and (high is None or value <= high + CLOSE)
 
     def __str__(self) -> str:
         return self.worded("{:g}".format)

@@ -91,7 +91,7 @@ class RunMeta(Record, frozen=True):
 
     @property
     def is_judge_check(self) -> bool:
-        """Whether the run asked about judges and not about a system: a probe, a tryout or a check of canaries."""
+        """Whether the run asked judges, and no system: a probe, an audit, a tryout or a check of canaries."""
         return not JUDGE_CHECKS.isdisjoint(self.settings)
 
     @property

@@ -8,6 +8,7 @@ without the messages that the same conversation had before, so the steps of a lo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -121,10 +122,9 @@ def steps_from(notes: Sequence[StepNote]) -> list[Step]:
 
     def write_out(returned: Collection[str] = ()) -> None:
         for request in pending:
-            if request.answers and request.call.id not in returned:
+            if request.answers and request.id not in returned:
                 continue
-            if request.call.id:
-                waiting[request.call.id] = len(steps)
+            waiting[request.id] = len(steps)
             steps.append(request.step)
         pending.clear()
 
@@ -149,11 +149,12 @@ def steps_from(notes: Sequence[StepNote]) -> list[Step]:
         places.append(len(steps))
         steps.append(step)
         steps += _within(len(steps) - 1, step.started_s, note.inner)
-        pending += [
-            _Asked.by(step, call, answers=call.name == note.answer)
-            for call in note.asked
-            if call.name not in ANSWERS
-        ]
+        names: Counter[str] = Counter()
+        for call in note.asked:
+            names[call.name] += 1
+            if call.name not in ANSWERS:
+                own = call.id or _nth(call.name, names)
+                pending.append(_Asked.by(step, call, own, answers=call.name == note.answer))
     write_out()
     return steps
 
@@ -176,15 +177,17 @@ class _Asked(Record, frozen=True, eq=False):
     """A tool that a model asked for, of which nothing else has been noted so far.
 
     Attributes:
+        id: The call's id, or what stands for it.
         answers: It is a form for the model's answer, unless something is returned to it.
     """
 
     call: ToolCall
     step: Step
+    id: str
     answers: bool = False
 
     @classmethod
-    def by(cls, model: Step, call: ToolCall, *, answers: bool) -> _Asked:
+    def by(cls, model: Step, call: ToolCall, own: str, *, answers: bool) -> _Asked:
         step = Step(
             "tool",
             call.name,
@@ -193,7 +196,7 @@ class _Asked(Record, frozen=True, eq=False):
             agent=model.agent,
             call=call.id,
         )
-        return cls(call, step, answers)
+        return cls(call, step, own, answers)
 
 
 def _fitting(step: Step, pending: Sequence[_Asked]) -> _Asked | None:
@@ -245,8 +248,14 @@ def _plain(body: Mapping[str, Any]) -> object:
     return dict(body)
 
 
+def _nth(name: str, counts: Mapping[str, int]) -> str:
+    """What stands for the id of a call that has none: its tool, and which of that tool's calls it is."""
+    return f"{name} #{counts[name]}"
+
+
 def _returned(messages: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, StepStatus]]]:
-    """What tools returned, by the ids of their calls, as messages to OpenAI's and Anthropic's models tell it."""
+    """What tools returned, by the ids of their calls, as messages to each vendor's models tell it."""
+    names: Counter[str] = Counter()
     for item in messages:
         if not is_object(item):
             continue
@@ -267,6 +276,23 @@ def _returned(messages: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, StepSta
             if isinstance(result.get("toolUseId"), str):
                 ended = _STATUSES.get(str(result.get("status")), "unknown")
                 yield result["toolUseId"], (result.get("content"), ended)
+        for part in as_array(message.get("parts")):  # Google's
+            block = as_mapping(part)
+            result = as_mapping(block.get("functionResponse") or block.get("function_response"))
+            if result:
+                name = str(result.get("name"))
+                names[name] += 1
+                yield str(result.get("id") or _nth(name, names)), _response(result.get("response"))
+
+
+def _response(value: object) -> tuple[Any, StepStatus]:
+    """What a tool returned, without what Google's SDKs put around it."""
+    response = as_mapping(value)
+    if "error" in response:
+        return response["error"], "error"
+    return next(
+        (response[key] for key in ("result", "output") if key in response), value
+    ), "unknown"
 
 
 def _is_json(text: str) -> bool:

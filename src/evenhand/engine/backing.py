@@ -17,6 +17,7 @@ from evenhand.core.provider import RateLimits
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallEnd, CallStart, ToolRecord, TrialResult
 from evenhand.engine.budget import Budget, Reservation
+from evenhand.engine.next_up import NextUp
 from evenhand.engine.pace import Permit
 from evenhand.engine.rate_limits import Limits
 from evenhand.engine.trial import LiveTrial
@@ -125,6 +126,11 @@ class Answers(Protocol):
 
 class CallAccount(Protocol):
     """Lets calls through to an account. `engine.rate_limits.Account` learns how many."""
+
+    @property
+    def next_up(self) -> NextUp:
+        """The calls that are written down before they are let through."""
+        ...
 
     async def acquire(self, priority: int, tokens: int) -> Permit:
         """Waits until a call may be sent. Every permit has to be given back: released, withdrawn or forgotten."""

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.errors import CodeError, EvenhandError, ProviderError
@@ -113,17 +113,21 @@ class OwnCalls:
 
     Attributes:
         tasks: Those under way.
+        askers: The application's tasks that have asked, on the run's own loop.
         halted: What keeps the trial from a verdict, whatever the application makes of it.
         given_up: The requests that never got an answer, by key, for SDKs that would ask again at once.
+        returned: Whether the function under evaluation has returned.
         pending: What was asked in the background and isn't answered yet, by the address of its answer.
         unanswered: What the application got last, where that is no answer, and it hasn't asked again since.
     """
 
-    __slots__ = ("given_up", "halted", "pending", "tasks", "unanswered")
+    __slots__ = ("askers", "given_up", "halted", "pending", "returned", "tasks", "unanswered")
 
     def __init__(self) -> None:
+        self.askers: WeakSet[asyncio.Task[object]] = WeakSet()
         self.tasks: set[asyncio.Task[object]] = set()
         self.halted: EvenhandError | None = None
+        self.returned = False
         self.given_up: dict[str, ProviderError] = {}
         self.pending: dict[str, Provider] = {}
         self.unanswered: ProviderError | None = None
@@ -134,6 +138,7 @@ class OwnCalls:
         Raises:
             EvenhandError: There can be no verdict.
         """
+        self.returned = True
         if self.tasks:
             await asyncio.wait(self.tasks)
         error = self.halted or self.unanswered
@@ -259,7 +264,7 @@ class Strangers:
 
     def _size(self) -> int:
         """How long the file is; without asking for it, where nobody has written."""
-        if self._file < 0 or self._flag[:] == _QUIET:
+        if self._file < 0 or self._flag[0] == _QUIET[0]:
             return len(_QUIET)
         return os.fstat(self._file).st_size
 

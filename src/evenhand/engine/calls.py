@@ -14,8 +14,9 @@ How this works: a call is answered by the first of these that can.
 4. A batch, where the run has a batch lane and the vendor takes such a request: the trial is put off until the answer is
    in the journal (see `batching`).
 5. A call under way for the same (request, draw): whoever comes second waits for it.
-6. The provider. The worst price is reserved from the budget; the account lets the call through; the intent is made
-   durable; the request is sent, again if need be; the reply is made durable; only then does anybody see it.
+6. The provider. The worst price is reserved from the budget; once the call is among the next ones, the intent is made
+   durable; the account lets it through; the request is sent, again if need be; the reply is made durable; only then
+   does anybody see it.
 
 A call that is under way goes on when the one who waits for it is cancelled and somebody else still waits.
 """
@@ -319,16 +320,13 @@ class CallDesk:
     ) -> _Paid:
         account = self._limits.account(provider.account)
         attempt = _Attempts(await self._reserved(provider, request))
-        call_id: int | None = None
         reply: Reply | None = None
         try:
             while True:
                 self._raise_if_dead(provider)
-                permit = await account.acquire(start.trial, request.tokens_in)
+                permit = await self._admitted(account, start, provider, request, attempt)
                 try:
                     self._raise_if_dead(provider)
-                    if call_id is None:
-                        call_id = await self._journal.begin(start)
                     if self._delay_s:
                         await sleep(self._delay_s)
                     await account.passable(permit)
@@ -342,15 +340,16 @@ class CallDesk:
                 await self._pause(error, provider, request, account, attempt)
             reply = attempt.reply
             assert reply is not None  # noqa: S101 (read in the attempt that answered)
+            assert attempt.call is not None  # noqa: S101 (written down before it was sent)
             end = ended(answer.body, reply, attempts=attempt.made, wasted=attempt.wasted)
-            await self._journal.end(call_id, end)
+            await self._journal.end(attempt.call, end)
         except (ProviderError, BudgetStop) as error:
-            if call_id is not None:
-                await self._journal.end(call_id, _failed(error, attempt.made, attempt.wasted))
+            if attempt.call is not None:
+                await self._journal.end(attempt.call, _failed(error, attempt.made, attempt.wasted))
             raise
         except asyncio.CancelledError:
-            if call_id is not None and reply is None and not attempt.under_way:
-                self._journal.drop(call_id, attempt.made, attempt.wasted)
+            if attempt.call is not None and reply is None and not attempt.under_way:
+                self._journal.drop(attempt.call, attempt.made, attempt.wasted)
             raise
         else:
             if cache is not None and worth_keeping(reply):
@@ -362,6 +361,25 @@ class CallDesk:
             later = reply is not None and reply.billed_later
             self._budget.settle(attempt.reservation, None if later else cost)
             self.counts.wasted += attempt.wasted
+
+    async def _admitted(
+        self,
+        account: CallAccount,
+        start: CallStart,
+        provider: Provider,
+        request: Request,
+        attempt: _Attempts,
+    ) -> Permit:
+        """The permit to send a call, which is written down before."""
+        if attempt.call is not None:
+            return await account.acquire(start.trial, request.tokens_in)
+        await account.next_up.come(start.trial)
+        try:
+            self._raise_if_dead(provider)
+            attempt.call = await self._journal.begin(start)
+            return await account.acquire(start.trial, request.tokens_in)
+        finally:
+            account.next_up.go()
 
     def _raise_if_dead(self, provider: Provider) -> None:
         """Raises what a model has failed with for good. Keys and quotas may be its own: others are still asked."""
@@ -448,10 +466,20 @@ class CallDesk:
 class _Attempts:
     """What one call's attempts have come to."""
 
-    __slots__ = ("doubtful", "made", "reply", "reservation", "started", "under_way", "wasted")
+    __slots__ = (
+        "call",
+        "doubtful",
+        "made",
+        "reply",
+        "reservation",
+        "started",
+        "under_way",
+        "wasted",
+    )
 
     def __init__(self, reservation: Reservation) -> None:
         self.reservation = reservation
+        self.call: int | None = None  # in the journal, once it is written down
         self.made = 0
         self.wasted = 0
         self.doubtful = False

@@ -45,7 +45,7 @@ from evenhand.engine.place import is_users
 from evenhand.engine.process import end_if_forked
 from evenhand.engine.python_names import users_call
 from evenhand.engine.suspending import Suspended
-from evenhand.engine.tasks import cancelled_by_run, undo_own_cancel
+from evenhand.engine.tasks import cancelled_by_run, clear_frames, undo_own_cancel
 from evenhand.engine.time_limit import TimeLimit, clock, left_until
 from evenhand.engine.trial import present
 from evenhand.engine.watchdog import TimeUp
@@ -465,7 +465,7 @@ def _code_error(name: str, error: BaseException) -> CodeError:
     if isinstance(error, AttributeError):
         code_error.key = error.name or ""
     # What it holds goes now: a coroutine that was never awaited has to be told of while its trial is there.
-    traceback.clear_frames(error.__traceback__)
+    clear_frames(error)
     if isinstance(error, AttributeError):
         error.obj = None
     return code_error

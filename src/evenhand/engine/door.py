@@ -286,7 +286,7 @@ class _Start(Record, frozen=True, kw_only=True):
             not_run = barred(words, aside) if aside else {}
             ending = await self._settle(journal, home, aside, not_run)
         except (asyncio.CancelledError, KeyboardInterrupt):
-            ending = Ending("interrupted", "interrupted by whoever waited for it")
+            ending = Ending("interrupted", "interrupted by its caller")
             raise
         finally:
             decided = settings.decider.record() if settings.decider is not None else {}
@@ -511,7 +511,7 @@ def look_at_set_up(plan: Plan) -> None:
     Raises:
         ConfigError: A file says so.
     """
-    hint = "With batches, a trial is set up anew in each wave. Leave out --batch to ask live."
+    hint = "With batches, a trial is set up again in each wave. Leave out --batch to ask live."
     problems = [dataclasses.replace(one, hint=hint) for one in plan.options.set_up_once]
     if problems:
         raise ConfigError(problems)
@@ -584,5 +584,5 @@ def changed_since(meta: RunMeta, names: Sequence[str]) -> UsageError:
     what = ", ".join(names) or "its prompts, tests, models or code"
     return UsageError(
         f"run {meta.id} cannot be resumed: {what} {'has' if len(names) == 1 else 'have'} changed since",
-        hint="`evenhand run` starts afresh; what is unchanged comes from the cache and is not paid for again.",
+        hint="Start afresh: what is unchanged comes from the cache, and is not paid for again.",
     )

@@ -26,12 +26,13 @@ from evenhand.core.errors import (
     UsageError,
 )
 from evenhand.core.expect import Expectation, Trial
-from evenhand.core.json_shapes import is_mapping
+from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.message import Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider, says
+from evenhand.core.requirement import CLOSE
 from evenhand.core.run import TrialError
-from evenhand.core.score import Outcome, Score, Verdict, usable
+from evenhand.core.score import Outcome, Scale, Score, Verdict, usable
 from evenhand.core.thoughts import MARKS, without_thoughts
 from evenhand.core.traits import label_of
 from evenhand.engine.call_context import Asked, asked, asking
@@ -137,7 +138,7 @@ def scored(trial: Thinker, value: object) -> object:
         return value
     text = without_thoughts(value)
     if text is None:
-        raise ScoreError(f"the output is no answer: {_NOT_ALL}", hint=MORE_TOKENS)
+        raise ScoreError(f"the output is not an answer: {_NOT_ALL}", hint=MORE_TOKENS)
     if text != value:
         trial.left_out = True
     return text
@@ -171,7 +172,8 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
     """The outcome of what a scorer returned.
 
     Raises:
-        CodeError: It is not a Score, or a number in it is none: NaN, an infinity, a text, or beyond 1e100.
+        CodeError: It is not a Score, its scale has no two ends, or a number in it is none: NaN, an infinity, a text, or
+            beyond 1e100.
     """
     if not isinstance(score, Score):
         raise not_a_score(expectation, score)
@@ -181,10 +183,25 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
         score = replace(score, value=value)
     if value is not None and not usable(value):
         raise CodeError(f"{label_of(expectation.scorer)} gave {value} for a score")
+    if score.scale is not None:
+        score = replace(score, scale=_scale(expectation, score.scale))
     if score.named:
         named = {name: _number(expectation, number) for name, number in score.named.items()}
         score = replace(score, named=named)
     return _outcome_of(expectation, score)
+
+
+def _scale(expectation: Expectation, scale: object) -> Scale:
+    """The ends of a scale as plain floats."""
+    ends = tuple(scale) if is_sequence(scale) else ()
+    if len(ends) == 2 and all(isinstance(end, numbers.Real) and usable(float(end)) for end in ends):
+        low, high = map(float, ends)
+        if low <= high:
+            return low, high
+    raise CodeError(
+        f"{label_of(expectation.scorer)} gave {scale!r} for a scale",
+        hint="Write its lowest and its highest score: scale=(1, 5).",
+    )
 
 
 def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
@@ -205,9 +222,9 @@ def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
                 hint="Write at_least= or at_most=, or return a Score that has `passed`.",
             )
         ok = score.passed is not False
-        if expectation.at_least is not None and value < expectation.at_least:
+        if expectation.at_least is not None and value < expectation.at_least - CLOSE:
             ok, reason = False, _why(reason, f"{value:g}, wanted at least {expectation.at_least:g}")
-        if expectation.at_most is not None and value > expectation.at_most:
+        if expectation.at_most is not None and value > expectation.at_most + CLOSE:
             ok, reason = False, _why(reason, f"{value:g}, wanted at most {expectation.at_most:g}")
         state = "pass" if ok else "fail"
     return Outcome(

@@ -40,6 +40,7 @@ from evenhand.core.provider import RateLimits
 from evenhand.core.record import MutableRecord, Record
 from evenhand.engine.closing import Closing
 from evenhand.engine.flow import Mean
+from evenhand.engine.next_up import NextUp
 from evenhand.engine.pace import Pace, Permit
 from evenhand.engine.retry import RetryPolicy
 
@@ -140,6 +141,8 @@ def _by_minute(limit: float, reset_s: float, least: float, most: float) -> float
     return limit / MINUTE_S
 
 
+READY_S = 0.1
+"""Where time holds calls back, so much of it is enough to write the next ones down."""
 SATURATED = 0.8
 """The share of the width that is as good as all of it: some calls are always between two attempts."""
 LATE_S = 0.0001
@@ -180,6 +183,7 @@ class Account:
         self.name = name
         self.pace = Pace(ceiling, start)
         self.in_flight = 0
+        self.next_up = NextUp(self._most_ready)
         self._policy = policy
         self._clock = clock
         self._draw = draw or random.Random()  # noqa: S311 (jitter, not a secret)
@@ -320,6 +324,17 @@ class Account:
             and self._tokens.wait_s(tokens, now) == 0
         )
 
+    def _most_ready(self) -> int:
+        """How many of the next calls may be written down: as many as may go while one is."""
+        pace, requests = self.pace, self._requests
+        if pace.flow.rate is not None:
+            return 1 + int(pace.flow.rate * READY_S)
+        if requests.resets_at or pace.closing.closed_at is not None or not pace.opening.over:
+            now = self._clock()
+            if max(pace.wait_s(0, now), requests.wait_s(1, now)) > READY_S:
+                return 1
+        return int(pace.width)
+
     def _usually_more(self) -> int:
         """The tokens that a call uses beyond what is known beforehand."""
         return int(self._unforeseen.mean) if self._unforeseen.count >= ENOUGH else 0
@@ -335,7 +350,9 @@ class Account:
 
     def _is_saturated(self) -> bool:
         """Whether all that may be sent is sent, so that a higher limit would be used."""
-        return bool(self._waiters) or self.in_flight >= SATURATED * int(self.pace.width)
+        return bool(self._waiters or self.next_up) or self.in_flight >= SATURATED * int(
+            self.pace.width
+        )
 
     def _give_back(self) -> None:
         self.in_flight -= 1

@@ -16,6 +16,7 @@ import contextlib
 import functools
 from asyncio import sleep
 from collections.abc import Coroutine, Iterator
+from types import FrameType
 from typing import Any, TypeVar
 
 from evenhand.core.errors import CodeError
@@ -168,6 +169,40 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
                     raise
         runner.run(_leave_the_rest())
         return task.result()
+
+
+def clear_frames(error: BaseException) -> None:
+    """Lets go of what the functions hold that an exception came through, but for those that caught it and go on.
+
+    An exception that a future hands over comes from another task's function, which may work for other trials. Python
+    closes a function that waits when its frame is cleared, before 3.13.
+    """
+    waiting = set(_waiting_frames()) if _is_loop_here() else set[FrameType]()
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame not in waiting:
+            with contextlib.suppress(RuntimeError):  # it is still running
+                step.tb_frame.clear()
+        step = step.tb_next
+
+
+def _is_loop_here() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _waiting_frames() -> Iterator[FrameType]:
+    """The frames of all that the loop's tasks wait in, from each task's function on."""
+    for task in asyncio.all_tasks():
+        work: Any = task.get_coro()
+        while work is not None:
+            frame = getattr(work, "cr_frame", None) or getattr(work, "ag_frame", None)
+            if frame is not None:
+                yield frame
+            work = getattr(work, "cr_await", None) or getattr(work, "ag_await", None)
 
 
 def leave_behind(task: asyncio.Task[Any]) -> None:

@@ -120,7 +120,7 @@ def make(wanted: Wanted) -> CascadeJudge:
     except ValueError:
         table = None
     if not is_object(table):
-        raise UsageError(f"provider '{wanted.id}' is no cascade", hint=_WRITE)
+        raise UsageError(f"provider '{wanted.id}' is not a cascade", hint=_WRITE)
     problems = [f"'{key}' is not known" for key in table if key not in _KEYS]
     problems += [
         f"'{key}' is no model's id" if table.get(key) else f"there is no '{key}'"
@@ -147,7 +147,7 @@ def make(wanted: Wanted) -> CascadeJudge:
     first, then = judge(table["first"]), judge(table["then"])
     if "decide" not in first.tasks:
         raise UsageError(
-            f"judge {wanted.rest}: the first judge is no decision model, so it doesn't say how sure it is",
+            f"judge {wanted.rest}: the first judge is not a decision model, so it doesn't say how sure it is",
             hint=_WRITE,
         )
     key = {"first": first.id, "then": then.id, "risk": risk}

@@ -83,18 +83,19 @@ class CurlLoop:
 
     def _watch(self, what: int, socket: int, _multi: object, _data: object) -> None:
         """Has the loop watch a socket for what libcurl waits for now."""
-        reads = what in (pycurl.POLL_IN, pycurl.POLL_INOUT)
-        writes = what in (pycurl.POLL_OUT, pycurl.POLL_INOUT)
-        if reads and socket not in self._read:
-            self._read.add(socket)
-            self.loop.add_reader(socket, self._act, socket, pycurl.CSELECT_IN)
-        elif not reads and socket in self._read:
+        # POLL_INOUT has both bits, POLL_REMOVE neither.
+        if what & pycurl.POLL_IN:
+            if socket not in self._read:
+                self._read.add(socket)
+                self.loop.add_reader(socket, self._act, socket, pycurl.CSELECT_IN)
+        elif socket in self._read:
             self._read.remove(socket)
             self.loop.remove_reader(socket)
-        if writes and socket not in self._written:
-            self._written.add(socket)
-            self.loop.add_writer(socket, self._act, socket, pycurl.CSELECT_OUT)
-        elif not writes and socket in self._written:
+        if what & pycurl.POLL_OUT:
+            if socket not in self._written:
+                self._written.add(socket)
+                self.loop.add_writer(socket, self._act, socket, pycurl.CSELECT_OUT)
+        elif socket in self._written:
             self._written.remove(socket)
             self.loop.remove_writer(socket)
 

@@ -51,14 +51,15 @@ class Headers(Mapping[str, str]):
         return self._raw if begin < 0 else self._raw[begin + 4 :]
 
     def _read(self) -> dict[str, str]:
-        values = self._values
-        if values is None:
-            values = self._values = {}
-            for line in self._answer().decode("utf-8", "surrogateescape").split("\n"):
-                name, colon, value = line.partition(":")
-                if colon:
-                    values.setdefault(name.strip().lower(), value.strip())
-        return values
+        if self._values is None:
+            lines = self._answer().decode("utf-8", "surrogateescape").split("\n")
+            # From the end on, so that the first value of a name is the one that stays.
+            self._values = {
+                name.strip().lower(): value.strip()
+                for name, colon, value in (line.partition(":") for line in reversed(lines))
+                if colon
+            }
+        return self._values
 
 
 class HttpAnswer(Record, frozen=True):

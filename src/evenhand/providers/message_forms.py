@@ -99,7 +99,7 @@ class Row(Record, frozen=True):
         for key, value in self.fields.items():
             if key not in keys and says_something(value):
                 raise self.refused(
-                    f"'{key}' is no key of its messages",
+                    f"'{key}' is not a key of its messages",
                     f"Leave it out, or write the message in the form of {self.vendor}.",
                 )
 
@@ -385,7 +385,7 @@ def _nothing_more(more: Mapping[str, Any], row: Row) -> None:
     for key, value in more.items():
         if says_something(value):
             raise row.refused(
-                f"'{key}' is no key of its parts",
+                f"'{key}' is not a key of its parts",
                 f"Leave it out, or write the part in the form of {row.vendor}.",
             )
 
@@ -445,7 +445,7 @@ def calls_of(row: Row) -> list[Call]:
         except ValueError:
             known = None
         if not is_mapping(known):
-            what = f"the arguments of its call of {name} are no JSON object: {text:.80}"
+            what = f"the arguments of its call of {name} are not a JSON object: {text:.80}"
             raise row.refused(what, "Write a JSON object.", unread=text)
         fields = known
         calls.append(Call(str(call.get("id") or ""), name, text, fields))
@@ -479,7 +479,7 @@ def result_name(row: Row, names: Mapping[str, str], *, told: bool = False) -> st
     name = str(row.fields.get("name") or "")
     if not known and name and not told:
         raise row.refused(
-            "'name' is no key of its messages, and no message before it calls this tool",
+            "'name' is not a key of its messages, and no message before it calls this tool",
             "Leave it out, or write the message that calls the tool.",
         )
     if known and name and known != name:

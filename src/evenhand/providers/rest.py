@@ -171,4 +171,4 @@ def _json(answer: HttpAnswer) -> Any:
     try:
         return decode(answer.body)
     except ValueError as error:
-        raise BadReply(f"what was answered is no JSON: {error}", status=answer.status) from error
+        raise BadReply(f"what was answered is not JSON: {error}", status=answer.status) from error

@@ -30,6 +30,6 @@ def counted(
 
 def number(value: object) -> int | None:
     """A number of tokens; None for what cannot be one."""
-    if not is_number(value) or not 0 <= value < MANY:
-        return None
-    return int(value)
+    if type(value) is not int:  # nearly all are
+        value = int(value) if is_number(value) and 0 <= value < MANY else -1
+    return value if 0 <= value < MANY else None

@@ -219,7 +219,7 @@ def _doubt(one: JudgedRate) -> str:
     """Why a corrected rate may not stand in a gate; empty where it may."""
     if one.verdict == "do not use":
         return " · do not use this judge: see `evenhand calibrate`"
-    return "" if one.trusted else " · too little to go by: see `evenhand calibrate`"
+    return "" if one.trusted else " · too little data: see `evenhand calibrate`"
 
 
 def rate(estimate: Estimate) -> str:

@@ -207,7 +207,7 @@ def _variables(variables: Mapping[str, object], width: int, ink: Ink) -> list[st
 def _call(call: CallRecord, width: int) -> list[str]:
     end = call.end
     if end is None:
-        result = "in doubt: cut off before its end, by a kill or by whoever asked"
+        result = "in doubt: cut off before its end, by a kill or by its caller"
     elif end.error:
         result = end.error
     else:

@@ -70,7 +70,7 @@ def export(
         example = to / f"results.{name if write else 'json'}"
         raise UsageError(f"--to {to} is a folder", hint=f"Name a file in it: {example}")
     if write is None:
-        what = f"the ending {to.suffix!r} names no format" if name else "it has no ending to go by"
+        what = f"the ending {to.suffix!r} names no format" if name else "the name has no ending"
         raise UsageError(f"--to {to}: {what}", hint=f"Add --format: {known}.")
     if calls and name not in _WITH_CALLS:
         raise UsageError(
@@ -186,9 +186,7 @@ def check_endings(files: Iterable[str], variants: Sequence[Variant]) -> None:
             cast("Callable[[], None]", imported(one.ready))()
         if one is None and format_ not in _WRITERS:
             what = (
-                f"the ending '.{format_}' names no format"
-                if format_
-                else "it has no ending to go by"
+                f"the ending '.{format_}' names no format" if format_ else "the name has no ending"
             )
             known = ", ".join(
                 f".{ending}" for ending in sorted({*formats(), *_endings(variants)} - _LONG)

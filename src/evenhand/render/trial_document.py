@@ -25,7 +25,10 @@ class RunOutcome(Record, frozen=True, kw_only=True):
 
     name: Annotated[str, Key("the expectation, as people read it")]
     outcome: Annotated[str, Key("`pass`, `fail`, `error` or `not_applicable`")]
-    score: Annotated[float | None, Key("", "the scorer's", null="in error, or not applicable")]
+    score: Annotated[
+        float | None,
+        Key("", "the scorer's", null="in error, not applicable, or decided without it"),
+    ]
     reason: Annotated[str, Key("may be empty")]
     metadata: Annotated[Mapping[str, Any], Key("what the scorer attached")]
     at_least: Annotated[float | None, Key("", "the scorer's", null="there is no lower bound")]
@@ -119,7 +122,7 @@ class RunTrial(Record, frozen=True, kw_only=True):
         Key(
             "the weighted mean of its outcomes' scores",
             "the scorers'",
-            null="in error, or nothing applied",
+            null="an error leaves it open, or nothing applied",
         ),
     ]
     output: Annotated[Any, Key("text, or any JSON value", null="there is none")]

@@ -67,7 +67,7 @@ def _whole(step: Step, calls: dict[str, CallRecord], tools: dict[str, ToolRecord
         return StepNote(step)
     start, end = call.start, call.end
     if end is None or end.error:
-        error = "in doubt: nobody knows what became of it" if end is None else end.message
+        error = "in doubt: its result is unknown" if end is None else end.message
         failed = replace(step, name=start.provider, status="error", error=error)
         return StepNote(failed, request=start.identity)
     reply = journaled_reply(start.identity, end.body)

@@ -84,7 +84,7 @@ def common_odds_ratio(
         if not (
             0 <= stratum.first <= stratum.of_first and 0 <= stratum.second <= stratum.of_second
         ):
-            msg = f"{stratum} is no table"
+            msg = f"{stratum} is not a table"
             raise ValueError(msg)
     sums = _Sums.of(strata)
     if sums is None:

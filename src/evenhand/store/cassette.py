@@ -32,7 +32,7 @@ from evenhand.store.recordings import RecordedFrom, RecordedPlace
 SCHEMA = "evenhand.cassette/1"
 PART = "$part"
 """The only key of an object that stands for a text which several requests share."""
-AGAIN = "Record it anew: evenhand runs cassette RUN --to FILE."
+AGAIN = "Record it again: evenhand runs cassette RUN --to FILE."
 
 
 class CassetteVariant(Struct, frozen=True, omit_defaults=True):
@@ -83,7 +83,7 @@ class CassetteCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_fiel
     draw: Annotated[str, Key("which of several answers to the request")]
     request: Annotated[Any, Key("the canonical request")]
     reply: Annotated[
-        Any | UnsetType, Key("the answer", null="it is no JSON, or there was an error")
+        Any | UnsetType, Key("the answer", null="it is not JSON, or there was an error")
     ] = UNSET
     text: Annotated[str | UnsetType, Key("the answer, as of a stream", null="it is JSON")] = UNSET
     base64: Annotated[str | UnsetType, Key("the answer", null="it is text")] = UNSET
@@ -164,7 +164,7 @@ class CassetteSource(MutableRecord, kw_only=True):
             whose = "" if max_age_s is None else ", as --max-age says"
             raise UsageError(
                 f"{path} was recorded {age_in_words(age)} ago, and may be {age_in_words(allowed)} old{whose}",
-                hint="Record it anew, or allow more: --max-age 365d.",
+                hint="Record it again, or allow more: --max-age 365d.",
             )
         recorded = RecordedFrom(
             run=header.run,
@@ -362,7 +362,7 @@ def _rows(path: Path, lines: Sequence[bytes]) -> Iterator[Mapping[str, Any]]:
         except ValueError as error:
             raise _no_cassette(path, f"line {number}: {error}") from None
         if not is_object(row):
-            raise _no_cassette(path, f"line {number} is no JSON object")
+            raise _no_cassette(path, f"line {number} is not a JSON object")
         yield row
 
 

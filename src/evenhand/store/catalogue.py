@@ -290,7 +290,7 @@ def _latest(known: Sequence[Path]) -> Path:
         except StoreError:
             return path
     raise UsageError(
-        f"there are only probes, tryouts and checks of canaries in {known[0].parent}",
+        f"there are only probes, audits, tryouts and checks of canaries in {known[0].parent}",
         hint=f"Run the evals first, or name one of these: {known[0].stem}",
     )
 

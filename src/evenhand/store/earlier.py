@@ -23,22 +23,19 @@ class Settled:
     """The trials that need no more work: a bit for each place in the plan."""
 
     def __init__(self, size: int) -> None:
+        self._size = size
         self._bits = bytearray(size // 8 + 1)
         self._count = 0
 
     def __contains__(self, index: int) -> bool:
-        return (
-            bool(self._bits[index >> 3] & 1 << (index & 7))
-            if index >> 3 < len(self._bits)
-            else False
-        )
+        return index < self._size and self._bits[index >> 3] >> (index & 7) & 1 > 0
 
     def __len__(self) -> int:
         return self._count
 
     def add(self, index: int) -> None:
         """Marks a place."""
-        if index not in self and index >> 3 < len(self._bits):
+        if index < self._size and index not in self:
             self._bits[index >> 3] |= 1 << (index & 7)
             self._count += 1
 

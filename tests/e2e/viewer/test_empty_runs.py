@@ -31,7 +31,7 @@ def empty(tmp_path: Path) -> tuple[Path, str]:
     [
         ("matrix", "There was nothing to run."),
         ("charts", "This run has no results."),
-        ("history", "Runs that have no results, or did not finish, are not drawn."),
+        ("history", "Runs without results, and unfinished runs, aren't drawn."),
     ],
 )
 def test_a_finished_run_without_results_is_not_waited_for(

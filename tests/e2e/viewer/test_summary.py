@@ -163,10 +163,10 @@ def test_the_summary_says_that_a_filter_does_not_change_it(page_of: str, triaged
     """Its numbers are of the whole run, and the page says so where something else is filtered."""
     seen = watch(page_of)
     seen.turn(triaged.stem, view="summary", q="tag:card")
-    seen.page.get_by_text("These numbers are of the whole run").wait_for()
+    seen.page.get_by_text("These numbers cover the whole run").wait_for()
     seen.turn(triaged.stem, view="summary")
     seen.page.locator(".requirement").first.wait_for()
-    assert seen.page.get_by_text("These numbers are of the whole run").count() == 0
+    assert seen.page.get_by_text("These numbers cover the whole run").count() == 0
 
 
 def test_a_run_without_requirements_says_what_it_passes_at(

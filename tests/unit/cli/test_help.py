@@ -105,7 +105,8 @@ NO_DOCUMENT = {
         "info schema" "cache clear" "new eval" "new judge" "new prompt-function"
         "data convert" "data enrich" "data from-traces" "data generate" "data split"
         "prompt edit" "prompt export-skill" "prompt index" "prompt migrate" "prompt new" "prompt promote"
-        "prompt site" "review draw" "review notes" "review ratify" """,
+        "prompt site" "review cases" "review draw" "review label" "review notes"
+        "review ratify" """,
     "it prints a file, a prompt or lines of JSON as they are": """
         "info workers" "info completion" "prompt render" "prompt log" """,
 }

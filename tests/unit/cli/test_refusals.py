@@ -29,7 +29,7 @@ def test_a_word_that_is_no_folder_is_no_remote(
         main(["runs", "push", "--to", word])
     said = refused.readouterr().err
     assert ended.value.code == 2
-    assert f"{word} is no remote" in said
+    assert f"{word} is not a remote" in said
     assert f"./{word} for a new folder" in said
     assert ("Did you mean 'mlflow'?" in said) == (word == "mlfow")
     assert not (tmp_path / word).exists()

@@ -82,6 +82,28 @@ def _result(content: str, **more: bool) -> dict[str, Any]:
     return {"role": "user", "content": [block]}
 
 
+def test_what_tools_returned_to_googles_models_is_told_by_name_and_order():
+    """Their calls mostly have no id. A tool that was recorded has its number all the same."""
+    calls = tuple(ToolCall("find", {"id": n}) for n in (7, 8, 9))
+    parts = [
+        {"functionResponse": {"name": "find", "response": {"result": "late"}}},
+        {"functionResponse": {"name": "find", "response": {"error": "no such order"}}},
+        {"functionResponse": {"name": "find", "response": {"state": "sent"}}},
+    ]
+    contents = [{"role": "user", "parts": [{"text": "Where?"}]}, {"role": "user", "parts": parts}]
+    steps = steps_from([
+        model(calls=calls),
+        StepNote(Step("tool", "find", {"id": 7}, "recorded", "ok")),
+        model(encode({"body": {"contents": contents}, "url": "http://x"})),
+    ])  # fmt: skip
+    told_of = [(s.arguments, s.result, s.status) for s in steps if s.kind == "tool"]
+    assert told_of == [
+        ({"id": 7}, "recorded", "ok"),
+        ({"id": 8}, "no such order", "error"),
+        ({"id": 9}, {"state": "sent"}, "unknown"),
+    ]
+
+
 def test_a_recorded_result_is_not_replaced_by_what_the_model_was_told():
     """The application may have told it less."""
     steps = steps_from([

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.doors.pytest_plugin.guarding import _may_expect
 from evenhand.render.document import document
 from evenhand.store.catalogue import paths
 from evenhand.store.runfile import RunFile
@@ -372,7 +373,7 @@ def test_a_marker_that_cannot_be_meant_is_told_when_tests_are_collected(
 
 def test_cases_that_no_parameter_takes_are_refused(run: Run):
     """The test would be the same for each row."""
-    result = run('@pytest.mark.cases([{"id": "a"}])\ndef test_it(): pass')
+    result = run('@pytest.mark.cases([{"id": "a"}])\ndef test_it(expect): pass')
     result.stdout.fnmatch_lines(["*has the marker 'cases', and no parameter 'case'*"])
 
 
@@ -737,3 +738,57 @@ async def test_missed(expect):
 """
     )
     result.assert_outcomes(passed=1, errors=1, failed=1)
+
+
+def test_markers_of_a_projects_own_are_left_alone(run: Run, pytester: pytest.Pytester):
+    """A project that registers `cases` or `repeats` means its own; one that doesn't may have labels of this name."""
+    result = run("""
+@pytest.mark.cases("smoke", "nightly")
+def test_label():
+    pass
+""")
+    result.assert_outcomes(passed=1)
+    pytester.makeini(
+        "[pytest]\naddopts = -p evenhand.doors.pytest_plugin --strict-markers\n"
+        "markers =\n    repeats(times, pause): ours\n    cases: ours\n"
+    )
+    result = run("""
+@pytest.fixture
+def case():
+    return "mine"
+
+@pytest.mark.cases("none.jsonl")
+@pytest.mark.repeats("often", pause=1)
+def test_it(case):
+    assert case == "mine"
+""")
+    result.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("def test_it(expect):\n    pass", True),
+        ("async def test_it(\n    case: Case,\n    expect: Expect,\n):", True),
+        ('@pytest.mark.usefixtures("expect")', True),
+        ("import evenhand", True),
+        ("def test_it():\n    expected = 1", False),
+        ("from playwright.sync_api import expect\n\ndef test_it(page):\n    expect(page)", False),
+    ],
+)
+def test_a_process_is_guarded_only_where_the_fixture_may_be_used(
+    text: str, may: bool, tmp_path: Path
+):
+    """A word that everybody's tests have is none of ours: their process is not forked."""
+    (tmp_path / "test_it.py").write_text(text)
+    assert _may_expect(tmp_path / "test_it.py", tmp_path) is may
+
+
+def test_an_async_test_may_ask_for_the_fixture_by_name(run: Run):
+    """In a task of its own, with a context of its own."""
+    result = run("""
+async def test_it(request):
+    expect = request.getfixturevalue("expect")
+    expect("in 30 days", Contains("30 days"))
+""")
+    result.assert_outcomes(passed=1)

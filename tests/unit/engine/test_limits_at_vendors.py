@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from tests.unit.engine.vendors import (
+    CYCLE_S,
     Bill,
     BySecond,
     Client,
@@ -41,7 +42,7 @@ def used(vendor: Vendor, bill: Bill) -> float:
     ("vendor", "least", "refused"),
     [
         (lambda says: TokenBucket(40, 40, says=says), 0.95, 0.05),
-        (lambda says: TokenBucket(40, 1, says=says), 0.88, 0.04),
+        (lambda says: TokenBucket(40, 1, says=says), 0.9, 0.03),
         (lambda says: TokenBucket(5, 10, says=says, latency_s=2), 0.95, 0.05),
         (lambda says: InFlight(10, says=says), 0.95, 0.03),
         (lambda says: InFlight(5, says=says), 0.94, 0.03),
@@ -69,7 +70,7 @@ def test_a_limit_by_tokens_that_only_refusals_tell_is_found_and_used(timeline, s
     """Sizes differ by a factor of a thousand, and large calls are not starved."""
     vendor = TokenBucket(40_000, 40_000, by_tokens=True, says=says)
     bill = billed(timeline, vendor, uneven(4000), seed)
-    assert used(vendor, bill) >= 0.94
+    assert used(vendor, bill) >= 0.92
     assert bill.refusals <= 0.035
     assert max(bill.waits) < 60
 
@@ -213,7 +214,7 @@ def test_a_vendor_that_is_overloaded_now_and_then_is_used_in_between(timeline, s
     """5 s in each 20: refused are those that are in flight, and one call each half second until it has passed."""
     vendor = Shedding(0.0, says=says, overloaded=lambda now: now % 20 < 5)
     bill = billed(timeline, vendor, even(14_000))
-    assert bill.taken(1025, 1040) >= 0.92 * 15 * 50 / 0.11
+    assert bill.taken(1025, 1040) >= 0.92 * 15 * 50 / CYCLE_S
     assert sum(1020 <= at < 1040 for at in bill.refused) <= 50 + 20
 
 
@@ -222,7 +223,7 @@ def test_no_call_is_given_up_in_an_overload_that_passes(timeline):
     vendor = Shedding(0.0, overloaded=lambda now: 1005 <= now < 1045)
     bill = billed(timeline, vendor, even(5000))
     assert len(bill.waits) == 5000
-    assert bill.taken(1047, 1049) > 0.9 * 2 * 50 / 0.11
+    assert bill.taken(1047, 1049) > 0.9 * 2 * 50 / CYCLE_S
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.score import Score
 from evenhand.engine.outcome import checked_outcome, error_outcome
@@ -32,6 +32,8 @@ class Asked:
             "fail",
             "0.49, wanted at least 0.5: so so",
         ),
+        (Score(sum([0.1] * 8)), {"at_least": 0.8}, "pass", ""),
+        (Score(0.1 + 0.2), {"at_most": 0.3}, "pass", ""),
         (Score(2.0), {"at_most": 2}, "pass", ""),
         (Score(3.0), {"at_most": 2}, "fail", "3, wanted at most 2"),
         (Score(0.9, False), {"at_least": 0.5}, "fail", ""),
@@ -53,6 +55,15 @@ def test_an_error_keeps_the_bounds_of_its_expectation():
     """It is the same test as where the scorer gave a number: a comparison must not leave the case out."""
     made = error_outcome(Expectation("x", Asked(), at_least=0.5, at_most=2), ValueError("no"))
     assert (made.outcome, made.score, made.at_least, made.at_most) == ("error", None, 0.5, 2)
+
+
+@pytest.mark.parametrize(
+    "scale", [(float("nan"), 1), (0, float("inf")), (5, 1), (1,), "15", ("1", "5"), 5]
+)
+def test_a_scale_that_has_no_two_ends_is_an_error_of_its_trial(scale):
+    """It could not be written, and the whole run would be lost."""
+    with pytest.raises(CodeError, match="for a scale"):
+        checked_outcome(Expectation("x", Asked()), Score(1.0, True, scale=scale))
 
 
 def test_a_number_that_nothing_decides_about_is_an_error():

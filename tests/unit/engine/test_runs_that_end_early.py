@@ -523,7 +523,7 @@ async def test_a_run_whose_waiter_is_cancelled_leaves_nothing_behind_and_says_so
     assert asyncio.all_tasks() == before
     with RunFile.open(next((tmp_path / "runs").iterdir())) as file:
         assert file.meta.status == "interrupted"
-        assert "whoever waited" in file.meta.message
+        assert "by its caller" in file.meta.message
         assert len(file.in_doubt()) == 1
 
 

@@ -18,11 +18,15 @@ from tests.unit.engine.conftest import FakeTime
 
 from evenhand.core.errors import Overloaded, ProviderError, RateLimited
 from evenhand.core.provider import RateLimits
+from evenhand.engine.pace import Permit
 from evenhand.engine.rate_limits import Account
 from evenhand.engine.retry import RetryPolicy
 
 ON_THE_WAY_S = 0.005
 REFUSED_S = 0.015
+WRITTEN_S = 0.01
+CYCLE_S = WRITTEN_S + 0.1 + 2 * ON_THE_WAY_S
+"""Of a call that nothing holds back, on average."""
 
 Clock = Callable[[], float]
 
@@ -328,7 +332,7 @@ class Client:
         permit = None
         while True:
             if account is not None:
-                permit = await account.acquire(index, known)
+                permit = await self._admitted(account, index, known, is_first=not attempts)
                 await account.passable(permit)
             attempts += 1
             now = loop.time()
@@ -349,6 +353,19 @@ class Client:
             )
             assert pause is not None, f"given up after {attempts} attempts"
             await asyncio.sleep(pause)
+
+    async def _admitted(
+        self, account: Account, index: int, known: int, *, is_first: bool
+    ) -> Permit:
+        """The permit for a call. As in a run, its intent takes a while to be durable before it is sent."""
+        if not is_first:
+            return await account.acquire(index, known)
+        await account.next_up.come(index)
+        try:
+            await asyncio.sleep(WRITTEN_S)
+            return await account.acquire(index, known)
+        finally:
+            account.next_up.go()
 
     async def _ask(self, tokens: int) -> tuple[ProviderError | None, RateLimits | None]:
         await asyncio.sleep(ON_THE_WAY_S)

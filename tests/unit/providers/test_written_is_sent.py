@@ -468,7 +468,7 @@ def test_arguments_that_are_an_object_and_keys_without_a_value_are_said_in_each_
     for form in ("anthropic", "gemini", "responses"):
         refused = sent_or_refused(PROVIDERS[form], [{"role": "user", "content": "hi"}, wrong])
         assert isinstance(refused, UntoldMessage)
-        assert "the arguments of its call of look are no JSON object: no" in refused.message
+        assert "the arguments of its call of look are not a JSON object: no" in refused.message
 
 
 def test_words_in_place_of_gemini_contents_and_instructions_are_put_into_its_form():

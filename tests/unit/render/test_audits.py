@@ -289,7 +289,7 @@ async def test_a_preference_for_a_place_is_among_the_audits_and_few_pairs_say_no
     assert found["position"].row().value == 0.9
     few = audits_of(await a_run(make_run, change=lambda t: preference(t, 40)))["position"]
     assert (few.result, few.estimate) == ("not applicable", None)
-    assert "5 preferences went by the place" in few.words
+    assert "5 preferences depended on position" in few.words
 
 
 def test_all_tests_of_a_run_are_corrected_together():

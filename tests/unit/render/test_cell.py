@@ -183,7 +183,7 @@ async def test_a_cell_shows_all_that_is_known_of_it(make_run: Make) -> None:
         "    judge     openai:chat:x   cache · 500 ms · price not known\n"
         "    subject   openai:chat:x   timed-out\n"
         "             no answer in 60 s\n"
-        "    subject   openai:chat:x   in doubt: cut off before its end, by a kill or by whoever asked\n"
+        "    subject   openai:chat:x   in doubt: cut off before its end, by a kill or by its caller\n"
         "\n"
         "  printed by your code\n"
         "    debug\n"

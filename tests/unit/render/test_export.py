@@ -73,7 +73,7 @@ async def test_a_dash_is_stdout(summaries_run: RunFile, capsys: pytest.CaptureFi
     ("name", "format_", "words"),
     [
         ("x.xlsx", None, "the ending '.xlsx' names no format"),
-        ("x", None, "it has no ending to go by"),
+        ("x", None, "the name has no ending"),
         ("-", None, "does not say in which format"),
         ("x.json", "yaml", "--format 'yaml' is not known"),
         ("", None, "is a folder"),

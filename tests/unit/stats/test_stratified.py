@@ -108,7 +108,7 @@ def test_tables_as_uneven_as_can_be_are_bounded_on_one_side():
 )
 def test_what_is_no_table_is_refused(stratum: Stratum):
     """More than there are, or fewer than none."""
-    with pytest.raises(ValueError, match="is no table"):
+    with pytest.raises(ValueError, match="is not a table"):
         common_odds_ratio([stratum])
 
 

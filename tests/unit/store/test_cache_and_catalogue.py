@@ -65,7 +65,7 @@ def test_clearing_forgets_everything(tmp_path: Path):
 
 def test_a_cache_that_cannot_be_used_is_done_without_and_said_once(tmp_path: Path):
     """It is a convenience, not a condition."""
-    (tmp_path / "answers.db").write_bytes(b"this is no database" * 100)
+    (tmp_path / "answers.db").write_bytes(b"this is not a database" * 100)
     said: list[str] = []
     cache = Cache.open(tmp_path, said.append)
     assert cache.get("a", "b") is None
@@ -134,7 +134,7 @@ async def test_the_latest_run_is_never_one_that_asked_about_judges(
     monkeypatch.delenv("EVENHAND_HOME", raising=False)
     home = tmp_path / ".evenhand"
     probe = await _run(home, "01AAAC1", {"probe": {}})
-    with pytest.raises(UsageError, match="only probes, tryouts and checks of canaries"):
+    with pytest.raises(UsageError, match="only probes, audits, tryouts and checks of canaries"):
         catalogue.find(tmp_path, "latest")
     run = await _run(home, "01AAAA1")
     await _run(home, "01AAAC2", {"tryout": {}})

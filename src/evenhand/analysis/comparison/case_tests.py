@@ -473,7 +473,7 @@ def _terms(outcome: Outcome) -> _Terms:
     return (
         outcome.name,
         outcome.metric,
-        # Version 0.1.0 doesn't say the bounds of an expectation that is in error.
+        # Earlier run files don't say the bounds of an expectation that is in error.
         None if outcome.outcome == "error" and bounds == (None, None) else bounds,
         outcome.weight,
         outcome.scale,

@@ -241,7 +241,7 @@ def _history(first: Side, second: Side, earlier: Sequence[RunSource], stack: Exi
             )
         if side.run.meta.created_at > first.run.meta.created_at:
             raise UsageError(
-                f"{side} is newer than {first}: it is no earlier run of it",
+                f"{side} is newer than {first}: it is not an earlier run of it",
                 hint="Compare with the newest run, and name those before it.",
             )
         taken.add(side.run.meta.id)

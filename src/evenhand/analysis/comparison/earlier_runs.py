@@ -95,7 +95,7 @@ def earlier_runs(
         same = basis(run) == own and _asked_alike(asked_now, asked_then)
         copies = frozenset(_copies(asked_then, borrowed))
         if same and len(copies) == len(asked_then):
-            tell(f"{name} is left out: its answers went through the cache, and are no new draws")
+            tell(f"{name} is left out: its answers went through the cache, and are not new draws")
             continue
         systems += not same
         if not same and systems > MOST_SYSTEMS:

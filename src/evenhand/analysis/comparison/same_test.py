@@ -63,7 +63,7 @@ def chosen_note(cases: str, chosen: str) -> str:
         cases: What they are called: `the cases of this run`.
         chosen: What `chosen_by` says.
     """
-    return f"{cases} {chosen}: cases that were chosen by their outcome come out otherwise the next time by chance alone"
+    return f"{cases} {chosen}: cases chosen by their outcome come out differently the next time by chance alone"
 
 
 def withheld_of(first: Side, second: Side) -> str:
@@ -151,7 +151,7 @@ class Likeness:
             # What is no expectation's own is made by several together, and hangs on all of them.
             own = metric in self._changes.names
             changes = [one for one in changes if one.scored and (not own or metric in one.names)]
-        return f"asked otherwise ({change_words(changes)})" if changes else ""
+        return f"asked differently ({change_words(changes)})" if changes else ""
 
     def notes(self) -> Iterator[str]:
         """What differs and decides nothing."""

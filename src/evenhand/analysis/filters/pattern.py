@@ -270,7 +270,7 @@ def _member(text: str) -> str:
     if c in _PLACES and c.isalpha():
         raise PatternError(f"{text} is a place and no character", "Write it outside of [].")
     if c.lower() in _SETS:
-        raise PatternError(r"capitals such as \D do not stand in []", r"E.g. [^\d]")
+        raise PatternError(r"capitals such as \D don't work in []", r"E.g. [^\d]")
     return _meant(c)
 
 

@@ -133,7 +133,7 @@ class BaselineTrial(Struct, omit_defaults=True, frozen=True):
     variant: Annotated[str, Key("its name")]
     repeat: Annotated[int, Key("from 0")]
     outcome: Annotated[State, Key("`pass`, `fail`, `error` or `not_applicable`")]
-    score: Annotated[float | None, Key(null="in error, or nothing applied")] = None
+    score: Annotated[float | None, Key(null="an error leaves it open, or nothing applied")] = None
     name: Annotated[str, Key("the case, for people", null="it has none")] = ""
     metrics: Annotated[dict[str, float], Key("numbers by the metric's name", null="none")] = {}
     expectations: Annotated[list[BaselineExpectation], Key("in their order", null="none")] = []

@@ -17,7 +17,7 @@ from evenhand.core.malformed import shape_fault
 from evenhand.core.wording.words import clip, safe
 from evenhand.store.replacing import replace_file
 
-MAKE_ANEW = "Make it anew: evenhand baseline RUN --to FILE."
+MAKE_ANEW = "Make it again: evenhand baseline RUN --to FILE."
 _MERGE_MARKS = (b"<<<<<<< ", b"=======", b">>>>>>> ", b"||||||| ")
 
 
@@ -74,7 +74,7 @@ def read_baseline(path: Path) -> Baseline:
         if line.startswith(_MERGE_MARKS):
             raise UsageError(
                 f"{path}:{number}: there is an open merge conflict in the baseline",
-                hint="Take one side whole, or make it anew: evenhand baseline RUN --to FILE.",
+                hint="Take one side whole, or make it again: evenhand baseline RUN --to FILE.",
             )
     rows = [_row(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
     header = _header(path, rows[0])
@@ -99,7 +99,7 @@ def _header(path: Path, row: Mapping[str, Any]) -> BaselineHeader:
         if isinstance(schema, str) and schema.startswith("evenhand.baseline/"):
             raise UsageError(
                 f"{path}: its schema is {safe(schema)!r}; this Evenhand reads {SCHEMA}",
-                hint="Use the Evenhand that wrote it, or make it anew.",
+                hint="Use the Evenhand that wrote it, or make it again.",
             )
         what = f"its schema is {clip(safe(str(schema)), 40)!r}" if schema else "it has no schema"
         raise _no_baseline(path, 1, f"{what}, not {SCHEMA!r}")
@@ -132,12 +132,12 @@ def _check(
     if len(trials) != header.trials:
         raise UsageError(
             f"{path} has {len(trials):,} trials, and its first line says {header.trials:,}: it was cut off or merged",
-            hint="Restore it, or make it anew: evenhand baseline RUN --to FILE.",
+            hint="Restore it, or make it again: evenhand baseline RUN --to FILE.",
         )
     if _digest_of(rows) != header.digest:
         raise UsageError(
             f"{path} is not as Evenhand wrote it: it was edited or merged",
-            hint="Restore it, or make it anew: evenhand baseline RUN --to FILE.",
+            hint="Restore it, or make it again: evenhand baseline RUN --to FILE.",
         )
     names = {one.name for one in header.variants}
     named = {trial.variant for trial in trials} | {scale.variant for scale in header.scales}

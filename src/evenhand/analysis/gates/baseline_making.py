@@ -56,7 +56,7 @@ def baseline_parts(
     taken = sum(bool(trial.taken) for trial in run.trials())
     if taken:
         raise UsageError(
-            f"run {short_id(meta.id)} took {count(taken, 'trial')} from a baseline: it is no run of its own",
+            f"run {short_id(meta.id)} took {count(taken, 'trial')} from a baseline: it is not a run of its own",
             hint="Make the baseline of a run (`evenhand run`), or of a gate with --all.",
         )
     if not any(trial.expectations for trial in trials):

@@ -179,7 +179,7 @@ def read_gate(file: Path) -> GateDocument:
     name = safe(str(file))
     try:
         if file.stat().st_size > LARGEST:
-            raise UsageError(f"{name} has more than {LARGEST // 1_000_000} MB: it is no gate")
+            raise UsageError(f"{name} has more than {LARGEST // 1_000_000} MB: it is not a gate")
         data = file.read_bytes()
     except OSError as error:
         raise UsageError(

@@ -151,7 +151,7 @@ def _unrecorded(baseline: Iterable[Seen], run: Iterable[Seen]) -> Iterator[str]:
     if silent and any(column.tests.says_something for column in run):
         yield (
             "the baseline does not say what its cases and expectations were: whether the test has changed since is"
-            " not known. Make it anew: evenhand baseline RUN --to FILE"
+            " not known. Make it again: evenhand baseline RUN --to FILE"
         )
 
 

@@ -441,7 +441,7 @@ def _maybe_repeated(variant: CalibrationVariant, items: Sequence[Item], errors: 
 def _not_these(place: Path, judge: CalibrationJudge) -> UsageError:
     return UsageError(
         f"{place}: the labels of {judge.metric!r} don't add up to its counts",
-        hint="Make it anew with `evenhand calibrate`, or restore it.",
+        hint="Make it again with `evenhand calibrate`, or restore it.",
     )
 
 

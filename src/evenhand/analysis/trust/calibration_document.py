@@ -234,7 +234,7 @@ class CalibrationScores(Record, frozen=True, kw_only=True):
         Key(
             "the mean that people would have given",
             "the metric's",
-            null="the scored outputs are no random draw, or of too few cases",
+            null="the scored outputs are not a random draw, or of too few cases",
         ),
     ] = None
     random_draw: Annotated[

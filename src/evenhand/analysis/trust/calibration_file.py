@@ -242,11 +242,11 @@ def _read(path: Path) -> CalibrationDocument:
     except (ValueError, msgspec.ValidationError) as error:
         raise UsageError(
             f"{path} is not a calibration: {document_fault(data, error)}",
-            hint="Make it anew with `evenhand calibrate`, or restore it.",
+            hint="Make it again with `evenhand calibrate`, or restore it.",
         ) from error
     if file.schema != SCHEMA:
         raise UsageError(
             f"{path}: its schema is {file.schema!r}; this Evenhand reads {SCHEMA}",
-            hint="Make it anew with `evenhand calibrate`.",
+            hint="Make it again with `evenhand calibrate`.",
         )
     return file

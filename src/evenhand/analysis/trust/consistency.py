@@ -79,7 +79,8 @@ def _position(first: int, second: int) -> Audit:
     n = first + second
     if n < FEWEST_PAIRS:
         return not_applicable(
-            "position", f"{count(n, 'preference')} went by the place: there must be {FEWEST_PAIRS}"
+            "position",
+            f"{count(n, 'preference')} depended on position: there must be {FEWEST_PAIRS}",
         )
     share = Estimate(first / n, *clopper_pearson(first, n))
     words = f"where the place decides, {_share(share)} of {count(n, 'pair')} go to the first text"

@@ -86,7 +86,7 @@ class PowerJudge(Record, frozen=True, kw_only=True):
 class PowerWording(Record, frozen=True, kw_only=True):
     """What `evenhand.power/1` says of other wordings."""
 
-    of: Annotated[Literal["prompt", "judge"], Key("what is worded otherwise")]
+    of: Annotated[Literal["prompt", "judge"], Key("what is worded differently")]
     variance: Annotated[float, Key("that it adds to the pass rate, whatever the number of cases")]
     low: Annotated[float, Key("the lower end of its 95 % interval")]
     high: Annotated[float, Key("the upper end")]

@@ -145,8 +145,8 @@ def _by_file(
         labels = labels_of(ranking.answers, [variant for variant in same if variant is not None])
     except (ValueError, IndexError):
         raise UsageError(
-            f"{place_of(run.meta)}: an answer of {ranking.name!r} is no label",
-            hint="Make it anew with `evenhand calibrate`, or restore it.",
+            f"{place_of(run.meta)}: an answer of {ranking.name!r} is not a label",
+            hint="Make it again with `evenhand calibrate`, or restore it.",
         ) from None
     try:
         group = connected(pairs.answers)[0]

@@ -46,7 +46,7 @@ from evenhand.store.labels.label import Label, standing
 PEOPLES: Scale = (1.0, 5.0)
 """The scale of the label `score`."""
 SCORES_ARE_NO_DRAW = (
-    "the outputs that people gave scores are no random draw, so the mean is not corrected: "
+    "the outputs that people gave scores are not a random draw, so the mean is not corrected: "
     "score all that you label"
 )
 

@@ -33,7 +33,7 @@ DEVIATIONS: Mapping[str, str] = {
     "simulated users": "promptfoo asks a remote model of its own to play the user. Here the model that userProvider "
     "names does, or else the one that judges, by a prompt of Evenhand's. Each of its messages is checked: one with a "
     "mistake is asked for again, and a second one is an error of the trial, not a failure. In initialMessages, what "
-    "is no message is an error; promptfoo leaves it out.",
+    "is not a message is an error; promptfoo leaves it out.",
     "evenhand:user": "A user who is a script, or a model with facts and things that it must not say, is written as "
     "evenhand:user. promptfoo has no such provider.",
     "MCP servers": "The tools of a provider's mcp are not called, unless it has call: true: what the model calls is "

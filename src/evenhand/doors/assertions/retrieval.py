@@ -158,7 +158,7 @@ def _attributions(text: str, *, anywhere: bool) -> list[tuple[str, bool]]:
         if not anywhere and (
             len(marks) > 1 or line.startswith(">") or _ATTRIBUTED.fullmatch(line) is None
         ):
-            raise JudgeError(f"the judge's line is no sentence with its mark: {shown(line)}")
+            raise JudgeError(f"the judge's line is not a sentence with its mark: {shown(line)}")
         sentences.append((line, _NOT_BACKED not in line.lower()))
     if not sentences:
         raise JudgeError("the judge called no sentence [Attributed] or [Not Attributed]")

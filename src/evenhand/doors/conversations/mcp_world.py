@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast, get_args
 
-from evenhand.core.arguments import checked_class
+from evenhand.core.arguments import checked_class, past_checks
 from evenhand.core.errors import InfrastructureError, UsageError
 from evenhand.core.message import Model
 from evenhand.core.names import did_you_mean
@@ -85,7 +85,8 @@ class MCPWorld(Toolbox):
         if isinstance(env, str) or not 0 < limit_s < 1e8:
             raise UsageError(f"MCPWorld: env is {env!r}, limit_s is {limit_s!r}")
         frame = inspect.currentframe()
-        file = Path(frame.f_back.f_code.co_filename) if frame and frame.f_back else Path()
+        caller = past_checks(frame.f_back) if frame else None
+        file = Path(caller.f_code.co_filename) if caller else Path()
         self.server = server
         self._words = words
         self._env = (

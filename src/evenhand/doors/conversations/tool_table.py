@@ -102,7 +102,7 @@ def _results(name: str, rows: object) -> dict[str, list[Any]]:
             key = digest("row", encode(cast("Mapping[str, Any]", pair[0])))
         except (TypeError, ValueError) as error:
             raise UsageError(
-                f"ToolTable: row {number} of {name} is no plain JSON: {error}"
+                f"ToolTable: row {number} of {name} is not plain JSON: {error}"
             ) from None
         results.setdefault(key, []).append(pair[1])
     return results

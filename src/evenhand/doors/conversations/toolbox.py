@@ -162,7 +162,7 @@ class Toolbox:
             there = did_you_mean(name, self._tools) or f"There are: {', '.join(self._tools)}."
             return self._refused(name, arguments, f"there is no tool '{name}'. {there}")
         if arguments is None:
-            return self._refused(name, None, "the arguments are no JSON object")
+            return self._refused(name, None, "the arguments are not a JSON object")
         try:
             # Checked before the call, because a TypeError from inside the tool looks the same.
             inspect.signature(tool).bind(**arguments)

@@ -126,7 +126,7 @@ class EvalBody(Record, frozen=True, kw_only=True):
                 subject = await trial.call(self._called(subject, arguments), name=name)
             if not hasattr(subject, "run"):
                 raise CodeError(
-                    f"{name} made {subject!r:.60}, which is no conversation",
+                    f"{name} made {subject!r:.60}, which is not a conversation",
                     hint="Return Conversation(agent, user).",
                 )
         conversation: Any = subject

@@ -124,7 +124,7 @@ class SetEditor(Record, frozen=True, kw_only=True):
 def _body(trial: PlannedTrial) -> EvalBody:
     body = trial.body
     if not isinstance(body, EvalBody):
-        raise CannotAsk("this cell is no eval's")
+        raise CannotAsk("this cell is not an eval's")
     return body
 
 

@@ -428,12 +428,12 @@ def _with_model(sets: Sequence[EvalSet], model: str) -> Sequence[EvalSet]:
     """The sets, those that name a model with this one instead.
 
     Raises:
-        UsageError: None of them names one: it would be asked by nobody.
+        UsageError: None of them names one: no eval would ask it.
     """
     named = [evals.model is not None or "model" in evals.over for evals in sets]
     if not any(named):
         raise UsageError(
-            f"--model {model}: no eval set here names a model, so it would be asked by nobody",
+            f"--model {model}: no eval set here names a model, so no eval would ask it",
             hint="Write model=… in the EvalSet, and ask the `model` that evals are given. What your application asks "
             "by itself is its own: make an axis of it.",
         )

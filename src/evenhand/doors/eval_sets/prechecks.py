@@ -160,9 +160,7 @@ def _asked_for_by_none(evals: EvalSet) -> Iterator[Problem]:
         hint = f"Take it where it is used, in an eval, a fixture or the subject: def {name}(…, {axis}). Or remove it."
         yield Problem(str(evals.path), evals.line, 0, what, hint)
     if evals.model is not None and "model" not in {*evals.over, *requested}:
-        what = (
-            f"no eval of EvalSet {evals.name!r} takes 'model', so model= would be asked by nobody"
-        )
+        what = f"no eval of EvalSet {evals.name!r} takes 'model', so the set's model would never be asked"
         hint = (
             f"Take it: def {name}(…, model). Or remove model=: what your application asks by itself is its own, "
             "and an axis can name it."
@@ -336,7 +334,7 @@ def plain(
             if not what and models is not None and judge is None and _NOBODY not in reported:
                 reported.add(_NOBODY)
                 if not models.judged:
-                    what, hint = "a judge is wanted, and no judge is named", NAME_A_JUDGE
+                    what, hint = "a judge is needed, and no judge is named", NAME_A_JUDGE
                 yield from _keyless(models, models.judge, path, line)
             elif models is not None and isinstance(judge, str):
                 yield from _keyless(models, judge, path, line)

@@ -174,7 +174,7 @@ def _no_parquet(file: Path) -> tuple[str, str]:
         begins = raw.read(4)
     # The beginning is Parquet's, so that its end must be missing.
     if begins == b"PAR1":
-        return "is not a whole Parquet file", "It may have been cut off: write or copy it anew."
+        return "is not a whole Parquet file", "It may have been cut off: write or copy it again."
     other = other_kind(file)
     if other is not None:
         return f"is not Parquet: it {other[0]}", other[1]

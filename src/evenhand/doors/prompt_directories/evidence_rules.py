@@ -95,7 +95,7 @@ def _not_a_use(row: Row, evidence: Evidence, *, verified_only: bool) -> str:
         return "of an earlier version"
     model = row.get("model")
     if model != evidence.model:
-        return f"to {model}" if isinstance(model, str) else "to nobody knows whom"
+        return f"to {model}" if isinstance(model, str) else "to an unknown model"
     if row.get("verified") is False:
         return "refuted by verify.sh"
     if verified_only and row.get("verified") is not True:

@@ -20,7 +20,7 @@ FIRST, LAST = "# AUTO-GENERATED:START", "# AUTO-GENERATED:END"
 _MARK = re.compile(r"^#.*AUTO-GENERATED.*$", re.MULTILINE)
 _HEADER = f"""\
 # Verbs for the prompts of this repository: source this file from your shell's start-up file.
-# What stands between the two marks is written anew by `evenhand prompt index`; the rest is yours.
+# What stands between the two marks is rewritten by `evenhand prompt index`; the rest is yours.
 EVENHAND_PROMPTS=$(cd "$(dirname "${{BASH_SOURCE[0]:-$0}}")" && pwd)
 prompts() {{ evenhand prompt -C "$EVENHAND_PROMPTS" list "$@"; }}
 prompt-where() {{ printf '%s\\n' "$EVENHAND_PROMPTS/prompts/$1"; }}

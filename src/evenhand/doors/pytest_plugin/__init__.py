@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import traceback
 from collections.abc import Generator, Iterator
 from dataclasses import replace
@@ -35,6 +36,11 @@ STANDING: pytest.StashKey[JudgesStanding] = pytest.StashKey()
 RECORDED: pytest.StashKey[list[str]] = pytest.StashKey()
 CUT_OFF: pytest.StashKey[bool] = pytest.StashKey()
 REPORTED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+
+_MARKERS = (
+    "cases(dataset): one test for each row of a .csv, .json or .jsonl file beside the test, given as `case`.",
+    "repeats(n, at_least=1.0): run the test n times; it passes if at least this share of them does.",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -68,10 +74,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Makes the markers known, and lends keys while a cassette is replayed."""
-    for line in (
-        "cases(dataset): one test for each row of a .csv, .json or .jsonl file beside the test, given as `case`.",
-        "repeats(n, at_least=1.0): run the test n times; it passes if at least this share of them does.",
-    ):
+    for line in _MARKERS:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(_Interrupts(config))
     if config.getoption("evenhand_cassette") or config.getini("evenhand_cassette"):
@@ -98,13 +101,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Makes a test for each case, and looks at the arguments of `repeats`."""
-    cases = metafunc.definition.get_closest_marker("cases")
+    cases = _marker(metafunc.definition, "cases")
     if cases is not None:
         dataset = _dataset(metafunc, cases)
         if "case" not in metafunc.fixturenames:
             _refuse(metafunc, "has the marker 'cases', and no parameter 'case'")
         metafunc.parametrize("case", list(dataset), ids=[case.id for case in dataset])
-    repeats = metafunc.definition.get_closest_marker("repeats")
+    repeats = _marker(metafunc.definition, "repeats")
     if repeats is not None:
         from evenhand.doors.pytest_plugin.repeats import asked
 
@@ -112,6 +115,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             asked(repeats)
         except ValueError as error:
             _refuse(metafunc, str(error))
+
+
+def _marker(item: pytest.Item, name: str) -> pytest.Mark | None:
+    """A test's marker of this name, if it is ours: a test without `expect` may have one of its own project's."""
+    mark = item.get_closest_marker(name)
+    fixtures: list[str] = getattr(item, "fixturenames", [])
+    if mark is None or "expect" in fixtures:
+        return mark
+    lines = [str(line) for line in item.config.getini("markers") if line not in _MARKERS]
+    if any(re.match(rf"{name}\b", line) for line in lines):
+        return None
+    return mark if name != "cases" or "case" in fixtures else None
 
 
 def _dataset(metafunc: pytest.Metafunc, mark: pytest.Mark) -> Dataset:
@@ -211,7 +226,10 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     around = calls_recorded() if records else contextlib.nullcontext()
     with own_process(), strays_told(warn=True), trials_carried(), around:
         yield expect
-    present.reset(token)
+    with contextlib.suppress(
+        ValueError
+    ):  # an async test that asked for it by name set it in its task
+        present.reset(token)
     del item.stash[TRIAL], item.stash[EXPECT]
     session_run = item.config.stash.get(SESSION_RUN, None)  # none where the session was interrupted
     late = session_run.late(trial) if session_run is not None else []
@@ -376,7 +394,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     from evenhand.doors.pytest_plugin.guarding import note
 
     note(item.config, item.nodeid)
-    if item.get_closest_marker("repeats") is None or not isinstance(item, pytest.Function):
+    if not isinstance(item, pytest.Function) or _marker(item, "repeats") is None:
         return None
     from evenhand.doors.pytest_plugin.repeats import run
 

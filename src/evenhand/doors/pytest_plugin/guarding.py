@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-_WORDS = (b"expect", b"evenhand")
+_WORDS = re.compile(rb"\bevenhand\b|[\"']expect[\"']|\bdef\s+\w+\s*\([^)]*\bexpect\b")
+"""What a file has that may use the fixture: its name as a parameter or a text. `expected` is everybody's word."""
 _GUARDED: pytest.StashKey[pytest.Session] = pytest.StashKey()
 
 
@@ -57,7 +59,7 @@ def finish(config: pytest.Config) -> None:
 
 
 def _may_expect(file: Path, root: Path) -> bool:
-    """Whether a file of tests, or a conftest.py that counts for it, has a word of ours."""
+    """Whether a file of tests, or a conftest.py that counts for it, may use `expect`."""
     folders = [folder for folder in file.parents if folder == root or root in folder.parents]
     return _has_words(file) or any(_has_words(folder / "conftest.py") for folder in folders)
 
@@ -68,7 +70,7 @@ def _has_words(file: Path) -> bool:
         text = file.read_bytes()
     except OSError:
         return False
-    return any(word in text for word in _WORDS)
+    return _WORDS.search(text) is not None
 
 
 def _is_command(config: pytest.Config) -> bool:

@@ -177,7 +177,7 @@ class TestTrial(LiveTrial):
         return next((e.value for e in self._expectations if isinstance(e.value, str)), None)
 
 
-RECORD = "If the change was meant, record the cassette anew: pytest --evenhand-record."
+RECORD = "If the change was meant, record the cassette again: pytest --evenhand-record."
 WITHOUT_LIVE = "and pytest runs without --evenhand-live"
 LIVE_HINT = "To ask the model, and store its answer for later sessions: pytest --evenhand-live"
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import (
+    CodeError,
     ConnectionFailed,
     EvenhandError,
     ProviderError,
@@ -25,7 +26,7 @@ from evenhand.core.errors import (
 from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.record import Record
 from evenhand.doors.recording.background import note
-from evenhand.engine.call_context import OwnCalls
+from evenhand.engine.call_context import OwnCalls, phase
 from evenhand.engine.outcome import is_final
 from evenhand.engine.trial import LiveTrial
 from evenhand.providers.app_call import AppCall, AppReply, CutOff, content_type
@@ -80,8 +81,13 @@ class Exchange:
         own = self._trial.own
         if own is None:
             own = self._trial.own = OwnCalls()
+        asker = asyncio.current_task()
+        if asker in own.askers and own.returned and phase.get() == "subject":
+            self._trial.blame(_goes_on())
         if self._trial.over:
             return refusal(_too_late(self._trial))
+        if asker is not None:
+            own.askers.add(asker)
         if self._retried and self._call.asked.key in own.given_up:
             raise own.given_up[self._call.asked.key]
         if self._trial.home is not None:
@@ -254,6 +260,14 @@ def refusal(error: EvenhandError) -> ResponseHead:
     error_body = {"type": "evenhand", "code": error.slug, "message": str(error)}
     headers = {"content-type": "application/json", "x-should-retry": "false"}
     return ResponseHead(400, headers, encode({"type": "error", "error": error_body}))
+
+
+def _goes_on() -> CodeError:
+    return CodeError(
+        "a task that it started goes on asking models: which of its calls were the trial's is not known",
+        hint="Wait for the task in the eval. Start one that works for several trials before the run, and have each "
+        "trial ask models by itself.",
+    )
 
 
 def _too_late(trial: LiveTrial) -> UsageError:

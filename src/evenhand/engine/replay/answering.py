@@ -67,7 +67,7 @@ class Replay:
     ) -> None:
         self.recordings = recordings
         self._record = hint
-        self._hint = hint or "Record it anew, or ask for what is missing: --replay-or-ask."
+        self._hint = hint or "Record it again, or ask for what is missing: --replay-or-ask."
         self.asks = asks
         names = variant_ids(variants)
         self._variants = {one.index: name for one, name in zip(variants, names, strict=True)}

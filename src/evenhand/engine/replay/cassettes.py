@@ -29,7 +29,9 @@ from evenhand.store.cassette_writing import cassette_of, write_cassette
 from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
 
-RECORD = "If the change was meant, record the cassette anew: evenhand run --record, or record=True."
+RECORD = (
+    "If the change was meant, record the cassette again: evenhand run --record, or record=True."
+)
 
 
 class Cassettes(MutableRecord):

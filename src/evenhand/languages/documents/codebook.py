@@ -316,13 +316,13 @@ def _with_ratified(before: str, book: Codebook) -> str:
         ValueError: The kinds aren't such blocks.
     """
     lines = before.splitlines(keepends=True)
-    kept = [line for line in lines if not re.match(r" +ratified: *\{.*\} *$", line)]
-    rules = [place for place, line in enumerate(kept) if re.match(r" +rule:", line)]
+    others = [line for line in lines if not re.match(r" +ratified: *\{.*\} *$", line)]
+    rules = [place for place, line in enumerate(others) if re.match(r" +rule:", line)]
     for place, kind in sorted(zip(rules, book.kinds, strict=True), reverse=True):
         if kind.ratified is not None:
-            indent = kept[place][: len(kept[place]) - len(kept[place].lstrip())]
-            kept.insert(place, f"{indent}ratified: {_ratified(kind.ratified)}\n")
-    return "".join(kept)
+            indent = others[place][: len(others[place]) - len(others[place].lstrip())]
+            others.insert(place, f"{indent}ratified: {_ratified(kind.ratified)}\n")
+    return "".join(others)
 
 
 def ratify(book: Codebook, names: Collection[str], by: str, on: date) -> Codebook:
@@ -394,7 +394,7 @@ def _kinds(
         at: Path_ = ("kinds", place)
         if not is_mapping(item):
             findings.problem(
-                document.at(*at), f"{item!r:.60} is no kind", "Write name: … and rule: …"
+                document.at(*at), f"{item!r:.60} is not a kind", "Write name: … and rule: …"
             )
             continue
         fields = cast("Mapping[str, object]", item)

@@ -167,7 +167,7 @@ def _read(text: str, *, count: int) -> _Answer:
     step = value.get("step")
     # True is an int in Python, and would be taken for step 1.
     if isinstance(step, bool) or not isinstance(step, (int, type(None))):
-        raise JudgeError(f"the judge named step {step!r}, which is no number")
+        raise JudgeError(f"the judge named step {step!r}, which is not a number")
     if step is not None and not 1 <= step <= count:
         raise JudgeError(f"the judge named step {step}, and there are {count}")
     return passed, reasoning, step, confidence

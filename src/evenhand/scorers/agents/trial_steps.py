@@ -115,7 +115,7 @@ def unsaid(question: object, steps: Iterable[tuple[int, Step]]) -> ScoreError:
     """What to say where nobody says how a call ended, and the verdict hangs on it."""
     place, step = next(iter(steps))
     return ScoreError(
-        f"{question}: nobody says whether step {place + 1}, {step.name}, succeeded",
+        f"{question}: it is unknown whether step {place + 1}, {step.name}, succeeded",
         hint="Record the tool with @recording.tool, or say how to tell: failed=lambda step: 'error' in step.result.",
     )
 

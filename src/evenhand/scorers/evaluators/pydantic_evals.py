@@ -81,7 +81,7 @@ def _score_of(result: Any, name: str) -> Score:
         elif isinstance(value, str):
             labels[key] = value
         else:
-            raise ScoreError(f"{name} gave {value!r:.80}, which is no score, verdict or label")
+            raise ScoreError(f"{name} gave {value!r:.80}, which is not a score, verdict or label")
         if reason:
             reasons.append(str(reason) if len(parts) == 1 else f"{key}: {reason}")
     passed = all(verdicts.values()) if verdicts else None

@@ -81,7 +81,7 @@ class EntityRecall(AsksJudge):
             folded = [folded_text(passage) for passage in passages]
             missing = [e.name for e in entities if not any(stands_in(e, text) for text in folded)]
         n = len(entities)
-        reason = f"{n - len(missing)} of {n} entities of the reference stand in the contexts"
+        reason = f"{n - len(missing)} of {n} entities of the reference are in the contexts"
         reason += f"; not: {', '.join(missing[:5])}" if missing else ""
         return proportion(n - len(missing), n, reason, missing=missing, **details)
 

@@ -93,7 +93,7 @@ def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
     }
     if value is not None and not good[field]:
         raise UsageError(
-            f"value: {value!r:.100} is no {field}", hint=f"It is {expected[field]}, or null."
+            f"value: {value!r:.100} is not a {field}", hint=f"It is {expected[field]}, or null."
         )
     if not isinstance(author, str) or len(author) > LONGEST_AUTHOR:
         raise UsageError(f"author: a name has at most {LONGEST_AUTHOR} characters")

@@ -25,13 +25,17 @@ _ABROAD = (
         re.compile(r"\b(ist|sind|kann|können|darf|dürfen|muss|wird|werden|haben)\b", re.IGNORECASE),
         r"\1 nicht",
     ),
-    (re.compile(r"\b(est|sont|peut|peuvent)\b(?!\s+pas\b)", re.IGNORECASE), r"ne \1 pas"),
+    (re.compile(r"\best\b(?!\s+pas\b)"), "n'est pas"),
+    (re.compile(r"\b(sont|peut|peuvent)\b(?!\s+pas\b)"), r"ne \1 pas"),
     (re.compile(r"\b(está|están|son|puede|pueden|hay|tiene)\b", re.IGNORECASE), r"no \1"),
 )
 """Negation in German, French and Spanish, as far as a word or two make it."""
 _OPPOSITE = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _YES_OR_NO = re.compile(r"^(\W*)(yes|no|true|false)\b", re.IGNORECASE)
-_WRITTEN = "two three four five six seven eight nine ten eleven twelve thirteen".split()
+_WRITTEN: tuple[str, ...] = (
+    *("two", "three", "four", "five", "six", "seven"),
+    *("eight", "nine", "ten", "eleven", "twelve", "thirteen"),
+)
 _NUMBER = re.compile(rf"\d+|\b(?:{'|'.join(_WRITTEN[:-1])})\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\w<\"'({[])\b[A-Z][a-z]{2,}\b")
 _FIRST = re.compile(r"[A-Z][a-z]{2,}\b(?=\s+\S)")

@@ -16,6 +16,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.engine.call_context import Home
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.code import CodeHost
+from evenhand.scorers.python_code import PythonCode
 from evenhand.wings.audit.allowing import allowed_of, misallowed_case
 from evenhand.wings.audit.case_audit import Attempt, CaseAudit, attempt_of
 from evenhand.wings.audit.earlier import Earlier, Key
@@ -23,7 +24,7 @@ from evenhand.wings.audit.examining import MARKS, Exam, Judged
 from evenhand.wings.audit.given import Answer
 from evenhand.wings.audit.material import Material, Pool, partial_of, question_of, reference_of
 from evenhand.wings.audit.network import nothing_sent, refused
-from evenhand.wings.audit.reading import Demand, demand_of
+from evenhand.wings.audit.reading import Demand, demand_of, of_something_else
 from evenhand.wings.audit.remembering import Memory
 from evenhand.wings.audit.subjects import (
     Subject,
@@ -54,10 +55,15 @@ SINK = (
 PROBES = (SINK, "", "{}", "[]", "1")
 """Answers on which code that reads an answer, whatever its form, doesn't break in the same way."""
 _OWN_FAULT = re.compile(
-    r"raised (?:Name|ModuleNotFound|Import|Syntax|FileNotFound|ZeroDivision|Key|JSONDecode|Value)Error\b"
-    r"|: (?:Reference|Syntax)Error\b| returned an? "
+    r"raised (?:Name|ModuleNotFound|Import|Syntax|FileNotFound)Error\b|: (?:Reference|Syntax)Error\b"
 )
 """What code breaks with through a fault of its own. Other errors may well be the answer's."""
+_LIKELY_FAULT = re.compile(r"raised (?:ZeroDivision|Key|JSONDecode|Value)Error\b| returned an? ")
+"""The same, of code that is written in the config and looks at nothing but the answer and the case."""
+_ELSEWHERE = re.compile(
+    r"file://|metadata|provider_?response|log_?probs|latency|cost|trace|usage", re.IGNORECASE
+)
+"""What code may look at beside them: a made answer has none, or it isn't known."""
 
 
 class _Chosen(MutableRecord):
@@ -180,6 +186,8 @@ def _opened(exam: Exam, group: str, trials: int, earlier: Earlier) -> CaseAudit:
     if first is not None:
         demands = tuple(
             demand_of(one, outcome)
+            if exam.asks or one.value == exam.output
+            else of_something_else(demand_of(one, outcome))
             for one, outcome in zip(first.expectations, first.outcomes, strict=False)
         )
     variables = exam.variables or case.vars
@@ -279,7 +287,7 @@ async def _probed(audit: CaseAudit) -> None:
         reasons = [await _reasons(audit, text) for text in PROBES]
         for place, reason in enumerate(reasons[0]):
             same = all(each[place : place + 1] == [reason] for each in reasons)
-            if same and _OWN_FAULT.search(reason):
+            if same and (_OWN_FAULT.search(reason) or _is_likely(audit, place, reason)):
                 audit.broken[place] = reason
     texts = [text for one in audit.demands if one.role == "content" for text in one.texts]
     roles = {one.role for one in audit.demands}
@@ -295,6 +303,14 @@ async def _probed(audit: CaseAudit) -> None:
                 and judged.outcomes[place].outcome == "fail"
             ):
                 audit.against[place] = longest
+
+
+def _is_likely(audit: CaseAudit, place: int, reason: str) -> bool:
+    first = audit.exam.first
+    if first is None or place >= len(first.expectations) or not _LIKELY_FAULT.search(reason):
+        return False
+    scorer = first.expectations[place].scorer
+    return isinstance(scorer, PythonCode) and not _ELSEWHERE.search(scorer.code)
 
 
 async def _reasons(audit: CaseAudit, text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,11 +11,10 @@ from msgspec import field
 
 from evenhand.core.errors import StoreError
 from evenhand.core.record import Record
-from evenhand.core.run import RunMeta
 from evenhand.core.score import State
 from evenhand.core.step import Step
 from evenhand.store.catalogue import paths
-from evenhand.store.labels.label import by_name, standing
+from evenhand.store.labels.label import Label, by_name, standing
 from evenhand.store.runfile import RunFile
 
 MOST_RUNS = 30
@@ -71,8 +71,15 @@ class Earlier(Record, frozen=True, kw_only=True):
         ]
 
 
-def earlier_runs(home: Path, keys: Iterable[Key]) -> Earlier:
-    """What the runs of a folder have of these cases; the newest runs are read first."""
+def earlier_runs(home: Path, keys: Iterable[Key], before: float | None = None) -> Earlier:
+    """What the runs of a folder have of these cases; the newest runs are read first.
+
+    Args:
+        home: Where the folder's runs are kept.
+        keys: The cases.
+        before: Seconds since 1970: what was run or labelled later doesn't count; None for all of it.
+    """
+    end = math.inf if before is None else before
     cases = set(keys)
     trials: dict[Key, list[Stored]] = defaultdict(list)
     runs = count = 0
@@ -81,9 +88,11 @@ def earlier_runs(home: Path, keys: Iterable[Key]) -> Earlier:
             break
         try:
             with RunFile.open(path) as run:
-                if run.meta.is_judge_check or run.meta.is_edited:
+                meta = run.meta
+                if meta.is_judge_check or meta.is_edited or meta.created_at > end:
                     continue
-                read = list(_trials(run, run.meta, cases, MOST_TRIALS - count))
+                labels = standing(one for one in run.labels() if one.at <= end)
+                read = list(_trials(run, labels, cases, MOST_TRIALS - count))
         except StoreError:
             continue
         runs += bool(read)
@@ -94,10 +103,10 @@ def earlier_runs(home: Path, keys: Iterable[Key]) -> Earlier:
 
 
 def _trials(
-    run: RunFile, meta: RunMeta, cases: set[Key], most: int
+    run: RunFile, labels: Mapping[int, tuple[Label, ...]], cases: set[Key], most: int
 ) -> Iterable[tuple[Key, Stored]]:
+    meta = run.meta
     evals = {variant.index: variant.eval for variant in meta.variants}
-    labels = standing(run.labels())
     for result in run.trials(limit=most):
         key = (evals.get(result.variant, ""), result.case)
         if key not in cases:

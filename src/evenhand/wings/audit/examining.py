@@ -214,7 +214,7 @@ class Exam(MutableRecord, kw_only=True):
             self.problem = "only a judge decides, and it looks at no answer"
         elif output is None or not any(value == output for value in values):
             self.problem = (
-                "its output is no text that it expects something of, and it asks no model"
+                "its output is not a text that it expects something of, and it asks no model"
             )
         else:
             self.output, self.again, self.template = output, False, first.expectations

@@ -29,8 +29,15 @@ FALSE_ALARMS = 0.05
 
 def historical_findings(audits: Sequence[CaseAudit]) -> Iterator[Finding]:
     """What earlier runs say of these cases."""
+    # Where nothing in a suite ever differed, its systems may well have been alike.
+    differ = any(
+        len({state for _, state in each}) > 1
+        for audit in audits
+        for each in _by_expectation(audit).values()
+    )
     for place, audit in enumerate(audits):
-        yield from _never_differed(place, audit)
+        if differ:
+            yield from _never_differed(place, audit)
         yield from _contradicted(place, audit)
     yield from _backwards(audits)
 

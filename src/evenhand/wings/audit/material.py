@@ -260,7 +260,7 @@ class Pool(Record, frozen=True, kw_only=True):
                 continue
             if mine.right and tells and not _apart(mine, one):
                 continue
-            if not mine.right and text in self.labels:  # it may be the right one
+            if not mine.right and self._may_be_label(text):  # it may be the right one
                 continue
             if not mine.is_right(text) and not mine.includes(text):
                 yield text
@@ -289,7 +289,14 @@ class Pool(Record, frozen=True, kw_only=True):
         """The labels of which one is right for a case, where nobody says which; empty where somebody does."""
         mine = self.members[place]
         known = mine.right or mine.only_forbids or mine.only_measures or mine.refusal_is_right
-        return () if known or not mine.demands else self.labels
+        if known or not mine.demands:
+            return ()
+        near = (one.right for one in self._near(place) if self._may_be_label(one.right))
+        return tuple(dict.fromkeys((*self.labels, *near)))
+
+    def _may_be_label(self, text: str) -> bool:
+        """Whether other cases may well have the same answer: it answers several, or is a word."""
+        return text in self.labels or text.isalpha()
 
 
 def _form(text: str) -> str:

@@ -45,7 +45,7 @@ def _look(event: str, arguments: tuple[object, ...]) -> None:
         refused.append(str(host))
         raise CodeError(
             f"the audit sends nothing, and the code connects to {host!r}",
-            hint="Ask the model that the eval is lent, or give the client evenhand.recording.http_client().",
+            hint="Ask the `model` that the eval gets, or give the client evenhand.recording.http_client().",
         )
 
 

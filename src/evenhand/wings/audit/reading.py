@@ -161,6 +161,11 @@ def demand_of(expectation: Expectation, outcome: Outcome | None = None) -> Deman
     return demand
 
 
+def of_something_else(demand: Demand) -> Demand:
+    """What an expectation asks for that isn't about the answer: its texts say nothing of a right one."""
+    return replace(demand, texts=(), any_of=(), whole=None, exact=False)
+
+
 def _of_steps(scorer: object, written: str) -> bool:
     """Whether a scorer looks at what an agent did."""
     if isinstance(scorer, Not):
@@ -190,7 +195,9 @@ def _of_scorer(scorer: object, written: str, name: str) -> Demand:
             no_refusal=inner.negated,
         )
     own = role == "code" or changed
-    if _is_negated(inner) or (negated and role in ("content", "code", "judge", "steps")):
+    # `not-word-count` still says how long; `not-is-json` says what an answer must not be.
+    opposite = role in ("content", "code", "judge", "steps", "form") and kind != "word-count"
+    if _is_negated(inner) or (negated and opposite):
         texts = () if changed else _forbidden(inner)
         whole = _whole(inner) if not changed and role == "content" else None
         return Demand(

@@ -89,9 +89,10 @@ class Trust:
 
 
 def passes_less(audit: CaseAudit, number: int, text: str) -> bool:
-    """Whether an expectation passes a made answer that is shorter than a text."""
+    """Whether an expectation passes a plain answer that is shorter than a text: then it is a text too many."""
     return any(
-        number < len(one.outcomes)
+        one.subject.kind in ("nothing", "refusal", "constant")
+        and number < len(one.outcomes)
         and one.outcomes[number] == "pass"
         and len(one.subject.text) < len(text)
         for one in audit.attempts_of(must_pass=False)

@@ -25,7 +25,7 @@ MOST = 6
 """Pieces of advice in an answer."""
 _LISTING = ("info scorers", "info providers", "doctor")
 _NO_JUDGE = (
-    "a judge is wanted and none is named: write judge = 'PROVIDER:MODEL' below [tool.evenhand] in pyproject.toml,"
+    "a judge is needed, and none is named: write judge = 'PROVIDER:MODEL' below [tool.evenhand] in pyproject.toml,"
     " or set EVENHAND_JUDGE"
 )
 

@@ -234,11 +234,11 @@ class Runs(MutableRecord):
         if isinstance(document, dict) and document.get("schema") == COUNT:
             whole = count_answer(document)
             following = whole.pop("next")
-            self._count(started, self._cost_of(document["coded_in"]))
+            self._count(started, self._cost_of(document["coding"]))
             left = round(self.left_usd, 6)
             spent = started.process.returncode == OUT_OF_BUDGET
             if spent:
-                run = document["coded_in"]
+                run = document["coding"]
                 following = [one.row() for one in advice_on_budget(short_id(run) if run else "")]
             status = "out_of_budget" if spent else "done"
             return {

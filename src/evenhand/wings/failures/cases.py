@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.analysis.filters.vocabulary import tags_of
+from evenhand.analysis.reviews.reviewed import reviews_of
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.languages.documents.codebook import Codebook
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.reviews import reviews_of
 
 
 def cases_of(runs: Sequence[RunFile], book: Codebook) -> list[Case]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from evenhand.analysis.reviews.reviewed import material_of
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan
@@ -19,7 +20,6 @@ from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
 from evenhand.scorers.avoids import need_ratified, question_of
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.reviews import material_of
 
 KEY = "failure_kinds"
 """The key of a run's settings that marks one in which a judge coded outputs."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
+from evenhand.analysis.reviews.reviewed import Review, reviews_of
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
@@ -23,7 +24,6 @@ from evenhand.wings.failures.changes import (
     kind_moves,
 )
 from evenhand.wings.failures.coding import Codes
-from evenhand.wings.failures.reviews import Review, reviews_of
 from evenhand.wings.failures.shares import RunOutputs, Within, outputs_of, peoples_code, share_of
 
 SCHEMA = "evenhand.failures/1"
@@ -94,7 +94,7 @@ class FailuresDocument(Record, frozen=True, kw_only=True):
     ]
     covered: Annotated[
         KindsShare | None,
-        Key("of all failures, those that a named kind covers", null="nothing failed"),
+        Key("of all failures, those that a named kind covers", null="no failure is coded"),
     ]
     uncoded: Annotated[
         list[str], Key("reviewed failures that the file lists neither under a kind nor without one")
@@ -107,7 +107,7 @@ class FailuresDocument(Record, frozen=True, kw_only=True):
         ),
     ]
     kinds: Annotated[list[KindCount], Key("the kinds, the most frequent first")]
-    coded_in: Annotated[
+    coding: Annotated[
         str | None,
         Key("the run in which the judge coded the outputs", null="no judge was asked"),
     ] = None

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from evenhand.analysis.reviews.drawing import review_draws
+from evenhand.analysis.reviews.reviewed import reviews_of
 from evenhand.analysis.trust.judgements.judged import metric_of
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -21,8 +23,6 @@ from evenhand.scorers.avoids import KIND, RULE_ID
 from evenhand.store.labels.draw import LabelledVerdict, Stratum
 from evenhand.store.labels.stored_draws import add_draw, add_metric_labels, standing_labels
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.drawing import review_draws
-from evenhand.wings.failures.reviews import reviews_of
 from evenhand.wings.failures.shares import peoples_code
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from evenhand.analysis.reviews.reviewed import Review, material_of, reviews_of
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count, percent, short_id
@@ -14,7 +15,6 @@ from evenhand.store.replacing import replace_file
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.changes import change_lines
 from evenhand.wings.failures.counting import FailuresDocument, KindCount, share_words
-from evenhand.wings.failures.reviews import Review, material_of, reviews_of
 
 MARK = '<meta name="generator" content="evenhand review count">'
 MOST = 5

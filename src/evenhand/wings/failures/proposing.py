@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from evenhand.analysis.reviews.reviewed import reviews_of
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
@@ -28,7 +29,6 @@ from evenhand.languages.documents.codebook import (
     one_line,
 )
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.reviews import reviews_of
 
 KEY = "failure_proposal"
 """The key of a run's settings that marks one in which a model proposed kinds."""

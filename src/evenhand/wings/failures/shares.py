@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from evenhand.analysis.filters.vocabulary import tags_of
+from evenhand.analysis.reviews.drawing import stratum_of, weights_of
+from evenhand.analysis.reviews.reviewed import Review, reviews_of
 from evenhand.core.record import Record
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.kind_shares import kind_share
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.drawing import stratum_of, weights_of
-from evenhand.wings.failures.reviews import Review, reviews_of
 
 PeoplesCode = Callable[[Review], bool | None]
 """Whether people say that a reviewed output has something; None where they haven't said."""

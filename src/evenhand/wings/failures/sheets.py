@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from evenhand.analysis.reviews.drawing import drawn_notes, weights_of
+from evenhand.analysis.reviews.reviewed import VERDICTS, Verdict, material_of
 from evenhand.analysis.trust.labels.sheet_rows import no_labels, read_verdicts, write_rows
 from evenhand.core.wording.spreadsheet_cells import as_text, cell
 from evenhand.languages.documents.codebook import NoteId
 from evenhand.store.labels.label import LONGEST_NOTE
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.drawing import drawn_notes, weights_of
-from evenhand.wings.failures.reviews import VERDICTS, Verdict, material_of
 
 COLUMNS = ("output_id", "case", "input", "output", "inclusion", "verdict", "note")
 NEEDED = ("output_id", "verdict")

@@ -41,7 +41,7 @@ WING = Wing(
             (
                 "evenhand review count",
                 "evenhand review count --judge openai:gpt-5 --json",
-                "evenhand review count --judge openai:gpt-5 --html failures.html",
+                "evenhand review count --html kinds.html",
             ),
         ),
         "review cases": Command(
@@ -72,6 +72,6 @@ WING = Wing(
     },
     documents={
         "evenhand.failures/1": "evenhand.wings.failures.counting:FailuresDocument",
-        "evenhand.review/1": "evenhand.wings.failures.reviews:ReviewDocument",
+        "evenhand.review/1": "evenhand.analysis.reviews.reviewed:ReviewDocument",
     },
 )

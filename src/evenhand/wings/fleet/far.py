@@ -25,6 +25,7 @@ from evenhand.core.secrets import known
 from evenhand.engine.backing import Answers
 from evenhand.engine.budget import NOTHING, Reservation
 from evenhand.engine.calls import CallDesk
+from evenhand.engine.next_up import NextUp
 from evenhand.engine.pace import Permit
 from evenhand.engine.retry import RetryPolicy
 from evenhand.store.cache import CachedReply
@@ -259,12 +260,17 @@ def _number(permit: Permit) -> int:
     return permit.number if isinstance(permit, FarPermit) else 0
 
 
+_READY = 16
+"""The next calls of a worker that may be written down before the driver lets them through."""
+
+
 class FarAccount:
     """An account that the driver keeps. Implements `evenhand.engine.backing.CallAccount`."""
 
     def __init__(self, name: str, line: DriverLine, policy: RetryPolicy) -> None:
         self.name = name
         self._line = line
+        self.next_up = NextUp(lambda: _READY)
         self._policy = policy
         self._draw = random.Random()  # noqa: S311 (jitter, not a secret)
         self._closed_until = 0.0

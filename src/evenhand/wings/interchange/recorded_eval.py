@@ -143,7 +143,7 @@ def asked_model(name: str, where: str, notes: Notes) -> str:
     """The id of the model that an eval set asks: `INSTEAD`, with a note, for one that is not asked here."""
     model = model_id(name)
     if not model:
-        text = f"{shown(name or 'unknown')} is no model that is asked here: the eval set names {INSTEAD}; change it"
+        text = f"{shown(name or 'unknown')} is not a model that is asked here: the eval set names {INSTEAD}; change it"
         notes.changed(where, text)
     return model or INSTEAD
 

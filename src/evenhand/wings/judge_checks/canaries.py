@@ -206,7 +206,7 @@ def read_canaries(path: Path) -> Canaries:
     except (ValueError, msgspec.ValidationError) as error:
         raise UsageError(
             f"{path} is not a file of canaries: {document_fault(data, error)}",
-            hint="Make it anew with evenhand runs canaries RUN --keep 40, or restore it.",
+            hint="Make it again with evenhand runs canaries RUN --keep 40, or restore it.",
         ) from error
     if not canaries.canaries:
         raise UsageError(f"{path} has no canaries in it")

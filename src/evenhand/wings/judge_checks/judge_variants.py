@@ -164,7 +164,7 @@ class _Reader:
             self._findings.problem(
                 self._document.at(),
                 "there are no variants of a judge",
-                "Write a name, and below it what is otherwise: mini: {model: openai:gpt-5-mini}.",
+                "Write a name, and below it what is different: mini: {model: openai:gpt-5-mini}.",
             )
             return []
         read = [self.variant(name, settings, name) for name, settings in value.items()]
@@ -182,7 +182,7 @@ class _Reader:
         for key in value:
             if key not in KEYS:
                 self._problem(
-                    at(*path, key), f"{key!r} is no setting", did_you_mean(key, KEYS, _THERE_ARE)
+                    at(*path, key), f"{key!r} is not a setting", did_you_mean(key, KEYS, _THERE_ARE)
                 )
         if "model" in value and "panel" in value:
             self._problem(

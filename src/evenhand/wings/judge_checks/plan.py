@@ -52,7 +52,7 @@ class Probing(Record, frozen=True):
         for kind in self.kinds:
             if kind not in ATTACKS:
                 raise UsageError(
-                    f"--kind: {kind!r} is no kind of attack",
+                    f"--kind: {kind!r} is not a kind of attack",
                     hint=did_you_mean(kind, ATTACKS) or f"There are: {', '.join(ATTACKS)}.",
                 )
         return [attack for kind, attack in ATTACKS.items() if not self.kinds or kind in self.kinds]

@@ -70,7 +70,7 @@ def _of_rows(rows: list[object], where: str, notes: Notes) -> Iterator[RawSpan]:
     for i, row in enumerate(rows):
         spans = spans_of(row, f"{where}[{i}]", notes) if isinstance(row, dict) else None
         if spans is None:
-            notes.left_out(f"{where}[{i}]", "is no span or trace in a format that is read")
+            notes.left_out(f"{where}[{i}]", "is not a span or trace in a format that is read")
         else:
             yield from spans
 
@@ -99,7 +99,7 @@ def _json(path: Path, stream: IO[bytes], notes: Notes) -> Iterator[RawSpan]:
                 if spans is None:
                     if not understood:
                         raise _unknown(path, value)
-                    notes.left_out(where, "is no span or trace in a format that is read")
+                    notes.left_out(where, "is not a span or trace in a format that is read")
                 else:
                     understood = True
                     yield from spans
@@ -117,7 +117,7 @@ def _not_json(path: Path, number: int, line: bytes, notes: Notes, *, understood:
 
 
 def _again(why: str) -> str:
-    return "Export or copy it anew." if why == CUT_OFF else f"What is read: {_FORMATS}."
+    return "Export or copy it again." if why == CUT_OFF else f"What is read: {_FORMATS}."
 
 
 def _documents(path: Path, data: bytes, notes: Notes) -> Iterator[RawSpan]:
@@ -211,7 +211,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         why = ": it was cut off" if isinstance(error, EOFError) else ""
         raise UsageError(
-            f"{path} is a damaged gzip file{why}", hint="Export or copy it anew."
+            f"{path} is a damaged gzip file{why}", hint="Export or copy it again."
         ) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -167,7 +167,7 @@ class Listener:
         try:
             spans = list(self._spans(request, data))
         except (Malformed, ValueError) as error:
-            return _said(400, f"this is no OTLP request: {' '.join(str(error).split())[:200]}")
+            return _said(400, f"this is not an OTLP request: {' '.join(str(error).split())[:200]}")
         try:
             self._file.writelines(map(line_of, spans))
             self._file.flush()
@@ -188,7 +188,7 @@ class Listener:
             )
         value = decode(data)
         if not is_object(value):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         if not otlp_json.reads(value):
             raise ValueError("it has no resourceSpans and no resourceLogs")
         return otlp_json.spans_of(Part(value, "a request", self._traces.notes))

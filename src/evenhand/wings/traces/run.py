@@ -212,7 +212,7 @@ class TracedRun:
         lines = [f"{what}: {many:,}" for what, many in traces.unknown.most_common(5)]
         if traces.dialects:
             lines = [
-                f"{name}: {many:,} spans that are no steps"
+                f"{name}: {many:,} spans that are not steps"
                 for name, many in traces.dialects.items()
             ]
         traces.close()

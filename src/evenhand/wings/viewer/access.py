@@ -148,7 +148,7 @@ def loopback(host: str) -> str:
         pass
     raise UsageError(
         f"--host {host!r} is not a loopback address",
-        hint="The viewer shows prompts and answers to whoever can reach it: 127.0.0.1, ::1 or localhost. "
+        hint="The viewer shows prompts and answers to anyone who can reach it: 127.0.0.1, ::1 or localhost. "
         "For runs on another machine: ssh -L 15500:127.0.0.1:15500 THERE, or `evenhand export --to report.html`.",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -9,6 +10,12 @@ from aiohttp import web
 
 from evenhand.core.record import Record
 from evenhand.store.labels.label import LONGEST_AUTHOR
+
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that nobody sees, though `str.isprintable` takes them: those of Unicode's
+Default_Ignorable_Code_Point (DerivedCoreProperties.txt), and the blank of Braille."""
 
 
 class Identity(Record, frozen=True):
@@ -21,7 +28,7 @@ class Identity(Record, frozen=True):
 def identity(name: str, groups: Sequence[str] = ()) -> Identity | None:
     """The identity of this name; None where it is no name: a sign that nobody sees would make two names look alike."""
     plain = 0 < len(name) <= LONGEST_AUTHOR and name.isprintable() and name == name.strip()
-    return Identity(name, groups) if plain else None
+    return Identity(name, groups) if plain and not _BLANK.search(name) else None
 
 
 class SignIn(Protocol):

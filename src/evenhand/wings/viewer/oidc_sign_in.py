@@ -136,7 +136,7 @@ class OidcSignIn:
             name, groups = await self._provider.person(query["code"], begun.verifier, begun.nonce)
         person = identity(name, groups)
         if person is None:
-            raise SignInFailed(f"the claim is no name: {name!r:.100}")
+            raise SignInFailed(f"the claim is not a name: {name!r:.100}")
         return person
 
     @needs("")

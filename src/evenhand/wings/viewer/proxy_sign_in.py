@@ -57,7 +57,7 @@ class ProxySignIn:
         listed = [group.strip() for group in groups[0].split(",")] if groups else []
         person = identity(_text(names[0]), [_text(group) for group in listed if group])
         if person is None:
-            raise Refused(403, f"what the proxy sends as {settings.header} is no name", "")
+            raise Refused(403, f"what the proxy sends as {settings.header} is not a name", "")
         return person
 
     def _is_proxy(self, request: web.Request) -> bool:

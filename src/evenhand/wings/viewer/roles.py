@@ -89,7 +89,7 @@ class Roles(Record, frozen=True, forbid_unknown_fields=True):
         if not (self.read or self.label or self.run):
             return ["roles: nobody has a role, so nobody could read anything"]
         return [
-            f"roles.{role}: {entry!r} is no name, *@domain, {GROUP}NAME or *"
+            f"roles.{role}: {entry!r} is not a name, *@domain, {GROUP}NAME or *"
             for role in ROLES[1:]
             for entry in cast("Sequence[str]", getattr(self, role))
             if not _is_entry(entry)

@@ -135,7 +135,7 @@ def _read(file: Path) -> _Views:
         return _Views({})
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise StoreError(
-            f"{file} cannot be read: {error}", hint="Mend it, or move it away to begin anew."
+            f"{file} cannot be read: {error}", hint="Mend it, or move it away to start again."
         ) from error
 
 

@@ -31,6 +31,7 @@ from evenhand.wings.viewer.drawn_pairs import (
     keep_preference,
     pair_draws,
 )
+from evenhand.wings.viewer.drawn_reviews import draw_reviews, keep_reviewed, review_draw
 from evenhand.wings.viewer.export import exported
 from evenhand.wings.viewer.head import head, notes
 from evenhand.wings.viewer.history import CanaryPoint, canary_points, changes_since, measures
@@ -57,6 +58,8 @@ LABELLING: Mapping[str, Callable[[Path, Mapping[str, Any]], None]] = {
     "pairs": draw_more_pairs,
     "pair-rules": keep_pair_rule,
     "preferences": keep_preference,
+    "review-draw": draw_reviews,
+    "reviews": keep_reviewed,
     "views": keep_view,
 }
 """What changes the labels of a run, or its saved views, by the last word of its address."""
@@ -126,6 +129,7 @@ class PageServer:
         app.router.add_post(run + "/labels", self._label)
         app.router.add_get(run + "/draw", self._drawn)
         app.router.add_get(run + "/pairs", self._drawn_pairs)
+        app.router.add_get(run + "/reviews", self._reviews)
         for path, change in LABELLING.items():
             app.router.add_post(f"{run}/{path}", self._changing(change))
         for path, look in OVER_RUNS.items():
@@ -400,6 +404,10 @@ class PageServer:
     async def _drawn(self, request: web.Request) -> web.Response:
         author = _author(request, request.query.get("author", ""))
         return await self._answer(request, lambda run: drawn(run, author))
+
+    async def _reviews(self, request: web.Request) -> web.Response:
+        author = _author(request, request.query.get("author", ""))
+        return await self._answer(request, lambda run: review_draw(run, author))
 
     async def _drawn_pairs(self, request: web.Request) -> web.Response:
         author = _author(request, request.query.get("author", ""))

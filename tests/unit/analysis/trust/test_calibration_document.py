@@ -72,4 +72,4 @@ def test_what_is_wrong_with_a_file_is_named_by_its_place(
     with pytest.raises(UsageError) as caught:
         read_calibration(written(tmp_path, **keys))
     assert f"is not a calibration: {fault}" in caught.value.message
-    assert caught.value.hint.startswith("Make it anew with `evenhand calibrate`")
+    assert caught.value.hint.startswith("Make it again with `evenhand calibrate`")

@@ -34,7 +34,7 @@ def test_python_that_only_computes_is_known(code: str):
         "import anthropic\nreturn True",
         "from . import words\nreturn True",
         "eval(output)",
-        "this is no Python",
+        "this is not a Python",
     ],
 )
 def test_python_that_reaches_out_is_not_known(code: str):

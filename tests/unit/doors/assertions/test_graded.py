@@ -210,7 +210,9 @@ async def test_what_is_flagged_fails(settled: Any):
         (("the", "question"), 0.5, "pass", 0.5),
         (("question",), 0.1, "fail", 0.0),
         (("the", None), None, "error", None),
-        (("question", None), None, "fail", 0.0),
+        (("question", None), None, "fail", None),
+        (("question", None), 0.9, "fail", None),
+        (("the", None), 0.4, "pass", None),
     ],
 )
 async def test_a_set_counts_as_one(

@@ -133,4 +133,4 @@ def test_what_is_no_subject(tmp_path: Path):
     evals.subject = lambda case: case.id
     (trial,) = tried(evals, tmp_path)
     assert trial.outcome == "error"
-    assert "which is no conversation" in trial.reason + str(trial.outcomes)
+    assert "which is not a conversation" in trial.reason + str(trial.outcomes)

@@ -121,6 +121,48 @@ def test_what_a_framework_says_of_a_result_counts(tmp_path: Path, name: str) -> 
     assert (step.status, step.error) == ("error", "not there")
 
 
+class FunctionExecutionResult:
+    """What Agno returns of a tool's call."""
+
+    def __init__(self, result: object, error: str | None) -> None:
+        self.status = "success" if error is None else "failure"
+        self.result = result
+        self.error = error
+
+
+@pytest.mark.parametrize(("error", "status"), [(None, "ok"), ("no such order", "error")])
+def test_what_agno_returns_is_the_tools_result_or_why_it_failed(
+    tmp_path: Path, error: str | None, status: str
+) -> None:
+    """Without what stands around it."""
+    value = FunctionExecutionResult("late", error)
+    (step,) = steps_of(lambda: Tool(lambda: value).run({}), tmp_path)
+    assert (step.status, step.result) == (status, None if error else "late")
+    assert step.error == (error or "")
+
+
+class Unreadable:
+    """A result that fails to be read."""
+
+    status = "success"
+
+    @property
+    def content(self) -> str:
+        """Isn't there."""
+        raise RuntimeError("not yet")
+
+    def __str__(self) -> str:
+        return "a result"
+
+
+def test_a_result_that_cannot_be_read_is_the_frameworks_all_the_same(tmp_path: Path) -> None:
+    """The framework gets it; the step has its text."""
+    value, results = Unreadable(), []
+    (step,) = steps_of(lambda: results.append(Tool(lambda: value).run({})), tmp_path)
+    assert results == [value]
+    assert (step.status, step.result) == ("ok", "a result")
+
+
 def test_a_recorded_tool_inside_is_the_step(tmp_path: Path) -> None:
     """Once, with its record, which a replay needs."""
     tool = recording.tool(find_order)

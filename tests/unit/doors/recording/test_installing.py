@@ -11,6 +11,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -438,6 +439,117 @@ def test_the_mock_of_a_test_answers_and_nothing_is_recorded(
     assert not answers_urllib3(pool, pool.urlopen)
     pool.ConnectionCls = Recorded
     assert answers_urllib3(pool, pool.urlopen)
+
+
+def test_a_mock_that_says_which_method_it_stands_in_for_answers_and_a_watcher_does_not(
+    fake: FakeProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """VCR.py and OpenTelemetry both wrap a method by name; also where recording was requested."""
+    source = """
+import functools
+
+def wrapped(before, after):
+    @functools.wraps(before)
+    def method(self, *args, **kwargs):
+        return after if after is not None else before(self, *args, **kwargs)
+    return method
+"""
+    for module, answer, calls in (
+        ("vcr.stubs", httpx.Response(200, text="30 days"), 0),
+        ("opentelemetry.instrumentation", None, 1),
+    ):
+        names: dict[str, Any] = {"__name__": module}
+        exec(source, names)
+        for recorder in (None, recording.install):
+            before = httpx.HTTPTransport.handle_request
+            with monkeypatch.context() as patch, recorder() if recorder else nullcontext():
+                patch.setattr(
+                    httpx.HTTPTransport, "handle_request", names["wrapped"](before, answer)
+                )
+                result = settle(by_httpx, fake.url, tmp_path, cache=False)
+            assert result.passed, result.trials()[0].reason
+            assert result.trials()[0].calls == calls
+    pool = urllib3.HTTPConnectionPool("localhost")
+    assert answers_urllib3(pool, lambda *_args, **_kwargs: None)
+
+
+def test_a_mock_that_outlives_a_wrapping_leaves_one_layer_behind_at_most() -> None:
+    """However often runs begin beneath it: the next wrapping is of what was there first."""
+
+    class Owner:
+        def send(self) -> str:
+            return "sent"
+
+    first = Owner.send
+    for _ in range(3):
+        ours = Replaced.by(Owner, "send", lambda before: lambda self: f"ours {before(self)}")
+        mine = Owner.send
+        Owner.send = lambda self: f"mock {mine(self)}"  # noqa: B023
+        ours.put_back()
+        Owner.send = mine
+        assert Owner().send() == "ours sent"
+    Replaced.by(Owner, "send", lambda before: before).put_back()
+    assert Owner.send is first
+
+
+def test_a_pool_takes_its_arguments_in_any_way(fake: FakeProvider, tmp_path: Path) -> None:
+    """By their places, too, as urllib3 itself does."""
+
+    def asks(url: str) -> str:
+        host, port = url.removeprefix("http://").split(":")
+        pool = urllib3.HTTPConnectionPool(host, int(port))
+        body = json.dumps(BODY).encode()
+        headers = {**KEY, "content-type": "application/json"}
+        return pool.urlopen("POST", "/v1/chat/completions", body, headers, 1, False).data.decode()
+
+    result = settle(asks, fake.url, tmp_path)
+    assert result.passed, result.trials()[0].reason
+    assert (result.trials()[0].calls, fake.ledger.total) == (1, 1)
+
+
+def test_a_response_has_what_clients_measure(fake: FakeProvider, tmp_path: Path) -> None:
+    """The time that it took, which hooks write into logs."""
+
+    def asks(url: str) -> str:
+        with httpx.Client() as client:
+            response = client.post(f"{url}/v1/chat/completions", json=BODY, headers=KEY)
+        assert response.elapsed.total_seconds() > 0
+        assert response.http_version == "HTTP/1.1"
+        return response.text
+
+    result = settle(asks, fake.url, tmp_path)
+    assert result.passed, result.trials()[0].reason
+
+
+def test_a_task_that_works_for_several_trials_is_a_problem_of_the_one_that_started_it(
+    fake: FakeProvider, tmp_path: Path
+) -> None:
+    """Whose its calls are isn't known. It isn't ended, either: each trial gets an answer, or an error of its own."""
+    evals = EvalSet("shared", data=[{"id": str(n)} for n in range(3)])
+    shared: dict[str, Any] = {}
+
+    async def work(queue: asyncio.Queue[asyncio.Future[str]]) -> None:
+        while True:
+            future = await queue.get()
+            try:
+                future.set_result(await by_openai(fake.url))
+            except openai.OpenAIError as error:
+                future.set_exception(error)
+
+    @evals.eval
+    async def asks(expect: Expect) -> None:
+        if not shared:
+            shared["queue"] = asyncio.Queue()
+            shared["task"] = asyncio.create_task(work(shared["queue"]))
+        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        await shared["queue"].put(future)
+        expect("30 days" in await asyncio.wait_for(future, 20), "answers")
+
+    result = run(evals, home=tmp_path, progress=False, concurrency=1)
+    first, *others = result.trials()
+    assert "a task that it started goes on asking models" in first.reason
+    assert all("when that trial was over" in other.reason for other in others)
+    assert result.totals().errors == 3
 
 
 def test_recording_can_be_switched_off(fake: FakeProvider, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_what_nobody_knows_the_end_of_is_no_verdict():
     """Unless another call decides, or a function says how to tell."""
     unknown = call("refund", "unknown", "error: gone", id=7)
     for scorer in (Succeeds("refund"), NeverSucceeds("refund"), NeverFails(), Recovers()):
-        with pytest.raises(ScoreError, match=r"nobody says whether step 1, refund, succeeded"):
+        with pytest.raises(ScoreError, match=r"it is unknown whether step 1, refund, succeeded"):
             asked(scorer, unknown)
 
     def by_text(step: Step) -> bool:

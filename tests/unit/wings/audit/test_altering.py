@@ -19,6 +19,11 @@ from evenhand.wings.audit.altering import negated, other_names, other_numbers, p
         ("no, until 6 pm", "yes, until 6 pm"),
         ("TRUE", "FALSE"),
         ("We never refund.", "We refund."),
+        ("York closes the gate on Monday.", "York never closes the gate on Monday."),
+        ("We have a kite in Kiel.", "We never have a kite in Kiel."),
+        ("Das ist in Kiel erlaubt.", "Das ist nicht in Kiel erlaubt."),
+        ("Hunde dürfen nicht hinein.", "Hunde dürfen hinein."),
+        ("Le musée est ouvert.", "Le musée n'est pas ouvert."),
     ],
 )
 def test_a_sentence_is_negated_or_its_negation_taken_out(text: str, opposite: str):
@@ -36,12 +41,16 @@ def test_each_number_is_another_one_and_keeps_its_width():
     """Each number is another one and keeps its width."""
     assert other_numbers("30 days, room 007, 9.99 euros") == "31 days, room 008, 10.100 euros"
     assert other_numbers("thirty days") == ""
+    assert other_numbers("It has three legs.") == "It has four legs."
+    assert other_numbers("9" * 5000) != "9" * 5000
 
 
 def test_names_within_a_sentence_are_changed_and_its_first_word_is_not():
     """Names within a sentence are changed and its first word is not."""
     assert other_names("Sent by Anna to Bob and Anna.") == "Sent by Brandis to Tolmen and Brandis."
     assert other_names("Paris") == ""
+    assert other_names("Ada painted it.", "When did Ada paint it?") == "Brandis painted it."
+    assert other_names("Returns are free.", "Returns?") == ""
 
 
 def test_only_contractions_are_reworded():

@@ -35,7 +35,7 @@ def test_a_fault_is_found_and_where_there_is_none_nothing_is_said(
     tmp_path: Path, test: Mapping[str, Any], finding: str
 ):
     """The kinds of findings that one case shows by itself."""
-    kinds = {kind for name, kind, _ in findings(audit(config(tmp_path, [test, OTHER])))}
+    kinds = {kind for _, kind, _ in findings(audit(config(tmp_path, [test, OTHER])))}
     assert (finding in kinds) if finding else (kinds == set())
 
 

@@ -41,12 +41,16 @@ def kinds(audits: Sequence[CaseAudit]) -> list[tuple[int, str]]:
 
 def test_an_expectation_that_never_differed_in_five_runs_says_nothing(tmp_path: Path):
     """Four are too few; five with the same output say nothing of the expectation; a guard may stay silent."""
-    audits = cases(tmp_path, 3, DAYS, check("not-contains", "never"))
+    audits = cases(tmp_path, 4, DAYS, check("not-contains", "never"))
     names = ['contains "30 days"', 'not-contains "never"']
     for place, (count, texts) in enumerate([(5, 5), (4, 4), (5, 1)]):
         audits[place].stored = [
             stored(f"run {n}", "pass", f"text {n % texts}", names) for n in range(count)
         ]
+    assert kinds(audits) == [], "where nothing differs, the systems may be alike"
+    audits[3].stored = [
+        stored(f"run {n}", state, f"text {n}", names) for n, state in enumerate(("pass", "fail"))
+    ]
     assert kinds(audits) == [(0, "says_nothing")]
     audits[0].stored = [*audits[0].stored[:4], stored("run 5", "fail", "text 9", names)]
     assert kinds(audits) == []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import time
+from pathlib import Path
 
 import pytest
+from tests.unit.wings.audit.audits import audit, case, check, config
 
 from evenhand.wings.audit.twins import twins_among
 
@@ -18,6 +20,10 @@ from evenhand.wings.audit.twins import twins_among
         ("Can I return the shoes?", "Could I please return my shoes?"),
         ("How do I cancel the subscription?", "How do I cancel the subscripton?"),
         ("Hello, is the lamp in stock?", "Is the lamp in stock? Thanks!"),
+        ("Who sells a flask?", "Could you tell me: who sells a flask?"),
+        ("How do I repair it in Kiel?", "I would like to know: how do I repair it in Kiel?"),
+        ("¿Dónde está el baño?", "donde esta el baño"),
+        ("东京 到 大阪 多少钱", "东京到大阪多少钱"),
     ],
 )
 def test_the_same_question_with_other_small_words_marks_or_slips_is_a_twin(one: str, other: str):
@@ -34,12 +40,26 @@ def test_the_same_question_with_other_small_words_marks_or_slips_is_a_twin(one: 
         ("May I smoke here?", "May I not smoke here?"),
         ("Did sales increase?", "Did sales decrease?"),
         ("What is the capital of France?", "What is the capital of Spain?"),
+        ("How do I go from Paris to Rome?", "How do I go from Rome to Paris?"),
+        ("Convert 5 km to miles", "Convert 5 miles to km"),
+        ("か", "が"),
         ("", ""),
     ],
 )
 def test_questions_with_another_number_word_or_negation_are_different(one: str, other: str):
     """Questions with another number word or negation are different."""
     assert list(twins_among([one, other])) == []
+
+
+def test_the_same_question_about_another_document_is_no_twin(tmp_path: Path):
+    """What else the prompt is filled with counts; what it isn't filled with doesn't."""
+    total = check("equals", "9")
+    tests = [
+        case("What is the total?", total, vars={"bill": bill, "number": number})
+        for number, bill in enumerate(("Ada pays 9", "Bob pays 9", "ada pays 9."))
+    ]
+    report = audit(config(tmp_path, tests, prompts=["{{bill}}: {{question}}"]))
+    assert [one.case for one in report.findings if one.kind == "twin"] == [2]
 
 
 def test_a_long_text_that_was_pasted_is_a_twin_though_some_words_differ():

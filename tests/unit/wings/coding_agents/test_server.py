@@ -15,6 +15,7 @@ import pytest
 from mcp import Client
 from tests.unit.conftest import Make, make_run, result  # noqa: F401 (a fixture)
 
+from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
@@ -25,7 +26,6 @@ from evenhand.wings.coding_agents.advice import advice_on
 from evenhand.wings.coding_agents.answers import LARGEST
 from evenhand.wings.coding_agents.runs import Runs, Started
 from evenhand.wings.coding_agents.server import INSTRUCTIONS, server
-from evenhand.wings.failures.reviews import keep_review
 
 Call = Callable[..., Any]
 
@@ -183,7 +183,7 @@ def test_advice_on_problems_is_in_our_words_alone():
         "  Did you mean 'not-contains'? `evenhand info scorers` lists all of them.",
         f"  {INSTEAD['human']}",
         "c.yaml: there is no API key for openai:chat:gpt-5: set OPENAI_API_KEY",
-        "a_evals.py:6: expect: a judge is wanted, and no judge is named",
+        "a_evals.py:6: expect: a judge is needed, and no judge is named",
     ]
     advised = [one.row()["do"] for one in advice_on(lines)]
     assert [words for words in ADVISED if not any(words in one for one in advised)] == []

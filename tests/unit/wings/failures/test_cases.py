@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from tests.unit.conftest import Make, result
 from tests.unit.wings.failures.test_counting import KIND, accepted, again
 
+from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.core.errors import UsageError
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.writing import write_cases
 from evenhand.languages.documents.codebook import Codebook, NoteId
 from evenhand.wings.failures.cases import cases_of
-from evenhand.wings.failures.reviews import keep_review
 
 
 async def test_what_failed_becomes_a_case_with_its_kinds(make_run: Make, tmp_path: Path):

@@ -8,13 +8,13 @@ from random import Random
 from tests.unit.conftest import Make, result
 from tests.unit.wings.failures.test_counting import accepted
 
+from evenhand.analysis.reviews.drawing import draw_outputs
+from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.changes import KindChange, change_lines, kind_changes, kind_moves
 from evenhand.wings.failures.coding import Codes
 from evenhand.wings.failures.counting import count_lines, counted
-from evenhand.wings.failures.drawing import draw_outputs
-from evenhand.wings.failures.reviews import keep_review
 from evenhand.wings.failures.shares import outputs_of
 
 SEED = 20_261_129

@@ -80,7 +80,7 @@ def test_all_problems_of_a_file_are_said_at_once_with_line_and_column(tmp_path: 
         (12, 5, "notes, item 1: 17 doesn't name a note"),
         (13, 5, "unknown key 'nots'"),
         (14, 44, "on is 'today', not a date"),
-        (15, 5, "4 is no kind"),
+        (15, 5, "4 is not a kind"),
     ]
 
 

@@ -11,6 +11,8 @@ from msgspec import convert
 from msgspec.structs import replace
 from tests.unit.conftest import Make, result
 
+from evenhand.analysis.reviews.drawing import draw_outputs, drawn_notes
+from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.score import Outcome
@@ -26,8 +28,6 @@ from evenhand.wings.failures.coding import (
     ratified_kinds,
 )
 from evenhand.wings.failures.counting import count_lines, counted, stray_notes
-from evenhand.wings.failures.drawing import draw_outputs, drawn_notes
-from evenhand.wings.failures.reviews import keep_review
 
 SEED = 20_261_129
 KIND = Kind(name="late", rule="Allows a late return.", examples_for=("Any time.",))

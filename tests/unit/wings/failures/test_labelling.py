@@ -9,15 +9,15 @@ from msgspec.structs import replace
 from tests.unit.conftest import Make, result
 from tests.unit.wings.failures.test_counting import KIND, accepted, again
 
+from evenhand.analysis.reviews.drawing import draw_outputs, drawn_notes
+from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
 from evenhand.store.labels.stored_draws import standing_labels
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.drawing import draw_outputs, drawn_notes
 from evenhand.wings.failures.labelling import KindLabels, label_kinds, label_lines
-from evenhand.wings.failures.reviews import keep_review
 
 
 def judged(kind: Kind, outputs: Sequence[str]) -> list[TrialResult]:

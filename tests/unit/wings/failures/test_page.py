@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from tests.unit.conftest import Make, result
 from tests.unit.wings.failures.test_counting import KIND, accepted, again
 
+from evenhand.analysis.reviews.drawing import draw_outputs, drawn_notes
+from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.core.errors import UsageError
 from evenhand.languages.documents.codebook import NoteId
 from evenhand.wings.failures.counting import counted
-from evenhand.wings.failures.drawing import draw_outputs, drawn_notes
 from evenhand.wings.failures.page import check_place, write_page
-from evenhand.wings.failures.reviews import keep_review
 
 HOSTILE = "<script>alert(1)</script>\x1b]0;x\x07<img src=x onerror=y>"
 

@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 from tests.unit.conftest import Make, result
 
-from evenhand.analysis.trust.labels.drawing import draws_to_label
-from evenhand.core.errors import ConfigError, UsageError
-from evenhand.core.run import TrialResult
-from evenhand.core.variant import Variant
-from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
-from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.drawing import draw_outputs, drawn_notes, weights_of
-from evenhand.wings.failures.reviews import (
+from evenhand.analysis.reviews.drawing import draw_outputs, drawn_notes, weights_of
+from evenhand.analysis.reviews.reviewed import (
     keep_review,
     review_document,
     review_lines,
     reviews_of,
     to_review,
 )
+from evenhand.analysis.trust.labels.drawing import draws_to_label
+from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.run import TrialResult
+from evenhand.core.variant import Variant
+from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
+from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.sheets import read_sheet, write_sheet
 
 VARIANTS = (Variant(0, "plain", "m"), Variant(1, "warm", "m"))

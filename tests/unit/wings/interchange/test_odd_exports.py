@@ -328,7 +328,7 @@ def test_a_log_of_inspects_may_have_epochs_nulls_and_scores_of_any_type(tmp_path
     ]
     read = read_runs([deflated(tmp_path / "a.eval", members(*samples))], "inspect")
     assert sorted(outcomes(read)) == ["error", "fail", "not_applicable", "pass", "pass", "pass"]
-    assert "scores.f.value: is '0.5', which is no score" in notes(read)
+    assert "scores.f.value: is '0.5', which is not a score" in notes(read)
 
 
 def test_a_log_of_inspects_from_before_there_were_several_scores_has_one(tmp_path: Path):

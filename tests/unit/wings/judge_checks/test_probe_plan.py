@@ -248,7 +248,7 @@ def test_what_cannot_be_probed_is_one_message(tmp_path: Path):
         with pytest.raises(UsageError, match="no judge gave a verdict on 'rigt'") as error:
             probe_plan(plan, run_file, Probing(metrics=("rigt",)))
         assert "right" in error.value.hint
-        with pytest.raises(UsageError, match="'ecko' is no kind of attack") as error:
+        with pytest.raises(UsageError, match="'ecko' is not a kind of attack") as error:
             probe_plan(plan, run_file, Probing(kinds=("ecko",)))
         assert "echo" in error.value.hint
     with (

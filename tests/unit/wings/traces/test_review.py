@@ -117,5 +117,5 @@ def test_a_file_that_is_broken_meanwhile_is_not_written_over(run: Path, tmp_path
 
 def test_a_decision_is_to_keep_or_to_leave_out(run: Path):
     """No other word is one."""
-    with pytest.raises(UsageError, match="is no dataset"):
+    with pytest.raises(UsageError, match="is not a dataset"):
         say(run, 0, "maybe")

@@ -298,7 +298,7 @@ def changed(claims: dict[str, Any]) -> str:
 
 
 HOLDS, NONCE, KEYS = "the ID token doesn't hold: ", "its nonce differs", "the provider has 0 keys"
-NO_NAME = "the claim is no name"
+NO_NAME = "the claim is not a name"
 WRONG: list[tuple[str, Any]] = [
     (HOLDS + "Audience", wrong(aud="another")),
     ("for another client", wrong(aud=[CLIENT, "another"])),
@@ -314,6 +314,10 @@ WRONG: list[tuple[str, Any]] = [
     ("verified", wrong(email_verified="true")),
     ("gives no claim 'email'", wrong(email=["ann@example.com"])),
     (NO_NAME, wrong(email="ann@example.com\u200b")),
+    *(
+        (NO_NAME, wrong(email=f"ann{mark}@example.com"))
+        for mark in "\u034f\u115f\u2800\u3164\ufe0f\uffa0\U000e0101"
+    ),
     (NO_NAME, wrong(email="")),
     (NO_NAME, wrong(email="a" * 300 + "@example.com")),
     *(

@@ -298,10 +298,14 @@ READ = Roles(read=("*",))
         (
             ViewerSettings(Roles(read=("*example.com",)), proxy=NEAR),
             "",
-            "'*example.com' is no name",
+            "'*example.com' is not a name",
         ),
-        (ViewerSettings(Roles(read=("",)), proxy=NEAR), "", "'' is no name"),
-        (ViewerSettings(Roles(run=("group:",)), proxy=NEAR), "", "roles.run: 'group:' is no name"),
+        (ViewerSettings(Roles(read=("",)), proxy=NEAR), "", "'' is not a name"),
+        (
+            ViewerSettings(Roles(run=("group:",)), proxy=NEAR),
+            "",
+            "roles.run: 'group:' is not a name",
+        ),
     ],
 )
 def test_what_could_not_be_served_safely_is_refused(

@@ -78,6 +78,11 @@ def _of_agent_framework(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple
     return args[0].name, more.get("arguments") or (context.arguments if context is not None else {})
 
 
+def _of_agno(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple[str, object]:
+    del more  # it takes nothing but itself
+    return args[0].function.name, args[0].arguments or {}
+
+
 METHODS: Mapping[str, tuple[ToolMethod, ...]] = {
     "langchain_core.tools.base": (ToolMethod("BaseTool", ("run", "arun"), _by_first),),
     "pydantic_ai.toolsets.function": (ToolMethod("FunctionToolset", ("call_tool",), _of_pydantic),),
@@ -99,6 +104,7 @@ METHODS: Mapping[str, tuple[ToolMethod, ...]] = {
     "agents.run_internal.tool_execution": (
         ToolMethod("", ("invoke_function_tool", "_invoke_function_tool_with_metadata"), _of_agents),
     ),
+    "agno.tools.function": (ToolMethod("FunctionCall", ("execute", "aexecute"), _of_agno),),
     "haystack.tools.tool": (ToolMethod("Tool", ("invoke", "invoke_async"), _by_keywords),),
 }
 """By the module that has them, which is looked at when it is imported."""
@@ -129,7 +135,10 @@ class _Running(Record, frozen=True):
 
     def returned(self, value: object) -> None:
         """Notes what it returned."""
-        result, is_error = _told(value)
+        try:
+            result, is_error = _told(value)
+        except Exception:  # noqa: BLE001 (of another release, it is the framework's all the same)
+            result, is_error = str(value), False
         self._ended(result, "error" if is_error else "ok", str(result) if is_error else "")
 
     def _ended(self, result: object, status: StepStatus, error: str) -> None:
@@ -205,13 +214,15 @@ def _positional(args: tuple[Any, ...]) -> dict[str, Any]:
 def _told(value: object) -> tuple[object, bool]:
     """What a tool returned, without what its framework wraps it in; and whether the framework says that it failed."""
     thing = cast("Any", value)
-    failed = getattr(thing, "status", "") == "error" or any(
+    failed = getattr(thing, "status", "") in ("error", "failure") or any(
         getattr(thing, name, False) is True for name in ("is_error", "is_sdk_generated_error")
     )
     if isinstance(value, list) and value:
         texts = [getattr(each, "text", None) for each in cast("list[Any]", value)]
         if all(isinstance(text, str) for text in texts):
             return "\n".join(map(str, texts)), failed
+    if type(thing).__name__ == "FunctionExecutionResult":  # Agno's
+        return _plain(thing.error if failed else thing.result), failed
     content = getattr(thing, "content", getattr(thing, "output", None))
     return _plain(value if content is None else content), failed
 

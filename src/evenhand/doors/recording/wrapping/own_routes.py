@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import re
 import ssl
 import threading
 import time
@@ -26,8 +27,10 @@ from evenhand.providers.http_routes import authorities
 Send = Callable[[Listener | None], HttpAnswer]
 SendAsync = Callable[[Listener | None], Awaitable[HttpAnswer]]
 
-_UNSENT = ("Connect", "NewConnection", "NameResolution", "Proxy", "SSL", "Pool")
-"""How the names of errors begin, or go on after `Client`, before which nothing can have been sent."""
+_UNSENT = re.compile(
+    r"(?:Client)?(?:Connector|Connect(?:ion)?Timeout|ConnectError|NewConnection|NameResolution|Proxy|PoolTimeout)"
+)
+"""How the names of errors begin before which nothing can have been sent."""
 
 _usual: WeakKeyDictionary[ssl.SSLContext, bool] = WeakKeyDictionary()
 
@@ -194,7 +197,7 @@ def failure(error: Exception) -> ProviderError:
         error = reason
     name = type(error).__name__
     message = f"{name}: {error}"
-    if name.removeprefix("Client").startswith(_UNSENT):
+    if _UNSENT.match(name) or "certificate verify failed" in message.lower():
         return ConnectionFailed(message)
     if isinstance(error, TimeoutError) or "Timeout" in name:
         return TimedOut(message, billed=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,11 +33,13 @@ class AuditOptions(Record, frozen=True):
         at_least: The score that is asked for; None for none.
         against: Datasets that are searched for twins.
         offline: Judges' answers come from offline.jsonl.
+        at: When it began, in seconds since 1970: what was run or labelled later makes no other subjects of it.
     """
 
     at_least: float | None = None
     against: tuple[str, ...] = ()
     offline: bool = False
+    at: float | None = None
 
 
 class AuditRequest(MutableRecord):
@@ -77,7 +80,7 @@ class AuditRequest(MutableRecord):
             offline=offline,
         )
         request.check_offline()
-        return AuditRequest(request, AuditOptions(at_least, against, offline))
+        return AuditRequest(request, AuditOptions(at_least, against, offline, time.time()))
 
     @staticmethod
     def again(meta: RunMeta) -> AuditRequest:
@@ -174,7 +177,7 @@ class AuditRequest(MutableRecord):
             from evenhand.wings.audit.earlier import earlier_runs
 
             plan = self.audited = self.asked.plan(prepare=False)
-            earlier = earlier_runs(home_for(Path(plan.source)), keys_of(plan))
+            earlier = earlier_runs(home_for(Path(plan.source)), keys_of(plan), self.options.at)
             self.runs = earlier.runs
             settings = settings_of("audit", Settings)
             wrong = list(misallowed("[tool.evenhand.audit]", settings.allow))

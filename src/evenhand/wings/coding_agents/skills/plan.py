@@ -159,7 +159,7 @@ def _attached(task: SkillEval, skill: Skill) -> str:
             parts.append(f"<file name={name!r}>\n{path.read_text('utf-8')}\n</file>")
         except ValueError as error:
             raise UsageError(
-                f"eval {task.id}: {name} is no text, and a model is given texts only",
+                f"eval {task.id}: {name} is not a text, and a model is given texts only",
                 hint="Name an agent: --agent 'claude -p'.",
             ) from error
     return "\n\n".join(parts)

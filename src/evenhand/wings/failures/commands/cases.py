@@ -24,12 +24,12 @@ def cases(runs: tuple[str, ...], book: Path, to: Path) -> int:
 
     A case's tags are its kinds of failure, and its metadata have people's words and the answer that failed.
     """
+    from evenhand.analysis.reviews.reviewed import opened
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import count, near, safe
     from evenhand.doors.eval_sets.writing import write_cases
     from evenhand.languages.documents.codebook import Codebook, read_codebook
     from evenhand.wings.failures.cases import cases_of
-    from evenhand.wings.failures.reviews import opened
 
     if to.exists():
         raise UsageError(f"{to} is there already", hint="Name a new file.")

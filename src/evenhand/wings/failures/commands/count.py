@@ -49,11 +49,11 @@ def count(
     ratified kinds, without seeing verdicts or notes, and its shares are corrected by people's codes. An output may have
     several kinds.
     """
+    from evenhand.analysis.reviews.reviewed import opened
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import near, safe
     from evenhand.languages.documents.codebook import read_codebook
     from evenhand.wings.failures.counting import counted, stray_notes
-    from evenhand.wings.failures.reviews import opened
 
     kinds = read_codebook(book)
     if html is not None:
@@ -121,7 +121,7 @@ def study(meta: RunMeta, file: Path) -> Study:
     from evenhand.wings.failures.coding import KEY, CodingRecord
 
     del file
-    hint = "Start anew: evenhand review count --judge MODEL"
+    hint = "Start again: evenhand review count --judge MODEL"
     return _study_of(kept_of(meta, KEY, CodingRecord, "the count", hint))
 
 
@@ -129,14 +129,14 @@ def _study_of(record: CodingRecord) -> Study:
     def came_to(file: Path, session: Session) -> int:
         from msgspec.structs import replace
 
+        from evenhand.analysis.reviews.reviewed import opened
         from evenhand.store.runfile import RunFile
         from evenhand.wings.failures.coding import codes_of
         from evenhand.wings.failures.counting import counted
-        from evenhand.wings.failures.reviews import opened
 
         with RunFile.open(file) as run, opened(record.runs) as run_files:
             document = counted(run_files, record.book, codes_of(run))
-            document = replace(document, coded_in=run.meta.id)
+            document = replace(document, coding=run.meta.id)
             html = Path(record.html) if record.html else None
             _write_page(document, run_files, record.book, html)
         return print_count(document, as_json=session.as_json)

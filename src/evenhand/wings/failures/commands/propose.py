@@ -30,9 +30,9 @@ def propose(runs: tuple[str, ...], book: Path, model: str, offline: bool, **opti
     The model is asked once. It sees the notes on failures and nothing else. Nothing it writes is used before a person
     has read the file and ratified its kinds.
     """
+    from evenhand.analysis.reviews.reviewed import opened
     from evenhand.core.errors import UsageError
     from evenhand.wings.failures.proposing import KEY, ProposalRecord, notes_of
-    from evenhand.wings.failures.reviews import opened
 
     if book.exists():  # said before anything is paid for
         raise UsageError(f"{book} is there already", hint="Name a new file: --kinds failures-2.yml")
@@ -55,17 +55,17 @@ def study(meta: RunMeta, file: Path) -> Study:
     from evenhand.wings.failures.proposing import KEY, ProposalRecord
 
     del file
-    hint = "Start anew: evenhand review propose --model MODEL"
+    hint = "Start again: evenhand review propose --model MODEL"
     return _study_of(kept_of(meta, KEY, ProposalRecord, "the proposal", hint))
 
 
 def _study_of(record: ProposalRecord) -> Study:
     def came_to(file: Path, session: Session) -> int:
+        from evenhand.analysis.reviews.reviewed import opened
         from evenhand.core.wording.words import count, near
         from evenhand.languages.documents.codebook import write_codebook
         from evenhand.wings.failures.counting import counted
         from evenhand.wings.failures.proposing import answer_in, proposed
-        from evenhand.wings.failures.reviews import opened
 
         book, path = proposed(answer_in(file), record.notes), Path(record.book)
         write_codebook(book, path, new=True)

@@ -42,7 +42,7 @@ def author_of(by: str | None) -> str:
 
         if safe(by) != by.strip() or not by.strip() or len(by) > LONGEST_AUTHOR:
             raise UsageError(
-                f"--by {by[:60]!r} is no name",
+                f"--by {by[:60]!r} is not a name",
                 hint=f"Write one line of at most {LONGEST_AUTHOR} characters that can be printed.",
             )
         return by.strip()
@@ -83,9 +83,9 @@ def draw(runs: tuple[str, ...], size: float, column: str, seed: float | None) ->
     """
     import secrets
 
+    from evenhand.analysis.reviews.drawing import draw_lines, draw_outputs
+    from evenhand.analysis.reviews.reviewed import opened
     from evenhand.cli.labelling import tell_fewer
-    from evenhand.wings.failures.drawing import draw_lines, draw_outputs
-    from evenhand.wings.failures.reviews import opened
 
     number = secrets.randbelow(2**31) if seed is None else int(seed)
     with opened(runs) as run_files:
@@ -120,11 +120,11 @@ def notes(runs: tuple[str, ...], by: str | None, to: Path | None, source: Path |
     review them in a spreadsheet. Several people may review the same draw: nobody sees the others' notes, and a fifth
     of the outputs are for two of them.
     """
+    from evenhand.analysis.reviews.drawing import drawn_notes
+    from evenhand.analysis.reviews.reviewed import keep_review, opened, reviews_of, to_review
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import count, safe
     from evenhand.wings.failures.commands.screen import review_in_terminal
-    from evenhand.wings.failures.drawing import drawn_notes
-    from evenhand.wings.failures.reviews import keep_review, opened, reviews_of, to_review
     from evenhand.wings.failures.sheets import read_sheet, write_sheet
 
     if to is not None and source is not None:
@@ -168,8 +168,8 @@ def list_(runs: tuple[str, ...], book: Path, as_json: bool) -> int:
 
     Outputs that people disagree about come first, then failures that no kind covers.
     """
+    from evenhand.analysis.reviews.reviewed import opened, review_document, review_lines
     from evenhand.languages.documents.codebook import Codebook, read_codebook
-    from evenhand.wings.failures.reviews import opened, review_document, review_lines
 
     kinds = read_codebook(book) if book.is_file() else Codebook()
     with opened(runs) as run_files, printing():

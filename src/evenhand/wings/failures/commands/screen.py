@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from evenhand.analysis.reviews.reviewed import Verdict, keep_review, material_of
 from evenhand.cli.labelling import QUIT
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import safe
 from evenhand.languages.documents.codebook import NoteId
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.reviews import Verdict, keep_review, material_of
 
 _KEYS: Mapping[str, Verdict] = {"p": "pass", "f": "fail"}
 _HELP = "p pass · f fail, then a note · s skip · u undo · q quit"

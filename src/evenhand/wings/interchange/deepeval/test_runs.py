@@ -126,7 +126,7 @@ def _outcome(metric: Part) -> Outcome:
     passed = metric.truth("success")
     error = metric.said("error")
     if passed is None and metric.value.get("success") is not None and not error:
-        error = f"DeepEval recorded {shown(metric.value['success'])}, which is no verdict"
+        error = f"DeepEval recorded {shown(metric.value['success'])}, which is not a verdict"
     at_least, at_most = threshold, None
     if score is not None and threshold is not None and passed is not None:
         lower = passed != (score >= threshold) and passed == (score <= threshold)

@@ -166,7 +166,7 @@ def _settings(about: Part) -> dict[str, object]:
             settings[key] = value
         elif config:
             config.notes.left_out(
-                f"{config.where}.{key}", "is no setting of a model that is set here"
+                f"{config.where}.{key}", "is not a setting of a model that is set here"
             )
     return settings
 

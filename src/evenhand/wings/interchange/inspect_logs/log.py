@@ -60,7 +60,7 @@ def _document(path: Path, notes: Notes) -> InspectLog:
     whole = _object(path, path.name, read_bytes(path))
     if not isinstance(whole.get("eval"), dict):
         raise UsageError(
-            f"{path} is no log of Inspect's: it has no 'eval'",
+            f"{path} is not a log of Inspect's: it has no 'eval'",
             hint="Logs end in .eval or .json, and are in the folder logs: inspect log list.",
         )
     header = Part({k: v for k, v in whole.items() if k != "samples"}, f"{path.name} $", notes)
@@ -72,7 +72,7 @@ def _archive(archive: Archive, notes: Notes) -> InspectLog:
     names = archive.names()
     start = next((n for n in ("header.json", "_journal/start.json") if n in names), "")
     if not start:
-        raise UsageError(f"{archive.path} is no log of Inspect's: it has no header.json")
+        raise UsageError(f"{archive.path} is not a log of Inspect's: it has no header.json")
     where = f"{archive.path.name}/{start} $"
     header = Part(_object(archive.path, start, archive.read(start)), where, notes)
     if start != "header.json":
@@ -110,7 +110,7 @@ def _object(path: Path, name: str, data: bytes) -> Mapping[str, object]:
     except ValueError as error:
         raise UsageError(f"{place} is not JSON: {' '.join(str(error).split())[:200]}") from None
     if not is_object(value):
-        raise UsageError(f"{place} is no log of Inspect's: it is not an object")
+        raise UsageError(f"{place} is not a log of Inspect's: it is not an object")
     return value
 
 
@@ -190,7 +190,7 @@ def opened(path: Path) -> Iterator[Archive]:
             yield Archive(path, archive, file)
     except (zipfile.BadZipFile, ValueError) as error:
         raise UsageError(
-            f"{path} is no log of Inspect's: {error}",
+            f"{path} is not a log of Inspect's: {error}",
             hint="Logs end in .eval or .json, and are in the folder logs: inspect log list.",
         ) from None
     except OSError as error:

@@ -204,7 +204,7 @@ def _outcome(
     number = _counted(value)
     if number is None:
         if value is not None:
-            score.notes.changed(f"{score.where}.value", f"is {shown(value)}, which is no score")
+            score.notes.changed(f"{score.where}.value", f"is {shown(value)}, which is not a score")
         why = reason or "Inspect recorded no score"
         return Outcome(name, "not_applicable", None, why, metric=name, metadata=metadata)
     if is_number(value):

@@ -103,7 +103,9 @@ class _Transcript:
         """Notes the events that are no steps."""
         for kind, many in sorted(self.other.items()):
             for _ in range(many):
-                sample.notes.left_out(f"{sample.where}.events", f"events that are no steps: {kind}")
+                sample.notes.left_out(
+                    f"{sample.where}.events", f"events that are not steps: {kind}"
+                )
 
     def _begin(self, event: Part) -> None:
         id_, above = event.text("id"), event.text("parent_id")

@@ -145,7 +145,7 @@ def _options(logged: LoggedTask, notes: Notes) -> dict[str, object]:
         if one.text("metric") == "exact_match":
             for key in one.value.keys() - _OF_METRIC:
                 notes.left_out(
-                    f"{one.where}.{key}", "is no option of exact_match that is known here"
+                    f"{one.where}.{key}", "is not an option of exact_match that is known here"
                 )
             return {key: one.value[key] for key in _OPTIONS if one.value.get(key)}
     return {}
@@ -251,7 +251,7 @@ def _settings(sample: Part) -> dict[str, object]:
         elif key == "temperature":
             settings["temperature"] = value
         elif key != "do_sample":
-            sample.notes.left_out(where, "is no setting of a model that is set here")
+            sample.notes.left_out(where, "is not a setting of a model that is set here")
     return settings
 
 

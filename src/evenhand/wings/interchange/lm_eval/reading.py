@@ -300,7 +300,7 @@ def _scores(sample: Part) -> Iterator[ForeignScore]:
         value = sample.value[name]
         where = f"{sample.where}.{name}"
         if isinstance(value, list):  # what a corpus metric is computed of
-            text = f"{shown(called)} is computed over all documents: its parts are no score"
+            text = f"{shown(called)} is computed over all documents: its parts are not scores"
             sample.notes.left_out(where, text)
         else:
             right = value == 1 if name in _VERDICTS and is_number(value) else None

@@ -126,7 +126,7 @@ def _walk(export: Export, value: object, where: str, path: Path) -> None:
             hint=f"Import them so: evenhand import {path}",
         )
     elif kind:
-        export.notes.left_out(where, f"'object' is {shown(kind)}, which is no part of an eval")
+        export.notes.left_out(where, f"'object' is {shown(kind)}, which is not a part of an eval")
     else:
         _walk_wrapper(export, one, path)
 
@@ -137,7 +137,7 @@ def _walk_wrapper(export: Export, one: Part, path: Path) -> None:
         if isinstance(value, (dict, list)):
             _walk(export, value, f"{one.where}.{key}", path)
         else:
-            export.notes.left_out(f"{one.where}.{key}", "is no object of the API")
+            export.notes.left_out(f"{one.where}.{key}", "is not an object of the API")
 
 
 def _kind(value: Mapping[str, object]) -> str:

@@ -58,7 +58,7 @@ def runs_of(export: Export) -> list[ImportedRun]:
             bare = Part({}, items[0].where, notes)
             runs.append(_run(id_, bare, items, definitions.get(items[0].text("eval_id"))))
     for stem, rows in export.rows.items():
-        text = f"the rows of {shown(stem)} are no results; `evenhand init --from openai-evals` takes them"
+        text = f"the rows of {shown(stem)} are not results; `evenhand init --from openai-evals` takes them"
         notes.left_out(rows[0].where, text)
     return sorted(runs, key=lambda one: (one.created_at, one.id))
 

@@ -120,7 +120,7 @@ def _settings(params: Part | None, *, responses: bool) -> dict[str, object]:
         return settings
     for key, value in params.without().items():
         if key not in _SETTINGS:
-            params.notes.left_out(f"{params.where}.{key}", "is no setting that is known here")
+            params.notes.left_out(f"{params.where}.{key}", "is not a setting that is known here")
         elif key == "max_completion_tokens" and responses:
             settings["max_output_tokens"] = value
         else:

@@ -113,7 +113,7 @@ def _state(one: Part, outcomes: Sequence[Outcome], failure: str) -> tuple[State 
         if status not in _SETTLED:
             one.notes.changed(
                 f"{one.where}.status",
-                f"is {shown(status)}, which is no verdict: the graders' results decide",
+                f"is {shown(status)}, which is not a verdict: the graders' results decide",
             )
         # A failure counts only where no grader has a result, since results decide without a status.
         if failure and not outcomes:

@@ -91,7 +91,7 @@ def _contains(spec: EvaluatorSpec, notes: Notes) -> Check:
     if not spec.arguments.get("as_strings"):
         notes.changed(
             spec.where,
-            "Contains looks at an output that is no text as JSON; pydantic-evals looks into lists and objects",
+            "Contains looks at an output that is not a text as JSON; pydantic-evals looks into lists and objects",
         )
     label = _label(spec, "Contains")
     case = ", ignore_case=True" if spec.arguments.get("case_sensitive") is False else ""

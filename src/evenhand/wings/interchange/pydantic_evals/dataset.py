@@ -25,13 +25,13 @@ def cases_of(dataset: Part) -> list[Case]:
     """The cases, each with the evaluators of all in its metadata, so that a part of them can be written again, too."""
     shared = {key: dataset.value[key] for key in ("name", *_OF_ALL) if dataset.value.get(key)}
     for key in dataset.without(*_DATASET):
-        dataset.notes.left_out(f"{dataset.where}.{key}", "is no field of a dataset")
+        dataset.notes.left_out(f"{dataset.where}.{key}", "is not a field of a dataset")
     return [_case(one, shared) for one in dataset.parts("cases")]
 
 
 def _case(one: Part, shared: Mapping[str, object]) -> Case:
     for key in one.without(*_CASE):
-        one.notes.left_out(f"{one.where}.{key}", "is no field of a case")
+        one.notes.left_out(f"{one.where}.{key}", "is not a field of a case")
     inputs, metadata = one.value.get("inputs"), one.value.get("metadata")
     name = one.text("name")
     extra: dict[str, object] = {"dataset": dict(shared)} if shared else {}

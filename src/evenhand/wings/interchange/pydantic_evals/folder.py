@@ -46,7 +46,8 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
     for one in parts:
         if one.kind == "report":
             notes.left_out(
-                one.part.where, "a report is no dataset: `evenhand import pydantic-evals` reads it"
+                one.part.where,
+                "a report is not a dataset: `evenhand import pydantic-evals` reads it",
             )
     if not datasets:
         raise UsageError(f"{paths[0]} holds no dataset: a report has results alone", hint=HINT)

@@ -57,7 +57,7 @@ def read(paths: Sequence[Path]) -> Recordings:
         for name in _empty(columns, rows):
             notes.left_out(rows[0].where, f"{shown(name)}: no row has a value")
         for name in _mixed(rows, metrics):
-            text = f"{shown(name)} has numbers and other values: it is no metric, and kept as a variable"
+            text = f"{shown(name)} has numbers and other values: it is not a metric, and kept as a variable"
             notes.changed(rows[0].where, text)
         if metrics:
             runs.append((path, _run(path, rows, metrics)))

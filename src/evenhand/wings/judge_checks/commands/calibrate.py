@@ -177,7 +177,7 @@ def _calibrated(
             tell(
                 f"written to {path}; commit it, and later runs are corrected with it"
                 if has_usable_judge(path)
-                else f"written to {path}; no judge in it can be used yet, so what it corrects stands in no gate"
+                else f"written to {path}; no judge in it can be used yet, so no gate uses what it corrects"
             )
         if remaining:
             tell(

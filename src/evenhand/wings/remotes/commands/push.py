@@ -87,4 +87,4 @@ def _refuse_bare_word(to: str) -> None:
         return
     near = f"Did you mean '{TARGET}'? " if nearest(to, [TARGET]) else ""
     kinds = "there are also s3://…, postgresql://… and mlflow"
-    raise UsageError(f"{to} is no remote", hint=f"{near}Write ./{to} for a new folder; {kinds}.")
+    raise UsageError(f"{to} is not a remote", hint=f"{near}Write ./{to} for a new folder; {kinds}.")

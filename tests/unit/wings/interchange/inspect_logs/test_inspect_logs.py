@@ -229,9 +229,9 @@ def _scrambled(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda p: p.write_bytes(b""), "is no log of Inspect's"),
-        (lambda p: p.write_bytes(b"PK\x03\x04 nonsense"), "is no log of Inspect's"),
-        (lambda p: (deflated(p, members(a_sample())), _cut(p)), "is no log of Inspect's"),
+        (lambda p: p.write_bytes(b""), "is not a log of Inspect's"),
+        (lambda p: p.write_bytes(b"PK\x03\x04 nonsense"), "is not a log of Inspect's"),
+        (lambda p: (deflated(p, members(a_sample())), _cut(p)), "is not a log of Inspect's"),
         (lambda p: (deflated(p, {"header.json": LONG}), _scrambled(p)), "damaged"),
         (lambda p: zstandard(p, members(a_sample()), crc=1), "is damaged"),
         (lambda p: zstandard(p, members(a_sample()), size=-5), "is damaged"),

@@ -218,7 +218,7 @@ def test_what_is_missing_or_contradicts_itself_is_said_with_its_place(tmp_path: 
         "export.jsonl:10 $: this eval.run has no id",
         "export.jsonl:2 $: the run has 100 output items, and the files 2",
         "export.jsonl:3 $: run 'evalrun_empty' has no output items",
-        "export.jsonl:9 $: the rows of 'export' are no results",
+        "export.jsonl:9 $: the rows of 'export' are not results",
     ):
         assert [one for one in left if one.startswith(start)], start
     for start in (

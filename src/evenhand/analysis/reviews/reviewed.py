@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
+from evenhand.analysis.reviews.drawing import drawn_notes
 from evenhand.analysis.trust.labels.drawing import OVERLAP
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
@@ -18,7 +19,6 @@ from evenhand.store.catalogue import find
 from evenhand.store.labels.label import NewLabel, standing
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.drawing import drawn_notes
 
 SCHEMA = "evenhand.review/1"
 Verdict = Literal["pass", "fail"]
