@@ -1,10 +1,11 @@
-"""How often the verdicts of a cascade's judges are wrong more often than `risk`, and what the cascade saves. Simulated.
+"""How often more of a cascade's verdicts are wrong than agreed, and what it saves. Simulated.
 
-An output's probability of a pass is drawn, people's verdict by it, and what the first judge says is that probability,
-sharpened or blunted: so it is too sure or too modest. The second judge errs on 5 % and says how sure it is in three
-steps. The limits are those that `evenhand calibrate` chooses; their risk is that among 100,000 other outputs.
+What the first judge sees of an output is normal, and a good one lies higher (a binormal judge). It says how likely a
+pass is, sharpened or blunted: so it is too sure or too modest. The second judge errs on 5 % and says how sure it is in
+three steps. The limits are those that `evenhand calibrate` chooses of 1,000 outputs, half of them good; their risk is
+that among 100,000 others. `could` is what the first judge could decide at most, if the truth were known.
 
-    python bench/judge_cascade.py        # a minute
+    python bench/judge_cascade.py        # a quarter of an hour
     python bench/judge_cascade.py 50
 """
 
@@ -12,83 +13,97 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Iterator
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from evenhand.stats.selective import DELTA, acceptable
+from evenhand.analysis.trust.agreement import tells_apart
+from evenhand.stats.cascading import JudgedTwice, Limits, limits_of
 
-RISK = 0.1
 ITEMS = 1000
 NEW = 100_000
 Columns = dict[str, Any]
 
 
-def outputs(rng: np.random.Generator, size: int, spread: float, sharpness: float) -> Columns:
-    """Outputs: what each judge says, how sure it is, and whether it is right."""
-    logit = rng.normal(0.5, spread, size)
-    good = rng.random(size) < 1 / (1 + np.exp(-logit))
-    said = 1 / (1 + np.exp(-sharpness * logit))
+def outputs(rng: np.random.Generator, size: int, auc: float, sharpness: float) -> Columns:
+    """Outputs: what the first judge says, how sure each is, and whether it is right."""
+    apart = 2**0.5 * NormalDist().inv_cdf(auc)
+    good = rng.random(size) < 0.5
+    logit = (
+        apart * (rng.normal(0, 1, size) + apart * (good - 0.5)) if apart else rng.normal(0, 1, size)
+    )
+    stated = 1 / (1 + np.exp(-sharpness * logit))
     step = rng.integers(0, 3, size)
     return {
         "good": good,
-        "said": said,
-        "first": np.round(np.maximum(said, 1 - said), 3),
-        "first_right": (said >= 0.5) == good,
+        "passed": stated > 0.5,
+        "first": np.round(np.maximum(stated, 1 - stated), 3),
+        "first_right": (stated > 0.5) == good,
         "then": np.array([0.5, 0.8, 0.95])[step],
         "then_right": rng.random(size) < np.array([0.88, 0.96, 0.99])[step],
     }
 
 
-def auc(one: Columns) -> float:
-    """How well the first judge tells good outputs from bad ones."""
-    order = np.argsort(np.argsort(one["said"])) + 1
-    passes = int(one["good"].sum())
-    fails = len(order) - passes
-    return float((order[one["good"]].sum() - passes * (passes + 1) / 2) / (passes * fails))
-
-
-def possible(one: Columns) -> float:
+def could(one: Columns, risk: float) -> float:
     """The share of outputs that the first judge could decide at this risk, if the truth were known."""
     order = np.argsort(-one["first"], kind="stable")
-    risks = np.cumsum(~one["first_right"][order]) / np.arange(1, len(order) + 1)
-    return float(np.flatnonzero(risks <= RISK).max(initial=-1) + 1) / len(order)
+    size = len(order)
+    wrong = np.cumsum(~one["first_right"][order])
+    rest = (~one["then_right"]).mean() * (size - np.arange(1, size + 1))
+    return float(np.flatnonzero((wrong + rest) / size <= risk).max(initial=-1) + 1) / size
 
 
-def split(run: Columns, new: Columns, labels: int) -> tuple[list[float], bool]:
-    """What each judge decides of new outputs, and whether more than `risk` of either's verdicts is wrong."""
-    left, left_new = np.ones(ITEMS, bool), np.ones(NEW, bool)
-    shares: list[float] = []
-    above = False
-    for stage in ("first", "then"):
-        right = run[f"{stage}_right"]
-        pairs = [(float(run[stage][i]), bool(right[i])) for i in np.flatnonzero(left[:labels])]
-        everything = run[stage][left].tolist()
-        limit = acceptable(pairs, everything, RISK, DELTA / 2, later=True) if pairs else None
-        if limit is None:
-            shares.append(0.0)
-            continue
-        stands = left_new & (new[stage] >= limit.threshold)
-        shares.append(float(stands.mean()))
-        above |= bool(stands.any() and 1 - new[f"{stage}_right"][stands].mean() > RISK)
-        left &= run[stage] < limit.threshold
-        left_new &= ~stands
-    return shares, above
+def chosen(run: Columns, labels: int, risk: float) -> Limits | None:
+    """The limits by labels of a run's first outputs."""
+    pairs = zip(run["passed"][:labels].tolist(), run["good"][:labels].tolist(), strict=True)
+    tells = tells_apart(list(pairs))
+    columns = (run[name].tolist() for name in ("first", "then", "first_right", "then_right"))
+    rows = [
+        JudgedTwice(
+            first=first if tells else None, then=then, first_right=right, then_right=then_right
+        )
+        for first, then, right, then_right in zip(*columns, strict=True)
+    ]
+    return limits_of([rows[:labels]], rows, risk)
+
+
+def later(limits: Limits | None, new: Columns) -> tuple[float, float, float]:
+    """What each judge decides of new outputs, and the share of their verdicts that is wrong."""
+    nobody = np.zeros(NEW, bool)
+    if limits is None:
+        return 0.0, 0.0, 0.0
+    first = nobody if limits.first is None else new["first"] >= limits.first
+    then = nobody if limits.then is None else ~first & (new["then"] >= limits.then)
+    wrong = (first & ~new["first_right"]).sum() + (then & ~new["then_right"]).sum()
+    return float(first.mean()), float(then.mean()), float(wrong / max(1, (first | then).sum()))
+
+
+def settings() -> Iterator[tuple[float, float, float, int]]:
+    """The AUC of the first judge, its sharpness, the risk, and the number of labels."""
+    yield from itertools.product((0.5, 0.85, 0.9, 0.95), (0.6, 1.0, 2.0), (0.1,), (100, 300))
+    yield from itertools.product((0.85, 0.9, 0.95), (1.0,), (0.1,), (1000,))
+    yield from itertools.product((0.85, 0.9, 0.95), (1.0,), (0.15, 0.2), (100, 200, 300))
 
 
 def main(splits: int) -> None:
-    """Prints a line for each first judge and number of labels."""
-    print("AUC   sharp labels  either above risk  first decides  it could  then decides  nobody")
-    kinds = itertools.product((0.0, 1.0, 2.0, 3.0, 5.0), (0.6, 1.0, 2.0), (100, 300))
-    for spread, sharpness, labels in kinds:
-        rng = np.random.default_rng([43, int(spread * 10), int(sharpness * 10), labels])
-        new = outputs(rng, NEW, spread, sharpness)
-        made = [split(outputs(rng, ITEMS, spread, sharpness), new, labels) for _ in range(splits)]
-        one, two = (float(np.mean([shares[i] for shares, _ in made])) for i in (0, 1))
-        above = float(np.mean([wrong for _, wrong in made]))
+    """Prints a line for each setting."""
+    print("AUC   sharp  risk  labels  above risk  first decides  could  then decides  none")
+    for auc, sharpness, risk, labels in settings():
+        rng = np.random.default_rng(
+            [43, int(auc * 100), int(sharpness * 10), int(risk * 100), labels]
+        )
+        new = outputs(rng, NEW, auc, sharpness)
+        splits_of = [
+            later(chosen(outputs(rng, ITEMS, auc, sharpness), labels, risk), new)
+            for _ in range(splits)
+        ]
+        one, two = (float(np.mean([row[i] for row in splits_of])) for i in (0, 1))
+        above = float(np.mean([wrong > risk for *_, wrong in splits_of]))
         print(
-            f"{auc(new):.2f}  {sharpness:4} {labels:6}  {above:17.3f}  {one:13.2f}"
-            f"  {possible(new):8.2f}  {two:12.2f}  {1 - one - two:6.2f}",
+            f"{auc:.2f}  {sharpness:5}  {risk:.2f}  {labels:6}  {above:10.3f}  {one:13.2f}"
+            f"  {could(new, risk):5.2f}  {two:12.2f}  {1 - one - two:6.2f}",
             flush=True,
         )
 

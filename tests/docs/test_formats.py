@@ -225,9 +225,10 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     audited = replace(plain, audits={key: [counted] for key in plain.audits})
     decision = Outcome("d", "pass", 1.0, metadata={"judge": "a", "probability": 0.9})
     graded = await _labelled(make_run, decision)
-    staged = {"first": {"probability": 0.9, "certainty": 0.9}, "then": {"certainty": 0.9}}
-    cascade = {"id": "c", "risk": 0.1, "stage": "then", **staged}
-    by_stage = Outcome("c", "pass", 1.0, metadata={"judge": "a > b", "cascade": cascade})
+    first = {"probability": 0.9, "certainty": 0.9, "judge": "a"}
+    staged = {"first": first, "then": {"certainty": 0.9, "judge": "b"}}
+    cascade = {"id": "c", "risk": 0.2, "stage": "then", **staged}
+    by_stage = Outcome("c", "pass", 1.0, metadata={"judge": "b", "cascade": cascade})
     cascaded = await _labelled(make_run, by_stage)
     jury = Outcome("j", "pass", 1.0, metadata={"jury": [{"judge": "a", "passed": True}]})
     by_jury = await _labelled(make_run, jury)

@@ -64,13 +64,13 @@ def rows(*, coin: bool) -> list[Row]:
     return made
 
 
-def script(made: list[Row]) -> Script:
+def script(made: list[Row], models: tuple[str, str] = ("gpt-6-luna", "gpt-5")) -> Script:
     """Both judges."""
     rules: list[Rule] = []
     for i, row in enumerate(made):
         verdict = {"reasoning": "so", "passes": row.passes, "confidence": row.sure}
-        rules.append(Rule(last=rf"output {i}\.", reply=row.probability, model="gpt-6-luna"))
-        rules.append(Rule((rf"output {i}\.",), reply=verdict, model="gpt-5"))
+        rules.append(Rule(last=rf"output {i}\.", reply=row.probability, model=models[0]))
+        rules.append(Rule((rf"output {i}\.",), reply=verdict, model=models[1]))
     return Script(rules)
 
 
@@ -94,14 +94,14 @@ def command(folder: Path, fake: FakeProvider) -> Callable[..., str]:
     return evenhand
 
 
-def label(folder: Path, evenhand: Callable[..., str], made: list[Row]) -> None:
+def label(folder: Path, evenhand: Callable[..., str], made: list[Row], draw: int = 150) -> None:
     """Has a person label a draw of the latest run."""
     sheet = folder / "draw.csv"
-    evenhand("label", "latest", "--draw", "150", "--seed", "1", "--to", str(sheet))
+    evenhand("label", "latest", "--draw", str(draw), "--seed", "1", "--to", str(sheet))
     with sheet.open() as lines:
         drawn = list(csv.DictReader(lines))
     for row in drawn:
-        place = int(row["output"].removeprefix("output ").removesuffix("."))
+        place = int(row["output"].split()[-1].removesuffix("."))
         row["verdict"] = "pass" if made[place].good else "fail"
     with sheet.open("w", newline="") as lines:
         writer = csv.DictWriter(lines, list(drawn[0]))
@@ -128,8 +128,8 @@ def test_labels_choose_what_each_judge_decides(tmp_path: Path):
         label(tmp_path, evenhand, made)
         document: dict[str, Any] = json.loads(evenhand("calibrate", "latest", "--json"))
         text = evenhand("calibrate", "latest")
-        (judge,) = document["judges"]
-        limits = judge["cascade"]
+        assert [judge["model"] for judge in document["judges"]] == ["gpt-5"]
+        (limits,) = document["cascades"]
         assert limits["first"] is not None
         assert limits["decided_first"] > 0.5 * ITEMS
         assert f"the first judge decides {limits['decided_first']} of {ITEMS} outputs" in text
@@ -137,9 +137,9 @@ def test_labels_choose_what_each_judge_decides(tmp_path: Path):
         second = evenhand("run", "--no-cache")
         later = fake.requests[before:]
         evenhand("calibrate", "latest")  # a run that goes by limits keeps them
-        kept = json.loads((tmp_path / "calibration.json").read_text())["judges"][0]["cascade"]
+        (kept,) = json.loads((tmp_path / "calibration.json").read_text())["cascades"]
         shown = json.loads(evenhand("show", "--json"))
-        evenhand("label", "latest", "--unsure", "0.15", "--to", str(tmp_path / "left.csv"))
+        evenhand("label", "latest", "--to", str(tmp_path / "people.csv"))
         (tmp_path / "shop_evals.py").write_text(
             EVALS.replace("ITEMS", str(ITEMS)).replace("keeps to", "honours"), "utf-8"
         )
@@ -152,33 +152,101 @@ def test_labels_choose_what_each_judge_decides(tmp_path: Path):
     assert asked_then == ITEMS - limits["decided_first"]
     outcomes = [trial["outcomes"][0] for trial in shown["trials"]]
     by_stage: dict[str, list[bool]] = {"first": [], "then": []}
-    undecided = 0
     for row, outcome in zip(made, outcomes, strict=True):
         stage = outcome["metadata"]["cascade"]["stage"]
-        if stage == "people":
-            undecided += 1
-            assert (outcome["outcome"], outcome["error"], outcome["score"]) == (
-                "error",
-                "undecided",
-                None,
-            )
-        else:
-            by_stage[stage].append((outcome["outcome"] == "pass") is row.good)
+        by_stage[stage].append((outcome["outcome"] == "pass") is row.good)
     stood = by_stage["first"] + by_stage["then"]
     assert stood.count(False) / len(stood) <= 0.15
     assert (
         f"the first judge decided {len(by_stage['first'])}, the second {len(by_stage['then'])}"
         in second
     )
-    assert "the second one alone would have cost about" in " ".join(second.split())
+    words = " ".join(second.split())
+    assert "the second one alone would have cost about" in words
+    # Labels that chose the limits say too little of what stands by them.
+    assert "not checked against people: the calibration is of another judge" in words
     assert kept == limits
-    with (tmp_path / "left.csv").open() as lines:
-        left = {row["output"] for row in csv.DictReader(lines)}
-    nobody = {
-        f"output {i}." for i, outcome in enumerate(outcomes) if outcome["error"] == "undecided"
-    }
-    assert undecided == len(nobody) > 0
-    assert nobody <= left
+    with (tmp_path / "people.csv").open() as lines:
+        drawn = list(csv.DictReader(lines))
+    assert len(drawn) == 0.05 * ITEMS  # `people: 5%`
+    assert {row["inclusion"] for row in drawn} == {"0.05"}
+
+
+Change = Callable[[str], str]
+CHANGES: dict[str, Change] = {
+    "the question": lambda text: text.replace("keeps to", "honours"),
+    "a context": lambda text: text.replace('policy")', 'policy", context="A shop.")', 1),
+    "the system": lambda text: text.replace("def answers", "def replies"),
+    "the first judge": lambda text: text.replace("gpt-6-luna", "gpt-6-sol"),
+    "the second judge": lambda text: text.replace("gpt-5", "gpt-5-mini"),
+    "the risk": lambda text: text.replace("15%", "14%"),
+}
+KEPT: dict[str, Change] = {
+    "the share for people": lambda text: text.replace('"5%"', '"7%"'),
+    "how the risk is written": lambda text: text.replace('"15%"', "0.15"),
+    "another case": lambda text: text.replace('"input": f"', '"input": f"New '),
+}
+
+
+def test_limits_hold_for_their_question_system_and_judges_alone(tmp_path: Path):
+    """Of anything else nobody knows how sure a judge has to be, so that both are asked."""
+    made = [row._replace(probability=0.97 if row.good else 0.03) for row in rows(coin=False)[:60]]
+    text = EVALS.replace("ITEMS", "60")
+    file = tmp_path / "shop_evals.py"
+    file.write_text(text, "utf-8")
+    every = [*script(made).rules, *script(made, models=("gpt-6-sol", "gpt-5-mini")).rules]
+    with FakeProvider(Script(every)) as fake:
+        evenhand = command(tmp_path, fake)
+        evenhand("run")
+        label(tmp_path, evenhand, made, 55)
+        evenhand("calibrate", "latest")
+        asked: dict[str, int] = {}
+        for what, change in (CHANGES | KEPT).items():
+            assert change(text) != text
+            file.write_text(change(text), "utf-8")
+            before = len(fake.requests)
+            evenhand("run", "--no-cache")
+            asked[what] = sum("decisions" not in one.path for one in fake.requests[before:])
+    assert asked == dict.fromkeys(CHANGES, 60) | dict.fromkeys(KEPT, 0)
+
+
+QUESTIONS = {
+    "negated": ('~Passes("breaks the policy")', {}),
+    "of a level": ('Rating(Rubric("policy", {2: "kept", 1: "broken"}))', {"at_least": 2}),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_limits_are_chosen_for_the_verdicts_that_stand(tmp_path: Path, question: str):
+    """Of the opposite of a question, and of levels: what is right of the first judge's is what would stand."""
+    made = [row._replace(passes=row.good, sure=0.9) for row in rows(coin=False)[:120]]
+    asked, bounds = QUESTIONS[question]
+    wanted = "".join(f", {name}={value}" for name, value in bounds.items())
+    text = EVALS.replace("ITEMS", "120").replace("import Passes", "import Passes, Rating, Rubric")
+    text = text.replace('Passes("keeps to the policy")', f"{asked}{wanted}")
+    (tmp_path / "shop_evals.py").write_text(text, "utf-8")
+    rules: list[Rule] = []
+    for i, row in enumerate(made):
+        sure = max(row.probability, 1 - row.probability)
+        right = row.good is (row.probability > 0.5)
+        verdict = row.good if right else not row.good
+        level = {"2": sure if verdict else 1 - sure, "1": 1 - sure if verdict else sure}
+        reply: Any = level if bounds else (1 - sure if verdict else sure)
+        rules.append(Rule(last=rf"output {i}\.", reply=reply, model="gpt-6-luna"))
+        said = {"reasoning": "so", "passes": not row.good, "score": 1 + row.good, "confidence": 0.9}
+        rules.append(Rule((rf"output {i}\.",), reply=said, model="gpt-5"))
+    with FakeProvider(Script(rules)) as fake:
+        evenhand = command(tmp_path, fake)
+        evenhand("run")
+        label(tmp_path, evenhand, made, 120)
+        (limits,) = json.loads(evenhand("calibrate", "latest", "--json"))["cascades"]
+        run = json.loads(evenhand("run", "--no-cache", "--json"))
+    assert limits["decided_first"] > 60
+    wrong = [
+        row.good is not (trial["outcomes"][0]["outcome"] == "pass")
+        for row, trial in zip(made, run["trials"], strict=True)
+    ]
+    assert sum(wrong) <= 0.15 * 120
 
 
 def test_a_first_judge_that_is_a_coin_saves_nothing_and_the_report_says_so(tmp_path: Path):
@@ -194,7 +262,7 @@ def test_a_first_judge_that_is_a_coin_saves_nothing_and_the_report_says_so(tmp_p
         evenhand("run", "--no-cache")
         asked_then = sum("decisions" not in request.path for request in fake.requests[before:])
     assert (
-        "the first judge decides nothing at a risk of 15 % (90 % confidence): it saves nothing"
+        "the first judge decides nothing at a risk of 15 % (95 % confidence): it saves nothing"
         in text
     )
     assert asked_then == ITEMS
@@ -206,6 +274,14 @@ def test_a_first_judge_that_is_a_coin_saves_nothing_and_the_report_says_so(tmp_p
         ({"first": "openai:decisions:gpt-6-luna"}, "there is no 'then'"),
         ({"first": "openai:chat:gpt-5", "then": "openai:chat:gpt-5"}, "is not a decision model"),
         ({"first": "openai:decisions:x", "then": "openai:chat:y", "risk": "2"}, "risk is '2'"),
+        (
+            {"first": ["openai:decisions:x", "openai:decisions:z"], "then": "openai:chat:y"},
+            "'first' is no model's id",
+        ),
+        (
+            {"first": "openai:decisions:x", "then": ["openai:chat:y", "openai:chat:z"]},
+            "'then' is no model's id",
+        ),
         (
             {"first": "openai:decisions:x", "then": "openai:chat:y", "than": 1},
             "'than' is not known",
@@ -254,5 +330,5 @@ tests: [{vars: {a: hi}}]
         run = json.loads(command(tmp_path, fake)("run", "--json"))
     (outcome,) = run["trials"][0]["outcomes"]
     assert outcome["outcome"] == "pass"
-    assert outcome["metadata"]["judge"] == "openai:decisions:gpt-6-luna > openai:chat:gpt-5"
+    assert outcome["metadata"]["judge"] == "gpt-5"  # without limits, the verdict is its own
     assert outcome["metadata"]["cascade"]["stage"] == "then"

@@ -105,6 +105,7 @@ def label(
         draws_to_label,
         items_for,
         judged_places,
+        peoples_share,
     )
     from evenhand.analysis.trust.labels.label_sheets import write_items
     from evenhand.analysis.trust.labels.pair_drawing import ranking_to_label
@@ -146,7 +147,7 @@ def label(
         if source is not None:
             return _read_sheet(run_file, source, metrics, sheet.author, run or "latest")
         picked = None if unsure is None else items_for_people(run_file, unsure, metrics)
-        draws = draws_to_label(run_file, metrics)
+        draws = draws_to_label(run_file, metrics) or peoples_share(run_file, size)
         if size is not None:
             draws = [design.drawn(run_file, size, sheet.seed_or_any, metrics, draws)]
         elif to is not None and picked is None and not draws:

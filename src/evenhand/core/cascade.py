@@ -15,16 +15,24 @@ metric_asked: ContextVar[str] = ContextVar("evenhand_metric_asked", default="")
 """The metric, or else the name, of the expectation that is being settled."""
 
 
-class CascadeLimits(Record, frozen=True):
+class CascadeLimits(Record, frozen=True, kw_only=True):
     """How sure each judge of a cascade has to be for its verdict to stand, by labels; None where none may stand.
 
+    They hold for the questions, the systems and the judges that the labels are of, and for no others.
+
     Attributes:
-        questions: Digests of the questions that they hold for.
+        first: The first judge's.
+        then: The second one's.
+        questions: Digests of what was asked.
+        systems: Digests of what was judged.
+        judges: Both, as they answered.
     """
 
     first: float | None
     then: float | None
     questions: frozenset[str]
+    systems: frozenset[str]
+    judges: tuple[str, str]
 
 
 @runtime_checkable
@@ -33,7 +41,7 @@ class CascadingModel(Protocol):
 
     @property
     def cascade(self) -> str:
-        """The id of the cascade."""
+        """Which cascade it is: its judges and its risk, as JSON."""
         ...
 
     @property
@@ -51,6 +59,16 @@ class CascadingModel(Protocol):
         """The share of verdicts that stand which may be wrong."""
         ...
 
-    def limits(self, metric: str) -> CascadeLimits | None:
-        """How sure they have to be under a metric; None before labels have shown it."""
+    @property
+    def people(self) -> float:
+        """The share of outputs that people are to label."""
+        ...
+
+    @property
+    def system(self) -> str:
+        """A digest of what is judged."""
+        ...
+
+    def limits(self, metric: str, question: str) -> CascadeLimits | None:
+        """How sure they have to be under a metric; None before labels have shown it for this question and system."""
         ...

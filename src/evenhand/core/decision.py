@@ -32,6 +32,8 @@ _PLACE = "\0"
 _PLACES = re.compile(f"{_PLACE}([^{_PLACE}]*){_PLACE}")
 _ROUNDING = 0.01
 """How far a probability may be off because it was rounded: vendors send two decimals."""
+TWICE: Mapping[str, Any] = {"type": "twice"}
+"""What stands for two answers to one question: nobody knows which is meant."""
 _ASK_ANOTHER = "Ask another judge; `evenhand resume --errors --no-cache` asks this one again."
 
 
@@ -106,6 +108,11 @@ class Decision(Record, frozen=True):
         """The place of the likeliest option; of several that are as likely, the first."""
         return self.probabilities.index(max(self.probabilities))
 
+    @property
+    def is_even(self) -> bool:
+        """Whether no answer is likelier than every other one."""
+        return self.probabilities.count(max(self.probabilities)) > 1
+
 
 def request_of(questions: Sequence[DecisionQuestion]) -> tuple[DecisionRequest, list[str]]:
     """One request for all these questions, and the name that each has in it. Equal questions are asked once."""
@@ -163,6 +170,8 @@ def read_decision(request: DecisionRequest, name: str, answers: object) -> Decis
         raise JudgeError("the decision model gave no answer to this question", hint=_ASK_ANOTHER)
     if kind == "refusal":
         raise refused_decision()
+    if kind == "twice":
+        raise JudgeError("the decision model answered this question twice", hint=_ASK_ANOTHER)
     if kind != question.kind:
         raise JudgeError(
             f"the decision model's answer is of another kind: {kind!r:.60}, not {question.kind!r}",
@@ -191,6 +200,7 @@ def _among(question: DecisionQuestion, answer: Mapping[str, Any]) -> Decision:
             answer["levels"],
             [str(place) for place in range(len(question.options))],
         )
+        _check_legend(question, as_mapping(answer.get("legend")))
     if not is_mapping(numbers_by_name) or set(numbers_by_name) != set(names):
         raise JudgeError(
             "the decision model's probabilities are not those of the options", hint=_ASK_ANOTHER
@@ -213,6 +223,21 @@ def _among(question: DecisionQuestion, answer: Mapping[str, Any]) -> Decision:
             hint=_ASK_ANOTHER,
         )
     return Decision(shares)
+
+
+def _check_legend(question: DecisionQuestion, legend: Mapping[str, Any]) -> None:
+    """Refuses levels that stand in another order than they were asked in, by what the reply calls each.
+
+    Raises:
+        JudgeError: They do.
+    """
+    for place, (name, words) in enumerate(question.options):
+        stated = legend.get(str(place))
+        if isinstance(stated, str) and stated not in (name, words, f"{name}: {words}"):
+            raise JudgeError(
+                f"the decision model calls level {place} {stated!r:.60}, not {name!r:.60}",
+                hint=_ASK_ANOTHER,
+            )
 
 
 def _whole(numbers: Sequence[float]) -> tuple[float, ...]:

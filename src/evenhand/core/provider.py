@@ -232,6 +232,10 @@ def fallback_id(ids: Sequence[str]) -> str:
     return ids[0] if len(ids) == 1 else "fallback:" + json.dumps(list(ids), separators=(",", ":"))
 
 
+SEVERAL = ("cascade:", "fallback:")
+"""What ids of several judges begin with."""
+
+
 def judge_id(judge: object) -> object:
     """The id of a judge that is written as a list, which is a fallback, or as a cascade; anything else as it is.
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from evenhand.core.cascade import CascadeLimits
+from evenhand.core.case import Case
 from evenhand.core.decision import Decision, DecisionQuestion
+from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import CallRole, Messages, Model, Prompt, Reply
+from evenhand.core.provider import Provider
+from evenhand.core.variant import Variant
 from evenhand.engine.call_context import LentModel
 from evenhand.providers.cascade import CascadeJudge
 
@@ -20,18 +26,25 @@ class CascadeModel:
         then: The other one.
     """
 
-    __slots__ = ("_cheap", "_judge", "first", "then")
+    __slots__ = ("_cheap", "_judge", "_system", "first", "then")
 
-    def __init__(self, judge: CascadeJudge, first: LentModel, then: Model, role: CallRole) -> None:
+    def __init__(
+        self,
+        judge: CascadeJudge,
+        lend: Callable[[Provider], LentModel],
+        role: CallRole,
+        system: Callable[[], str],
+    ) -> None:
         if role == "subject":
             raise UsageError(
                 "a model under evaluation can't be a cascade of judges",
                 hint="Name one model; a cascade is for `judge`.",
             )
         self._judge = judge
-        self._cheap = first
-        self.first: Model = first
-        self.then: Model = then
+        self._cheap = lend(judge.first)
+        self._system = system
+        self.first: Model = self._cheap
+        self.then: Model = lend(judge.then)
 
     @property
     def name(self) -> str:
@@ -39,14 +52,22 @@ class CascadeModel:
 
     @property
     def cascade(self) -> str:
-        return self._judge.id
+        return self._judge.key
 
     @property
     def risk(self) -> float:
         return self._judge.risk
 
-    def limits(self, metric: str) -> CascadeLimits | None:
-        return self._judge.limits(metric)
+    @property
+    def people(self) -> float:
+        return self._judge.people
+
+    @property
+    def system(self) -> str:
+        return self._system()
+
+    def limits(self, metric: str, question: str) -> CascadeLimits | None:
+        return self._judge.limits(metric, question, self._system())
 
     @property
     def decides(self) -> bool:
@@ -66,3 +87,49 @@ class CascadeModel:
 
     async def moderate(self, text: str) -> dict[str, float]:
         return await self.then.moderate(text)
+
+
+class Judged(Protocol):
+    """The trial that is judged."""
+
+    prompt_text: str
+    reply: Reply | None
+
+    @property
+    def case(self) -> Case:
+        """The case."""
+        ...
+
+    @property
+    def variant(self) -> Variant:
+        """The variant."""
+        ...
+
+
+def system_of(trial: Judged) -> str:
+    """A digest of what answered a trial, whatever its case: its prompt as written, its model, its axes.
+
+    Where code made the prompt, it is what was sent, without the case's own texts.
+    """
+    variant = trial.variant
+    axes = [
+        f"{name}: {variant.contents.get(name, value)}"
+        for name, value in sorted(variant.axes.items())
+        if name not in ("prompt", "model")
+    ]
+    sent = trial.prompt_text
+    for text in sorted(set(_texts([trial.case.input, trial.case.vars])), key=len, reverse=True):
+        sent = sent.replace(text, "\0") if text else sent
+    prompt = variant.prompt_raw or sent or variant.eval or variant.prompt
+    model = (trial.reply.model if trial.reply is not None else "") or variant.model
+    return digest(prompt, model, *axes)[:16]
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif is_mapping(value):
+        yield from _texts(list(value.values()))
+    elif is_array(value):
+        for one in value:
+            yield from _texts(one)

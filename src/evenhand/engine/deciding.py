@@ -1,7 +1,8 @@
 """What a trial's scorers ask decision models: all that they ask one model at the same time goes in one request.
 
 How this works: scorers run side by side. One that asks joins, and waits. When every scorer of the trial has either
-ended or waits, nobody is left who could ask more, and what was asked is sent. A scorer also waits, and is not counted
+ended or waits, nobody is left who could ask more, and what was asked is sent. One that asks several questions side by
+side waits once. A scorer also waits, and is not counted
 as busy, while parts of it are settled as expectations of their own, or while it waits for what another one asks
 (`Trial.once`). So which questions share a request depends on what is expected, not on who was faster: a trial that is
 run again makes the same requests, and the journal answers them.
@@ -10,8 +11,10 @@ run again makes the same requests, and the journal answers them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
 
 from evenhand.core.decision import (
     Decision,
@@ -28,11 +31,33 @@ from evenhand.engine.budget import Spending
 from evenhand.engine.call_context import Ask, Asked, add_asked, asking
 from evenhand.engine.suspending import Suspended
 
+T = TypeVar("T")
 _FEWEST = 1
 """Questions in one request to a provider that does not say how many it takes."""
 
 _Answer = tuple[DecisionRequest, str, Reply]
 """A request, the name of one of its questions, and the reply to it."""
+
+
+class _Scorer:
+    """How many of its questions a scorer waits for."""
+
+    __slots__ = ("waits",)
+
+    def __init__(self) -> None:
+        self.waits = 0
+
+
+_scorer: ContextVar[_Scorer | None] = ContextVar("evenhand_scorer", default=None)
+
+
+async def as_scorer(work: Awaitable[T]) -> T:
+    """Does this as a scorer of its own, which waits for itself alone."""
+    token = _scorer.set(_Scorer())
+    try:
+        return await work
+    finally:
+        _scorer.reset(token)
 
 
 class _Joined(Record, frozen=True):
@@ -74,12 +99,15 @@ class Deciding:
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Inside, one of them waits, and asks nothing."""
-        self._busy -= 1
+        scorer = _scorer.get() or _Scorer()
+        scorer.waits += 1
+        self._busy -= scorer.waits == 1
         self._look()
         try:
             yield
         finally:
-            self._busy += 1
+            scorer.waits -= 1
+            self._busy += scorer.waits == 0
 
     async def decide(
         self, provider: Provider, role: CallRole, questions: Sequence[DecisionQuestion]

@@ -36,7 +36,7 @@ from evenhand.core.score import Outcome, Scale, Score, Verdict, usable
 from evenhand.core.thoughts import MARKS, without_thoughts
 from evenhand.core.traits import label_of
 from evenhand.engine.call_context import Asked, asked, asking
-from evenhand.engine.deciding import Deciding
+from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.guardian import running
 from evenhand.engine.python_names import Watched, users_call
 from evenhand.providers.answer_text import CutShort
@@ -448,7 +448,7 @@ async def _outcome(
     metric_asked.set(expectation.metric or expectation.label or label_of(expectation.scorer))
     try:
         with asking(calls):
-            outcome = checked_outcome(expectation, await score)
+            outcome = checked_outcome(expectation, await as_scorer(score))
     except ANYTHING as error:  # a scorer may raise anything; it is an outcome
         raise_if_final(error)
         outcome = error_outcome(expectation, error)

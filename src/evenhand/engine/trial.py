@@ -45,8 +45,8 @@ from evenhand.engine.call_context import (
     phase,
 )
 from evenhand.engine.capture import Sink
-from evenhand.engine.cascading import CascadeModel
-from evenhand.engine.deciding import Deciding
+from evenhand.engine.cascading import CascadeModel, system_of
+from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.falling_back import FallbackModel
 from evenhand.engine.flight import Flight
 from evenhand.engine.outcome import (
@@ -218,8 +218,8 @@ class LiveTrial:
             models = [LentModel(self, ask, one, role) for one in provider.providers]
             return FallbackModel(models, role)
         if isinstance(provider, CascadeJudge):
-            first = LentModel(self, ask, provider.first, role)
-            return CascadeModel(provider, first, self.model(provider.then, role), role)
+            lend = functools.partial(LentModel, self, ask, role=role)
+            return CascadeModel(provider, lend, role, functools.partial(system_of, self))
         return LentModel(self, ask, provider, role)
 
     @property
@@ -311,7 +311,7 @@ class LiveTrial:
         flight, calls = self._shared.get(key, (None, []))
         if flight is None or flight.task.cancelled() or flight.task.cancelling():
             with asking(calls):
-                flight = Flight(asyncio.ensure_future(ask()))
+                flight = Flight(asyncio.ensure_future(as_scorer(ask())))
             self._shared[key] = flight, calls
             self.deciding.begin()
             flight.task.add_done_callback(lambda _: self.deciding.end())

@@ -1,8 +1,8 @@
 """A cascade of judges, `judge: {first: a, then: b, people: 5%, risk: 10%}`, and what its calibration says of it.
 
-As an id it is `cascade:{"first":"a","then":"b","people":0.05,"risk":0.1}`, so that it can stand
-wherever an id does. How sure a judge has to be stands in `calibration.json`; it is read when the
-first verdict is asked for. As a provider, a cascade is its first judge.
+As an id it is `cascade:{"first":"a","then":"b","people":0.05,"risk":0.1}`, so that it can stand wherever an id does.
+How sure a judge has to be stands in `calibration.json`; it is read when the first verdict is asked for. As a provider,
+a cascade is its first judge.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.cascade import CascadeLimits
+from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import as_array, as_mapping, is_mapping, is_number, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_number, is_object
 from evenhand.core.message import Prompt, Reply, Task
-from evenhand.core.provider import Answer, Host, Keyed, Provider, Request, judge_id
+from evenhand.core.provider import SEVERAL, Answer, Host, Keyed, Provider, Request, judge_id
 from evenhand.languages.documents.project import project_folder
 from evenhand.providers.catalog import create
 from evenhand.providers.roster import model_id
@@ -36,7 +37,8 @@ class CascadeJudge:
     """A cheap judge and a dearer one. Implements `Provider`.
 
     Attributes:
-        id: Its id, canonical.
+        id: Its id, as it was written.
+        key: Which cascade it is: both judges, their settings and the risk, as JSON. Limits are for one of these.
         first: The decision model that is asked about every output.
         then: The judge of those on which that isn't sure enough.
         people: The share of outputs that people are to label; 0 for none.
@@ -45,12 +47,13 @@ class CascadeJudge:
     """
 
     id: str
+    key: str
     first: Provider
     then: Provider
     people: float
     risk: float
     folders: tuple[Path, ...]
-    _limits: dict[str, CascadeLimits] | None = field(default=None, init=False, repr=False)
+    _limits: list[tuple[str, CascadeLimits]] | None = field(default=None, init=False, repr=False)
 
     @property
     def label(self) -> str:
@@ -92,11 +95,18 @@ class CascadeJudge:
         await self.first.close()
         await self.then.close()
 
-    def limits(self, metric: str) -> CascadeLimits | None:
-        """How sure they have to be under a metric; None before labels have shown it."""
+    def limits(self, metric: str, question: str, system: str) -> CascadeLimits | None:
+        """How sure they have to be under a metric; None before labels have shown it for this question and system."""
         if self._limits is None:
-            self._limits = _limits_in(self.folders, self.id)
-        return self._limits.get(metric)
+            self._limits = _limits_in(self.folders, self.key)
+        return next(
+            (
+                limits
+                for name, limits in self._limits
+                if name == metric and question in limits.questions and system in limits.systems
+            ),
+            None,
+        )
 
 
 def make(wanted: Wanted) -> CascadeJudge:
@@ -112,7 +122,11 @@ def make(wanted: Wanted) -> CascadeJudge:
     if not is_object(table):
         raise UsageError(f"provider '{wanted.id}' is not a cascade", hint=_WRITE)
     problems = [f"'{key}' is not known" for key in table if key not in _KEYS]
-    problems += [f"there is no '{key}'" for key in ("first", "then") if not table.get(key)]
+    problems += [
+        f"'{key}' is no model's id" if table.get(key) else f"there is no '{key}'"
+        for key in ("first", "then")
+        if not isinstance(one := table.get(key), str) or not one or one.startswith(SEVERAL)
+    ]
     people, risk = (share_of(table.get(key, default)) for key, default in _SHARES)
     if people is None:
         problems.append(f"people is {table['people']!r}, not a share such as 5%")
@@ -121,9 +135,9 @@ def make(wanted: Wanted) -> CascadeJudge:
     if problems or people is None or risk is None:
         raise UsageError(f"judge {wanted.rest}: {'; '.join(problems)}", hint=_WRITE)
 
-    def judge(named: object) -> Provider:
+    def judge(name: str) -> Provider:
         return create(
-            model_id(str(judge_id(named))),
+            model_id(name),
             config=wanted.config,
             env=wanted.env,
             base=wanted.base,
@@ -131,15 +145,24 @@ def make(wanted: Wanted) -> CascadeJudge:
         )
 
     first, then = judge(table["first"]), judge(table["then"])
-    if "decide" not in first.tasks or isinstance(then, CascadeJudge):
+    if "decide" not in first.tasks:
         raise UsageError(
-            f"judge {wanted.rest}: the first judge is not a decision model, so it doesn't say how sure it is"
-            if "decide" not in first.tasks
-            else f"judge {wanted.rest}: a cascade in a cascade",
+            f"judge {wanted.rest}: the first judge is not a decision model, so it doesn't say how sure it is",
             hint=_WRITE,
         )
-    folders = (wanted.base, project_folder(wanted.base))
-    return CascadeJudge(str(judge_id(table)), first, then, people, risk, folders)
+    key = {"first": first.id, "then": then.id, "risk": risk}
+    settings = {name: value for name, value in wanted.config.items() if name != "apiKey"}
+    if settings:
+        key["settings"] = digest(json.dumps(settings, sort_keys=True, default=str))[:16]
+    return CascadeJudge(
+        id=str(judge_id(table)),
+        key=json.dumps(key, sort_keys=True),
+        first=first,
+        then=then,
+        people=people,
+        risk=risk,
+        folders=(wanted.base, project_folder(wanted.base)),
+    )
 
 
 _SHARES: tuple[tuple[str, float], ...] = (("people", 0.0), ("risk", RISK))
@@ -155,24 +178,29 @@ def share_of(value: object) -> float | None:
     return float(value) if is_number(value) and 0 <= value <= 1 else None
 
 
-def _limits_in(folders: tuple[Path, ...], id_: str) -> dict[str, CascadeLimits]:
-    """What calibrations in these folders say of this cascade, by metric; the first file that is there counts."""
+def _limits_in(folders: tuple[Path, ...], key: str) -> list[tuple[str, CascadeLimits]]:
+    """What calibrations in these folders say of this cascade, with the metric; the first file that is there counts."""
     for folder in folders:
         try:
             document: object = json.loads((folder / "calibration.json").read_text("utf-8"))
         except (OSError, ValueError):
             continue  # a damaged one is reported before the run
-        rows = map(as_mapping, as_array(as_mapping(document).get("judges")))
-        return dict(limit for row in rows if (limit := _limit_of(row, id_)) is not None)
-    return {}
+        rows = map(as_mapping, as_array(as_mapping(document).get("cascades")))
+        return [limit for row in rows if (limit := _limit_of(row, key)) is not None]
+    return []
 
 
-def _limit_of(row: Mapping[str, Any], id_: str) -> tuple[str, CascadeLimits] | None:
-    cascade, metric = row.get("cascade"), row.get("metric")
-    if not is_mapping(cascade) or cascade.get("id") != id_ or not isinstance(metric, str):
+def _limit_of(row: Mapping[str, Any], key: str) -> tuple[str, CascadeLimits] | None:
+    metric, first, then = row.get("metric"), row.get("first"), row.get("then")
+    judges = tuple(map(str, as_array(row.get("judges"))))
+    if row.get("cascade") != key or not isinstance(metric, str) or len(judges) != 2:
         return None
-    first, then = cascade.get("first"), cascade.get("then")
     if not all(one is None or is_number(one) for one in (first, then)):
         return None
-    questions = frozenset(map(str, as_array(cascade.get("questions"))))
-    return metric, CascadeLimits(first, then, questions)
+    return metric, CascadeLimits(
+        first=first,
+        then=then,
+        questions=frozenset(map(str, as_array(row.get("questions")))),
+        systems=frozenset(map(str, as_array(row.get("systems")))),
+        judges=judges,
+    )

@@ -6,11 +6,12 @@ as a text, JSON, which the API takes beside its own parts, so that other servers
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from evenhand.core.decision import DecisionQuestion, DecisionRequest
-from evenhand.core.encoding import decode, encode
+from evenhand.core.decision import TWICE, DecisionQuestion, DecisionRequest
+from evenhand.core.encoding import encode
 from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_array, as_mapping, is_number, is_object
 from evenhand.core.message import Message, Reply, Task, Usage
@@ -57,15 +58,17 @@ def reader(
     def read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         del parsed
         try:
-            value = decode(body)
-        except ValueError as error:
+            # Not `decode`: one NaN, which some servers write, would take all other answers with it.
+            value: object = json.loads(body, parse_constant=str, object_pairs_hook=_object)
+            text = encode(as_mapping(value).get("answers"), ordered=False).decode()
+        except (ValueError, RecursionError) as error:
             raise BadReply(f"the reply is not JSON: {error}", billed=None) from None
         if not is_object(value):
             raise BadReply("the reply is not a JSON object", billed=None)
         usage = tokens(value)
         output = dict(answers(value))
         return Reply(
-            text=_text(value.get("answers")),
+            text=text,
             output=output,
             usage=usage,
             cost_usd=cost(price, usage),
@@ -76,12 +79,13 @@ def reader(
     return read
 
 
-def _text(answers: object) -> str:
-    """The answers as people read them; NaN, which some servers write, as it stands there."""
-    try:
-        return encode(answers, ordered=False).decode()
-    except (ValueError, TypeError):
-        return repr(answers)
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a reply. A key that is there several times has no value that counts."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        value |= {name: TWICE for name in value if names.count(name) > 1}
+    return value
 
 
 def kind_in(raw: Mapping[str, Any]) -> object:
@@ -106,11 +110,14 @@ def _described(key: str, name: str, description: str) -> dict[str, str]:
 
 
 def _answers(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The answers of a list, by the name of each. What has no name, or one that was there before, is nobody's."""
+    """The answers of a list, by the name of each. What has no name is nobody's."""
     answers: dict[str, Any] = {}
     for place, raw in enumerate(map(as_mapping, as_array(value.get("answers")))):
         name = raw.get("name")
-        key = name if isinstance(name, str) and name not in answers else f"answer {place + 1}"
+        key = name if isinstance(name, str) else f"answer {place + 1}"
+        if key in answers:
+            answers[key] = TWICE
+            continue
         rows = [as_mapping(row) for row in as_array(raw.get("probabilities"))]
         label = "label" if raw.get("type") == "score" else "value"
         names = [row.get(label) for row in rows]
@@ -120,7 +127,8 @@ def _answers(value: Mapping[str, Any]) -> Mapping[str, Any]:
         answers[key] = {
             "type": kind_in(raw),
             "probability": raw.get("probability"),
-            "probabilities": by_name if rows else None,
+            # Only options have several.
+            "probabilities": by_name if rows and kind_in(raw) != "yes_no" else None,
             "choice": raw.get("choice"),
             "score": _from_first(raw.get("score"), rows),
         }

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from evenhand.core.decision import DecisionQuestion, DecisionRequest
+from evenhand.core.decision import TWICE, DecisionQuestion, DecisionRequest
 from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.message import Usage
 from evenhand.providers.chat import ChatProvider, Dialect, seconds
@@ -99,7 +99,9 @@ def _level(name: str, description: str) -> str:
 def answers_by_name(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """The answers of an object, by the name of each."""
     answers = as_mapping(value.get("answers"))
-    return {name: _answer(as_mapping(raw)) for name, raw in answers.items()}
+    return {
+        name: raw if raw is TWICE else _answer(as_mapping(raw)) for name, raw in answers.items()
+    }
 
 
 def _answer(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,6 +118,7 @@ def _answer(raw: Mapping[str, Any]) -> dict[str, Any]:
         "levels" if raw.get("type") == "score" else "probabilities": probabilities,
         "choice": raw.get("choice"),
         "score": raw.get("score"),
+        "legend": raw.get("legend"),
     }
 
 

@@ -13,7 +13,7 @@ from evenhand.analysis.trust.audit import Audit
 from evenhand.analysis.trust.calibrated import OTHER_EVALS, JudgedRate, judged_rates
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
 from evenhand.analysis.trust.canaries import canaries_of
-from evenhand.analysis.trust.cascades import cascade_lines
+from evenhand.analysis.trust.cascades import cascade_lines, has_cascade
 from evenhand.analysis.trust.corrected_bounds import corrected_misses
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.jury_weights import JuryWeights
@@ -22,7 +22,6 @@ from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.analysis.trust.selective import SelectiveVerdicts, lines_of
 from evenhand.analysis.trust.trust_rules import LOOKED, NO_VERDICT, NOT_CHECKED, age
 from evenhand.analysis.trust.unchecked import unchecked_rankings
-from evenhand.core.cascade import JOINS
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count, folded, interval, percent, percents, safe, short_id
 from evenhand.render.drift import canary_sentences
@@ -140,7 +139,7 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
             "    ",
             "      ",
         )
-    if any(JOINS in one.model for one in rates):
+    if has_cascade(run):
         for line in cascade_lines(run, judgements(run, verdicts_only=True).metrics):
             lines += folded(safe(line), width, "    ", "      ")
     if any(one.status == "stale" for one in (*rates, *(one for _, one in rankings))):

@@ -1,4 +1,8 @@
-"""What the judges of a cascade said of one output, for its outcome: by this, labels show how sure they have to be."""
+"""What the judges of a cascade said of one output, for its outcome: by this, labels show how sure they have to be.
+
+A verdict that stands by limits is the cascade's. One that both judges were asked for, as there are no limits, is the
+second judge's own: it is the verdict that this judge alone would have given, and has its calibration.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.core.cascade import JOINS, CascadingModel
+from evenhand.core.cascade import JOINS, CascadeLimits, CascadingModel
 from evenhand.core.encoding import digest
 from evenhand.core.errors import JudgeError, Undecided
 from evenhand.core.json_shapes import is_number
@@ -21,17 +25,18 @@ class Stages:
 
     def __init__(self, model: CascadingModel, prompt: Prompt) -> None:
         form = prompt.decision if isinstance(prompt, JudgePrompt) else None
-        self._kept: dict[str, Any] = {"id": model.cascade, "risk": model.risk}
+        self._graded = form is not None and bool(form.graded)
+        self._version = "" if form is None else form.version
         # By the names that are asked, as not every one answers.
         self._judge = JOINS.join((model.first.name, model.then.name))
-        # One instrument, whichever judge's verdict stands: that of the question.
-        self._instrument = "" if form is None else form.question.instrument
-        self._version = "" if form is None else form.version
-
-    @property
-    def question(self) -> str:
-        """A digest of what is asked, apart from what is judged: limits hold for this question only."""
-        return digest(self._instrument or self._version)
+        self.question = digest("" if form is None else form.instrument)[:16]
+        self._kept: dict[str, Any] = {
+            "id": model.cascade,
+            "risk": model.risk,
+            "people": model.people,
+            "question": self.question,
+            "system": model.system,
+        }
 
     def first_failed(self, why: str) -> None:
         """The first judge gave no verdict."""
@@ -43,6 +48,8 @@ class Stages:
         answer = {key: details[key] for key in ("probability", "probabilities") if key in details}
         likelihood = answer["probability"]
         sure = likelihood if "probabilities" in answer else max(likelihood, 1 - likelihood)
+        if self._graded:  # a threshold is one of the probability
+            answer["graded"] = True
         self._kept["first"] = {**answer, "certainty": sure, "judge": reply.model or name}
         return sure
 
@@ -56,26 +63,36 @@ class Stages:
         self._kept["then"] = {"certainty": sure, "judge": reply.model or name}
         return sure
 
-    def reply(self, reply: Reply, stage: str) -> Reply:
-        """The reply of the judge whose verdict stands."""
-        return replace(reply, metadata={**reply.metadata, CASCADE: self._details(stage)})
+    def are_judges_of(self, limits: CascadeLimits) -> bool:
+        """Whether those that answered so far are the judges that limits were chosen for."""
+        names = zip(("first", "then"), limits.judges, strict=True)
+        return all(self._kept.get(stage, {}).get("judge", name) == name for stage, name in names)
 
-    def undecided(self) -> Undecided:
+    def reply(self, reply: Reply, stage: str, limits: CascadeLimits | None) -> Reply:
+        """The reply of the judge whose verdict stands."""
+        details = self._details(stage, limits)
+        return replace(reply, metadata={**reply.metadata, CASCADE: details})
+
+    def undecided(self, limits: CascadeLimits) -> Undecided:
         """That neither is sure enough."""
         first, then = self._kept["first"], self._kept["then"]
         sure = first.get("certainty")
         words = "it gave no verdict" if sure is None else f"{sure:.2f}"
         return Undecided(
             f"no judge is sure enough: the first {words}, the other {then['certainty']:.2f}",
-            self._details("people"),
+            self._details("people", limits),
             hint=f"`evenhand label --unsure {self._kept['risk']:g}` opens it for a person.",
         )
 
-    def _details(self, stage: str) -> dict[str, Any]:
-        details: dict[str, Any] = {**self._kept, "stage": stage}
+    def _details(self, stage: str, limits: CascadeLimits | None) -> dict[str, Any]:
+        details: dict[str, Any] = {"cascade": {**self._kept, "stage": stage}}
+        if limits is None:
+            return details
+        # One instrument, whichever judge's verdict stands; by other limits other verdicts stand.
+        instrument = digest(self.question, str(limits.first), str(limits.then))[:16]
         return {
-            "cascade": details,
+            **details,
             "prompt": self._version,
-            "instrument": self._instrument,
+            "instrument": instrument,
             "judge": self._judge,
         }

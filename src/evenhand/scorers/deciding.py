@@ -1,7 +1,8 @@
 """A judge's question, asked of a decision model; its decision, as the answer that a judge who writes would have given.
 
-The likelier answer is the verdict; one half is no yes. What is kept beside it: `probability` of yes, or of the chosen
-option; `probabilities` of all options; and the version of the words, as they are others than a judge's who writes.
+The likelier answer is the verdict; where two are equally likely there is none. What is kept beside it: `probability`
+of yes, or of the chosen option; `probabilities` of all options; and the version of the words, as they are others than a
+judge's who writes.
 """
 
 from __future__ import annotations
@@ -47,7 +48,15 @@ async def decided(model: DecidingModel, prompt: Prompt) -> Reply:
             f"{model.name} is a decision model, which can't be asked this", hint=_WRITES
         )
     ((decision, reply),) = await model.decide([form.question])
-    details = kept_of(form.question, decision, form.version)
+    if decision.is_even:
+        raise JudgeError(
+            f"{reply.model or model.name} holds two answers for equally likely",
+            hint="Ask another judge, or sharpen the question.",
+        )
+    details = {
+        **kept_of(form.question, decision, form.version),
+        "instrument": form.instrument,
+    }
     answer = _answer(form, decision)
     return replace(reply, text=answer, output=answer, metadata={DECIDED: details})
 

@@ -26,6 +26,7 @@ from evenhand.core.message import Message, Prompt
 from evenhand.core.record import Record
 
 _PLACE = re.compile(r"\{(@?[a-z_]+)\}")
+_OF_QUESTION = frozenset({"context", "examples"})
 _BLOCK = re.compile(r"^\{([#^])([a-z_]+)\}\n(.*?)^\{/\2\}\n", re.DOTALL | re.MULTILINE)
 
 
@@ -34,12 +35,14 @@ class DecisionForm(Record, frozen=True, kw_only=True):
 
     Attributes:
         question: The question.
+        instrument: A digest of what is asked, apart from what is judged.
         version: Of its words.
         key: The key of the verdict.
         graded: The key under which the probability is given as a score; empty for none.
     """
 
     question: DecisionQuestion
+    instrument: str
     version: str
     key: str
     graded: str = ""
@@ -117,8 +120,16 @@ def _decision(
         options=tuple(options),
     )
     head = source.head
+    # Examples and a context are of the question, and no text that is judged. Marks are made of that, too.
+    parts = [
+        (key, values[key].replace(values["mark"], ""))
+        for key in _OF_QUESTION & question.about.keys()
+    ]
     return DecisionForm(
         question=question,
+        instrument=digest(question.instrument, *map(str, sorted(parts)))[:16]
+        if parts
+        else question.instrument,
         version=head["decision"][0],
         key=head["key"][0],
         graded=head.get("graded", ("",))[0],

@@ -185,28 +185,29 @@ async def _in_turn(
 ) -> tuple[Reply, T]:
     """The verdict of the first judge of a cascade that is sure enough.
 
-    Before labels have shown how sure that is, both are asked, and the second one's verdict stands.
+    Before labels have shown how sure that is, and for other questions, systems and judges than those that the labels
+    are of, both are asked, and the second one's verdict stands.
 
     Raises:
         Undecided: Neither is sure enough.
     """
     stages = Stages(model, prompt)
-    limits = model.limits(metric_asked.get())
-    if limits is not None and stages.question not in limits.questions:
-        limits = None  # chosen for another question
+    limits = model.limits(metric_asked.get(), stages.question)
     try:
         reply, answer = await ask_judge(model.first, prompt, read, keys)
     except JudgeError as error:  # what it can't say, the other one may
         stages.first_failed(error.message)
     else:
         sure = stages.first_said(reply, model.first.name)
+        limits = limits if limits is not None and stages.are_judges_of(limits) else None
         if limits is not None and limits.first is not None and sure >= limits.first:
-            return stages.reply(reply, "first"), answer
+            return stages.reply(reply, "first", limits), answer
     reply, answer = await ask_judge(model.then, prompt, read, keys, schema, form)
     sure = stages.then_said(reply, model.then.name)
+    limits = limits if limits is not None and stages.are_judges_of(limits) else None
     if limits is None or (limits.then is not None and sure >= limits.then):
-        return stages.reply(reply, "then"), answer
-    raise stages.undecided()
+        return stages.reply(reply, "then", limits), answer
+    raise stages.undecided(limits)
 
 
 def _stood_in(reply: Reply, model: Model, reasons: Sequence[str]) -> Reply:

@@ -88,7 +88,12 @@ class Not(Record, frozen=True):
         reason = score.reason
         if score.passed and not reason:
             reason = f"{label_of(self.scorer)} passes"
-        return replace(score, value=value, passed=not score.passed, reason=reason)
+        metadata = score.metadata
+        if "probability" in metadata or "cascade" in metadata:  # of what was asked, not of a pass
+            metadata = {**metadata, "negated": True}
+        return replace(
+            score, value=value, passed=not score.passed, reason=reason, metadata=metadata
+        )
 
     def __invert__(self) -> Scorer:
         return self.scorer

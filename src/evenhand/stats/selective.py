@@ -23,8 +23,6 @@ STEPS = 20
 DELTA = 0.1
 STAKES = (0.1, 0.25, 0.5, 0.75, 0.95)
 """The parts of the capital that are bet on each label, a fifth of the capital by each."""
-_MANY = 10**9
-"""So many verdicts are any number: what is drawn from them changes nothing about the rest."""
 _BEGINNINGS = (0.5, 1.0)
 """Shares of the verdicts at which accepting may begin; each has an equal part of delta."""
 
@@ -50,8 +48,6 @@ def acceptable(
     everything: Sequence[float],
     risk: float,
     delta: float = DELTA,
-    *,
-    later: bool = False,
 ) -> Acceptance | None:
     """The most verdicts that can be accepted so that at most a share `risk` of them is wrong.
 
@@ -65,8 +61,6 @@ def acceptable(
         everything: How sure each verdict is, the labelled ones among them. Higher is surer, in any unit.
         risk: The share of accepted verdicts that may be wrong, between 0 and 1.
         delta: How likely it may be that more are.
-        later: Whether the promise is about further verdicts of the kind, and not about these: as if there were any
-            number of them.
 
     Returns:
         None where no step passes: there are too few labels, or too many wrong verdicts.
@@ -97,8 +91,7 @@ def acceptable(
             continue
         verdicts = [agrees for certainty, agrees in labelled if certainty >= threshold]
         wrong = verdicts.count(False)
-        population = _MANY if later else accepted[place]
-        proven = _capital(verdicts, population, risk) >= 1 / level
+        proven = _capital(verdicts, accepted[place], risk) >= 1 / level
         # What was shown once still holds; but nobody accepts what the labels contradict by now.
         if proven and wrong <= risk * len(verdicts):
             best = Acceptance(threshold, len(verdicts), wrong, accepted[place])

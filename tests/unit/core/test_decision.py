@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenhand.core.decision import (
+    TWICE,
     DecisionQuestion,
     place_of,
     read_decision,
@@ -98,6 +99,15 @@ def test_levels_are_read_by_their_place():
         _read(CLEAR, {**answer, "score": 0.3})
 
 
+def test_levels_in_another_order_are_an_error():
+    """Where a reply says what each of its levels is called."""
+    answer = {"type": "level", "levels": {"0": 0.1, "1": 0.2, "2": 0.7}}
+    right = {"0": "warm", "1": "cold", "2": "rude: insults somebody"}
+    assert _read(CLEAR, {**answer, "legend": right}) == pytest.approx((0.1, 0.2, 0.7))
+    with pytest.raises(JudgeError, match="calls level 0 'rude"):
+        _read(CLEAR, {**answer, "legend": {"0": "rude: insults somebody", "2": "warm"}})
+
+
 def test_what_is_rounded_to_two_digits_still_adds_up():
     """Three thirds of 0.33 are a whole."""
     thirds = {"type": "choice", "probabilities": {"warm": 0.33, "cold": 0.33, "rude": 0.33}}
@@ -117,6 +127,7 @@ def test_what_is_rounded_to_two_digits_still_adds_up():
         (POLITE, {"type": "yes_no", "probability": True}, "probability is True"),
         (POLITE, {"type": "yes_no", "probability": "0.9"}, "probability is '0.9'"),
         (POLITE, {"type": "yes_no"}, "probability is None"),
+        (POLITE, TWICE, "answered this question twice"),
         (POLITE, {"q1": {"type": "yes_no", "probability": 0.9}}, "was not asked: 'q1'"),
         (TONE, {"type": "choice", "probabilities": {"warm": 1.0}}, "not those of the options"),
         (TONE, {"type": "choice", "probabilities": [0.2, 0.8]}, "not those of the options"),

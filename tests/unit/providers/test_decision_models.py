@@ -300,6 +300,22 @@ def test_an_input_that_google_blocks_is_refused():
         _read(reply, POLITE_NAME)
 
 
+@pytest.mark.parametrize(
+    ("vendor", "body"),
+    [
+        ("openai", """{"answers": [{"name": "NAME", "type": "predicate", "probability": 0.9},
+            {"name": "NAME", "type": "predicate", "probability": 0.1}]}"""),
+        ("google", """{"answers": {"NAME": {"type": "noul", "noul": 0.9},
+            "NAME": {"type": "noul", "noul": 0.1}}}"""),
+    ],
+)  # fmt: skip
+def test_two_answers_to_one_question_are_none(vendor: str, body: str):
+    """Nobody knows which of them is meant."""
+    reply = _provider(IDS[vendor]).reply(body.replace("NAME", POLITE_NAME).encode())
+    with pytest.raises(JudgeError, match="twice"):
+        _read(reply, POLITE_NAME)
+
+
 Spoil = Callable[[random.Random, dict[str, Any]], object]
 """What becomes of an answer, in System One's form; None for left out."""
 _NUMBERS = (math.nan, math.inf, -math.inf, 1.0001, 2, 100, -0.01, 1e308, True, None, "0.9", [], {})

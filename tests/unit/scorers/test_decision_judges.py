@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -127,7 +128,6 @@ def test_all_questions_of_a_trial_are_one_request(judged: Run, judge: str):
         Rating(CLARITY),
         Contains("Dear"),
         Preferred(over="Hey", criteria="warmth", ties="win"),
-        Passes("is fifty"),
         judge=judge,
     )
     assert len(judged.requests) == 1
@@ -138,7 +138,6 @@ def test_all_questions_of_a_trial_are_one_request(judged: Run, judge: str):
         "pass",
         "pass",
         "pass",
-        "fail",
     ]
     ((call,)) = {outcome.rests_on for outcome in outcomes if outcome.name != 'contains "Dear"'}
     assert len(call) == 1
@@ -158,10 +157,18 @@ def test_the_probability_is_kept_with_the_judgement(judged: Run):
     )
 
 
-def test_as_likely_as_not_is_no_pass(judged: Run):
-    """It takes more than a coin."""
-    (outcome,) = judged(Passes("is fifty"))
-    assert outcome.outcome == "fail"
+def test_as_likely_as_not_is_no_verdict(judged: Run):
+    """Neither for a question nor for its opposite, nor for two options."""
+    even = Rule(system="meets this criterion better", reply={"first": 0.5, "second": 0.5})
+    outcomes = judged(
+        Passes("is fifty"),
+        ~Passes("is fifty"),
+        Preferred(over="Hey", criteria="warmth"),
+        rules=(even, *RULES),
+    )
+    assert [(one.outcome, one.score, one.error) for one in outcomes] == [
+        ("error", None, "judge")
+    ] * 3
 
 
 def test_a_rubric_of_a_config_is_scored_by_its_probability(judged: Run, tmp_path: Path):
@@ -196,13 +203,21 @@ def test_an_answer_that_cannot_be_used_is_an_error(judged: Run, judge: str, faul
     assert [(outcome.outcome, outcome.score) for outcome in outcomes] == [("error", None)] * 2
 
 
-def test_one_refusal_costs_its_neighbours_nothing(judged: Run):
-    """Each question has its own answer."""
-    rules = (Rule(system="is polite", reply="refusal"), *RULES)
-    polite, dated = judged(Passes("is polite"), Passes("has a date"), rules=rules)
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [("refusal", "refused"), ("missing", "no answer"), (math.nan, "'NaN'"), (1.2, "1.2")],
+)
+@pytest.mark.parametrize("judge", DIALECTS)
+def test_one_unusable_answer_costs_its_neighbours_nothing(
+    judged: Run, judge: str, reply: Any, why: str
+):
+    """Each question has its own answer; nothing is asked again."""
+    rules = (Rule(system="is polite", reply=reply), *RULES)
+    polite, dated = judged(Passes("is polite"), Passes("has a date"), rules=rules, judge=judge)
     assert (polite.outcome, polite.error) == ("error", "judge")
-    assert "refused" in polite.reason
+    assert why in polite.reason
     assert dated.outcome == "fail"
+    assert judged.paid == 1
 
 
 class Slow:
@@ -224,6 +239,12 @@ class AsksLater:
 def test_a_scorer_that_asks_late_is_waited_for(judged: Run):
     """Which questions share a request doesn't depend on who is faster."""
     judged(Passes("is polite"), AsksLater(), Slow())
+    assert len(judged.requests) == 1
+
+
+def test_one_that_asks_two_questions_waits_once(judged: Run):
+    """Both orders of a preference don't leave a slower scorer behind."""
+    judged(Preferred(over="Hey", criteria="warmth"), AsksLater())
     assert len(judged.requests) == 1
 
 

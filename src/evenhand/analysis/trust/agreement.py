@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
@@ -149,6 +150,23 @@ def rate_of(successes: int, n: int, effect: float = 1.0) -> Estimate | None:
     if not n:
         return None
     return Estimate(successes / n, *clopper_pearson(successes / effect, n / effect))
+
+
+def apart_by(tpr: Estimate, tnr: Estimate) -> tuple[float, float]:
+    """How well a judge tells good outputs from bad ones, TPR + TNR − 1, and its lower end.
+
+    The two rates come from different outputs, so their errors add up as squares do (Newcombe's way).
+    """
+    apart = tpr.value + tnr.value - 1
+    return apart, apart - math.hypot(tpr.value - tpr.low, tnr.value - tnr.low)
+
+
+def tells_apart(verdicts: Sequence[tuple[bool, bool]]) -> bool:
+    """Whether a judge is shown to tell good outputs from bad ones, by its verdicts and people's."""
+    passes = [passed for passed, good in verdicts if good]
+    fails = [not passed for passed, good in verdicts if not good]
+    tpr, tnr = rate_of(sum(passes), len(passes)), rate_of(sum(fails), len(fails))
+    return tpr is not None and tnr is not None and apart_by(tpr, tnr)[1] > 0
 
 
 def share_of(verdicts: Sequence[tuple[str, bool]]) -> Estimate:

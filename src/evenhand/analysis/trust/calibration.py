@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType, field
 
-from evenhand.analysis.trust.agreement import Agreement, agreement, rate_of
+from evenhand.analysis.trust.agreement import Agreement, agreement, apart_by, rate_of
 from evenhand.analysis.trust.audit import CalibrationAudit
 from evenhand.analysis.trust.auditing import Audits, JudgeBesidePeople, audits
 from evenhand.analysis.trust.calibration_document import (
@@ -41,7 +41,7 @@ from evenhand.analysis.trust.judgements.judged import (
     verdicts_of,
 )
 from evenhand.analysis.trust.judgements.raw_rates import raw_rate
-from evenhand.analysis.trust.judgements.strata import in_order, uniform_first
+from evenhand.analysis.trust.judgements.strata import uniform_first
 from evenhand.analysis.trust.jury_weights import JuryWeights, jury_weights
 from evenhand.analysis.trust.labelled_cases import few_cases, rows_of
 from evenhand.analysis.trust.ranking_calibration import RankingCalibration, ranking_calibrations
@@ -210,7 +210,6 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
             if self.pairs
             else None,
             jury=self.jury and self.jury.row(),
-            cascade=self.cascade and self.cascade.row(),
             probabilities=self.probabilities and self.probabilities.row(),
             scores=self.scores and self.scores.row(),
             variants=[
@@ -285,6 +284,11 @@ class Calibration(Record, frozen=True, kw_only=True):
                 made_at=self.made_at,
                 judges=judges,
                 rankings=[one.row(self.variants) for one in self.rankings],
+                cascades=[
+                    row
+                    for judge in self.judges
+                    if judge.cascade is not None and (row := judge.cascade.row()) is not None
+                ],
             )
         )
 
@@ -400,7 +404,12 @@ def _calibrated(
         stopped=meta.status == "decided",
         cascade=None
         if agrees.weighted is not None or not_random
-        else cascade_calibration(metric, in_order(counted, draws, metric)),
+        else cascade_calibration(
+            metric,
+            counted,
+            draws,
+            {item for item, each in of_items.items() if _majority(each) is None},
+        ),
     )
 
 
@@ -471,9 +480,7 @@ def _trust(
     if tpr is None or tnr is None:
         what = "passes" if tpr is None else "failures"
         return "no verdict", f"people found no {what} among the labelled outputs"
-    apart = tpr.value + tnr.value - 1
-    # The two rates come from different outputs, so their errors add up as squares do (Newcombe's way).
-    low = apart - ((tpr.value - tpr.low) ** 2 + (tnr.value - tnr.low) ** 2) ** 0.5
+    apart, low = apart_by(tpr, tnr)
     misses = f"misses {percent(1 - tnr.value)} of real failures, fails {percent(1 - tpr.value)} of good outputs"
     if apart <= 0:
         return "do not use", f"no better than chance: {misses}"

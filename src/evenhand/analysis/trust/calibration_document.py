@@ -302,7 +302,8 @@ class CalibrationProbabilities(Record, frozen=True, kw_only=True):
 class CalibrationCascade(Record, frozen=True, kw_only=True):
     """How sure the judges of a cascade have to be for their verdicts to stand in later runs."""
 
-    id: Annotated[str, Key("the cascade's id")]
+    metric: Annotated[str, Key("the metric")]
+    cascade: Annotated[str, Key("the cascade: its judges and its risk, as JSON")]
     risk: Annotated[float, Key("the share of verdicts that stand which may be wrong", "0 to 1")]
     confidence: Annotated[float, Key("how sure that is", "0 to 1")]
     first: Annotated[
@@ -316,9 +317,12 @@ class CalibrationCascade(Record, frozen=True, kw_only=True):
     decided_first: Annotated[int, Key("that the first judge would decide", "outputs")]
     decided_then: Annotated[int, Key("that the second one would decide of the rest", "outputs")]
     items: Annotated[int, Key("that both judged", "outputs")]
+    labels: Annotated[int, Key("that were labelled, one of each case", "outputs")]
     questions: Annotated[
         list[str], Key("digests of what they were asked; other questions go by no limits")
     ]
+    systems: Annotated[list[str], Key("digests of what was judged; other systems go by no limits")]
+    judges: Annotated[list[str], Key("both, as they answered; others go by no limits")]
 
 
 class CalibrationEval(Record, frozen=True, kw_only=True):
@@ -404,13 +408,6 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
         Key(
             "what the votes of a jury are worth",
             null="it is one judge, or fewer than 30 outputs are labelled",
-        ),
-    ] = None
-    cascade: Annotated[
-        CalibrationCascade | None,
-        Key(
-            "how sure the judges of a cascade have to be",
-            null="it is one judge, nothing is labelled, or the run went by such limits",
         ),
     ] = None
     probabilities: Annotated[
@@ -560,6 +557,10 @@ class CalibrationDocument(Record, frozen=True, kw_only=True):
     rankings: Annotated[list[CalibrationRanking], Key("one for each ranking")] = field(
         default_factory=list[CalibrationRanking]
     )
+    cascades: Annotated[
+        list[CalibrationCascade],
+        Key("one for each metric and cascade whose labels let verdicts stand"),
+    ] = field(default_factory=list[CalibrationCascade])
 
 
 def random_draw_row(p: float) -> dict[str, Any]:

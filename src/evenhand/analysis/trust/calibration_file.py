@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,6 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
     new = False
     for key, name in (("judges", "metric"), ("rankings", "name")):
         remaining = _worth_more(earlier.get(key, ()), document[key], name)
-        _keep_limits(earlier.get(key, ()), document[key])
         fresh = [
             row
             for row in document[key]
@@ -93,19 +92,14 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
             apart = any(_place(one, name) == _place(row, name) for one in fresh)
             descriptions.append(_words(row, name, sorted(_evals(row)) if apart else ()))
         document[key] = [*fresh, *remaining]
-    if new:
+    # A run that goes by limits chooses none: the earlier ones still hold.
+    chosen = {(row["metric"], row["cascade"]) for row in document["cascades"]}
+    document["cascades"] += [
+        row for row in earlier.get("cascades", ()) if (row["metric"], row["cascade"]) not in chosen
+    ]
+    if new or chosen:
         write_committed(document, path)
-    return new, descriptions
-
-
-def _keep_limits(
-    earlier: Sequence[Mapping[str, Any]], rows: Sequence[MutableMapping[str, Any]]
-) -> None:
-    """Keeps how sure a cascade's judges have to be where a run went by that: it can't choose it anew."""
-    limits = {(one.get("metric"), one.get("model")): one.get("cascade") for one in earlier}
-    for row in rows:
-        if "cascade" in row and row["cascade"] is None:
-            row["cascade"] = limits.get((row["metric"], row["model"]))
+    return new or bool(chosen), descriptions
 
 
 def has_usable_judge(path: Path) -> bool:

@@ -1,189 +1,252 @@
 """How sure each judge of a cascade has to be, by labels; how many outputs each decided in a run, and at what cost.
 
-How sure they have to be is chosen in a run in which both were asked about every output. Labels of
-a draw say from which certainty on at most a share `risk` of the first judge's verdicts is wrong;
-and of what that leaves, from which on of the second one's. Each has half of delta, so that both
-hold together. A run that goes by such limits chooses no new ones: what the first judge decides
-there, the second one hasn't seen, and what nobody decides has no verdict.
+How sure they have to be is chosen in a run in which both were asked about every output. A run that goes by such limits
+chooses no new ones: what the first judge decides there, the second one hasn't seen, and what nobody decides has no
+verdict.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from evenhand.analysis.trust.agreement import tells_apart
 from evenhand.analysis.trust.calibration_document import CalibrationCascade
-from evenhand.analysis.trust.judgements.judged import CascadeStages, Item, JudgedMetric
+from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric
+from evenhand.analysis.trust.judgements.strata import uniform_first
+from evenhand.core.cascade import JOINS
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, money, percent
-from evenhand.stats.selective import DELTA, Acceptance, acceptable
+from evenhand.stats.cascading import DELTA, JudgedTwice, Limits, limits_of
+from evenhand.store.labels.draw import Draw
 from evenhand.store.runfile import RunFile
-
-_KIND = "cascade:"
 
 
 class CascadeCalibration(Record, frozen=True, kw_only=True):
     """How sure the judges of a cascade have to be.
 
     Attributes:
-        id: The cascade's id.
+        metric: The metric.
+        cascade: Which cascade it is; see `CascadingModel`.
         risk: The share of verdicts that stand which may be wrong.
         items: How many outputs both judged.
-        labels: How many of them are labelled.
-        first: What the first judge may decide; None where it may decide nothing.
-        then: What the second one may decide of the rest; None where it may decide nothing.
+        labels: How many of the draws' outputs are labelled, one of each case.
+        missing: How many are not yet.
+        wrong: How many of the labelled ones the second judge got wrong.
+        limits: How sure they have to be; None where no verdicts may stand.
+        decided_first: How many of these outputs the first judge would decide.
+        decided_then: How many of the rest the second one would decide.
         questions: Digests of what they were asked, sorted.
+        systems: Digests of what was judged, sorted.
+        judges: Both, as they answered.
     """
 
-    id: str
+    metric: str
+    cascade: str
     risk: float
     items: int
     labels: int
-    first: Acceptance | None
-    then: Acceptance | None
+    missing: int
+    wrong: int
+    limits: Limits | None
+    decided_first: int
+    decided_then: int
     questions: list[str]
+    systems: list[str]
+    judges: tuple[str, str]
 
-    @property
-    def decided_first(self) -> int:
-        """How many of these outputs the first judge would decide."""
-        return 0 if self.first is None else self.first.accepted
-
-    @property
-    def decided_then(self) -> int:
-        """How many of the rest the second one would decide."""
-        return 0 if self.then is None else self.then.accepted
-
-    def row(self) -> CalibrationCascade:
-        """The keys of `evenhand.calibration/1`."""
+    def row(self) -> CalibrationCascade | None:
+        """The keys of `evenhand.calibration/1`; None where later runs have no limits to go by."""
+        if self.limits is None:
+            return None
         return CalibrationCascade(
-            id=self.id,
+            metric=self.metric,
+            cascade=self.cascade,
             risk=self.risk,
             confidence=1 - DELTA,
-            first=None if self.first is None else self.first.threshold,
-            then=None if self.then is None else self.then.threshold,
+            first=self.limits.first,
+            then=self.limits.then,
             decided_first=self.decided_first,
             decided_then=self.decided_then,
             items=self.items,
+            labels=self.labels,
             questions=self.questions,
+            systems=self.systems,
+            judges=list(self.judges),
         )
 
     def lines(self) -> list[str]:
         """What later runs go by, in words."""
         at = f"at a risk of {self.risk * 100:g} % ({percent(1 - DELTA)} confidence)"
-        if self.first is None:
-            words = f"the first judge decides nothing {at}: it saves nothing; label more, or name the second one alone"
-        else:
-            words = (
-                f"the first judge decides {self.decided_first:,} of {count(self.items, 'output')} from "
-                f"{self.first.threshold:.2f} on, {at}"
-            )
         rest = self.items - self.decided_first
-        if self.then is None:
-            then = f"the second one decides none of the {rest:,} others, which are for a person"
+        if self.limits is None:
+            words = [
+                (
+                    f"no verdicts may stand {at} yet: people disagree with {self.wrong:,} of "
+                    f"{count(self.labels, 'verdict')} of the second judge; label more, or accept a higher risk"
+                )
+            ]
+        elif self.limits.first is None:
+            words = [
+                f"the first judge decides nothing {at}: it saves nothing; label more, or name the second one alone"
+            ]
         else:
+            words = [
+                (
+                    f"the first judge decides {self.decided_first:,} of {count(self.items, 'output')} from "
+                    f"{self.limits.first:.2f} on, {at}"
+                )
+            ]
+        if self.limits is not None:
             left = rest - self.decided_then
-            then = f"the second one decides {self.decided_then:,} of the {rest:,} others"
-            then += f" from {self.then.threshold:.2f} on"
-            then += f"; {left:,} are for a person" if left else ""
-        return [words, then]
+            words += (
+                []
+                if not rest
+                else [
+                    (
+                        f"the second one decides {self.decided_then:,} of the {rest:,} others"
+                        + (f"; {left:,} are for a person" if left else "")
+                    )
+                ]
+            )
+        if self.missing:
+            words.append(
+                f"{count(self.missing, 'label')} of the draw still missing: they count as wrong verdicts until then"
+            )
+        return words
 
 
 def cascade_calibration(
-    metric: JudgedMetric, people: Mapping[Item, bool]
+    metric: JudgedMetric,
+    people: Mapping[Item, bool],
+    draws: Sequence[Draw],
+    split: Collection[Item] = (),
 ) -> CascadeCalibration | None:
-    """How sure the judges of a metric's cascade have to be; None for one judge, and in a run that goes by such limits.
+    """How sure the judges of a metric's cascade have to be; None for one judge, and in a run that goes by limits.
 
     Args:
-        metric: What the cascade said.
-        people: People's verdicts on a uniform draw, in its order.
+        metric: What the second judge said, and the first one beside it.
+        people: People's verdicts on drawn outputs.
+        draws: The draws.
+        split: Outputs on which people are split: they are left out.
     """
-    stages = {item: item.stages for item in metric.items if item.stages is not None}
-    if not people or len(stages) < len(metric.items) or metric.undecided:
-        return None
-    if any(one.then is None for one in stages.values()):
+    stages = {item: one for item in metric.items if (one := item.stages) is not None}
+    which = {(one.id, one.judges[1]) for one in stages.values()}
+    if not people or len(which) != 1 or any(one.then is None for one in stages.values()):
         return None
     some = next(iter(stages.values()))
-    first = _accepted(
-        [
-            (one.first, one.first_passed is passed)
-            for item, passed in people.items()
-            for one in [stages[item]]
-            if one.first is not None
-        ],
-        [one.first for one in stages.values() if one.first is not None],
-        some.risk,
-    )
-
-    def is_left(one: CascadeStages) -> bool:
-        return first is None or one.first is None or one.first < first.threshold
-
-    then = _accepted(
-        [
-            (one.then, item.passed is passed)
-            for item, passed in people.items()
-            for one in [stages[item]]
-            if one.then is not None and is_left(one)
-        ],
-        [one.then for one in stages.values() if one.then is not None and is_left(one)],
-        some.risk,
-    )
-    return CascadeCalibration(
-        id=some.id,
-        risk=some.risk,
-        items=len(metric.items),
-        labels=len(people),
-        first=first,
-        then=then,
-        questions=sorted(metric.instruments),
-    )
-
-
-def _accepted(
-    labelled: Sequence[tuple[float, bool]], everything: Sequence[float], risk: float
-) -> Acceptance | None:
-    if not labelled:
+    firsts = {one.judges[0] for one in stages.values() if one.judges[0]}
+    if len(firsts) != 1:
         return None
-    return acceptable(labelled, everything, risk, DELTA / 2, later=True)
+
+    def judged(item: Item, tells: bool) -> JudgedTwice:
+        one, passed = stages[item], people.get(item)
+        return JudgedTwice(
+            first=one.first if tells else None,
+            then=one.then or 0.0,
+            first_right=None if passed is None else one.first_passed is passed,
+            then_right=None if passed is None else item.passed is passed,
+        )
+
+    by_place = {item.index: item for item in stages if item not in split}
+    own_of = list(_one_of_each_case(uniform_first(draws, metric.metric), by_place))
+    verdicts = [
+        (passed, people[item])
+        for own in own_of
+        for item in own
+        if item in people and (passed := stages[item].first_passed) is not None
+    ]
+    # Whatever the risk leaves room for: a judge that is no better than chance decides nothing.
+    tells = tells_apart(verdicts)
+    drawn = [[judged(item, tells) for item in own] for own in own_of]
+    labelled = [one for own in drawn for one in own if one.then_right is not None]
+    everything = [judged(item, tells) for item in stages]
+    limits = limits_of(drawn, everything, some.risk)
+    decided = [] if limits is None else [limits.stage(one) for one in everything]
+    return CascadeCalibration(
+        metric=metric.metric,
+        cascade=some.id,
+        risk=some.risk,
+        items=len(stages),
+        labels=len(labelled),
+        missing=sum(map(len, drawn)) - len(labelled),
+        wrong=sum(not one.then_right for one in labelled),
+        limits=limits,
+        decided_first=decided.count("first"),
+        decided_then=decided.count("then"),
+        questions=sorted({one.question for one in stages.values()}),
+        systems=sorted({one.system for one in stages.values()}),
+        judges=(firsts.pop(), some.judges[1]),
+    )
+
+
+def _one_of_each_case(draws: Sequence[Draw], by_place: Mapping[int, Item]) -> Iterator[list[Item]]:
+    """The outputs of each draw. Of several of one case, which may be alike, the first that was drawn."""
+    cases: set[str] = set()
+    for draw in draws:
+        own: list[Item] = []
+        for item in (by_place[place] for place in draw.places if place in by_place):
+            if item.case not in cases:
+                cases.add(item.case)
+                own.append(item)
+        if own:
+            yield own
+
+
+def has_cascade(run: RunFile) -> bool:
+    """Whether a cascade judges a run, as far as its first trial says."""
+    first = next(iter(run.trials()), None)
+    return first is not None and any("cascade" in one.metadata for one in first.outcomes)
 
 
 def cascade_lines(run: RunFile, metrics: Mapping[tuple[str, str], JudgedMetric]) -> list[str]:
     """How many outputs each judge of a run's cascades decided, what it cost, and what it would have cost without."""
     lines: list[str] = []
-    ids: dict[str, int] = {}
+    verdicts: Counter[str] = Counter()
     for metric in metrics.values():
         stages = [item.stages for item in metric.items if item.stages is not None]
-        if not stages:
-            continue
-        first = sum(one.stage == "first" for one in stages)
-        left = f", nobody {len(metric.undecided):,}" if metric.undecided else ""
-        lines.append(
-            f"{metric.metric}: the first judge decided {first:,}, the second {len(stages) - first:,}{left}"
-        )
-        outputs = len(stages) + len(metric.undecided)
-        ids[stages[0].id] = ids.get(stages[0].id, 0) + outputs
-    for id_, verdicts in ids.items():
-        lines.append(_cost_line(run, id_, verdicts))
-    return lines
+        by_limits = JOINS in metric.model
+        if by_limits:
+            first = sum(one.stage == "first" for one in stages)
+            left = f", nobody {len(metric.undecided):,}" if metric.undecided else ""
+            lines.append(
+                f"{metric.metric}: the first judge decided {first:,}, the second {len(stages) - first:,}{left}"
+                f"{_drawn(run, metric.metric)}"
+            )
+        elif stages:
+            lines.append(
+                f"{metric.metric}: both judges were asked about {count(len(stages), 'output')}, as nothing says yet how"
+                " sure they have to be of this question, system and judges: label a draw, then `evenhand calibrate`"
+            )
+        verdicts.update(one.id for one in stages)
+        verdicts.update({one.id: len(metric.undecided) for one in stages[:1]})
+    return [*lines, *(_cost_line(run, cascade, n) for cascade, n in verdicts.items())]
 
 
-def _cost_line(run: RunFile, id_: str, verdicts: int) -> str:
+def _drawn(run: RunFile, metric: str) -> str:
+    """How many outputs were drawn for people to label."""
+    drawn = sum(len(draw.places) for draw in run.draws() if metric in draw.metrics)
+    return f"; {count(drawn, 'output')} drawn for people: `evenhand label`" if drawn else ""
+
+
+def _cost_line(run: RunFile, cascade: str, verdicts: int) -> str:
     """What the judges of a cascade cost, and what the second one alone would have cost."""
-    table = as_mapping(json.loads(id_.removeprefix(_KIND)))
-    first_id = str(table.get("first"))
-    costs: dict[bool, list[float | None]] = {True: [], False: []}
+    table = as_mapping(json.loads(cascade))
+    costs: dict[str, list[float | None]] = {str(table.get(key)): [] for key in ("first", "then")}
     for call in run.calls():
-        if call.start.role == "judge" and call.end is not None:
-            costs[call.start.provider == first_id].append(call.end.cost_usd)
-    sums = {side: _sum(known) for side, known in costs.items()}
+        if call.start.role == "judge" and call.end is not None and call.start.provider in costs:
+            costs[call.start.provider].append(call.end.cost_usd)
+    first, second = (costs[str(table.get(key))] for key in ("first", "then"))
     words = [
-        "price not known" if total is None else money(total) for total in (sums[True], sums[False])
+        "price not known" if total is None else money(total) for total in map(_sum, (first, second))
     ]
     line = f"cost of judging: {words[0]} for the first, {words[1]} for the second judge"
-    total = sums[False]
-    if total is None or not costs[False]:
+    total = _sum(second)
+    if total is None or not second:
         return f"{line}; what the second one alone would have cost is not known"
-    alone = total / len(costs[False]) * verdicts
+    alone = total / len(second) * verdicts
     return f"{line}; the second one alone would have cost about {money(alone)}"
 
 

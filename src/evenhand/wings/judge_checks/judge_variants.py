@@ -26,7 +26,7 @@ from msgspec import field
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import as_array, is_object
 from evenhand.core.names import did_you_mean
-from evenhand.core.provider import Provider
+from evenhand.core.provider import SEVERAL, Provider
 from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 from evenhand.languages.documents.findings import Findings, Place
@@ -229,9 +229,13 @@ class _Reader:
             return None
         model = JudgeModel(name.strip(), config, str(self._base))
         try:
-            model.provider()
+            provider = model.provider()
         except UsageError as error:
             self._problem(place, error.message, error.hint)
+            return model
+        if provider.id.startswith(SEVERAL):
+            hint = "Try each of its judges; `evenhand calibrate` says what each of a cascade's may decide."
+            self._problem(place, f"{value!r} is several models", hint)
         return model
 
     def _repeats(self, value: object, place: Place) -> int:

@@ -31,6 +31,9 @@ class CascadeStages(Record, frozen=True, kw_only=True):
         first_passed: Whether the first judge passes it; None where it gave no verdict.
         first: How sure it is, from 0 to 1; None where it gave no verdict.
         then: How sure the second one is; None where it wasn't asked.
+        question: A digest of what was asked.
+        system: A digest of what was judged.
+        judges: Both, as they answered; empty where one didn't.
     """
 
     id: str
@@ -39,6 +42,9 @@ class CascadeStages(Record, frozen=True, kw_only=True):
     first_passed: bool | None
     first: float | None
     then: float | None
+    question: str
+    system: str
+    judges: tuple[str, str]
 
 
 class Item(Record, frozen=True, kw_only=True):
@@ -253,19 +259,21 @@ def pass_probability_of(outcome: Outcome) -> float | None:
     if levels is None:
         if not is_number(probability) or not 0 <= probability <= 1:
             return None
-        said_yes = probability > 0.5
-        # A question that is turned round passes what the model says no to; a threshold only makes it stricter.
-        turned = said_yes is not outcome.passed and "threshold" not in outcome.metadata
-        return 1 - probability if turned else float(probability)
+        return 1 - probability if outcome.metadata.get("negated") else float(probability)
     if not is_mapping(levels) or (outcome.at_least is None and outcome.at_most is None):
         return None
-    least = -math.inf if outcome.at_least is None else outcome.at_least
-    most = math.inf if outcome.at_most is None else outcome.at_most
     try:
-        within = [float(p) for level, p in levels.items() if least <= float(level) <= most]
+        within = [float(p) for level, p in levels.items() if _is_within(outcome, float(level))]
     except (TypeError, ValueError):
         return None
     return min(1.0, math.fsum(within))
+
+
+def _is_within(outcome: Outcome, level: float) -> bool:
+    """Whether a level is within an expectation's bounds."""
+    least = -math.inf if outcome.at_least is None else outcome.at_least
+    most = math.inf if outcome.at_most is None else outcome.at_most
+    return least <= level <= most
 
 
 def stages_of(outcome: Outcome) -> CascadeStages | None:
@@ -274,13 +282,8 @@ def stages_of(outcome: Outcome) -> CascadeStages | None:
     if not is_mapping(cascade):
         return None
     first, then = as_mapping(cascade.get("first")), as_mapping(cascade.get("then"))
-    likely = pass_probability_of(replace(outcome, metadata=first, outcome="pass"))
     sure, then_sure = first.get("certainty"), then.get("certainty")
-    # A yes or no is turned round where the question is; `replace` above made it a pass.
-    passed = None if likely is None else likely > 0.5
-    probability = first.get("probability")
-    if passed is not None and first.get("probabilities") is None and is_number(probability):
-        passed = probability > 0.5
+    passed = _first_passed(outcome, first)
     return CascadeStages(
         id=str(cascade.get("id", "")),
         risk=float(cascade.get("risk", 0.1)),
@@ -288,7 +291,29 @@ def stages_of(outcome: Outcome) -> CascadeStages | None:
         first_passed=passed,
         first=float(sure) if is_number(sure) and passed is not None else None,
         then=float(then_sure) if is_number(then_sure) else None,
+        question=str(cascade.get("question", "")),
+        system=str(cascade.get("system", "")),
+        judges=(str(first.get("judge", "")), str(then.get("judge", ""))),
     )
+
+
+def _first_passed(outcome: Outcome, first: Mapping[str, object]) -> bool | None:
+    """Whether the first judge of a cascade passes an output, as it would if its verdict stood; None for no verdict."""
+    probability, levels = first.get("probability"), first.get("probabilities")
+    if not is_number(probability):
+        return None
+    if levels is None:
+        threshold = outcome.metadata.get("threshold")
+        yes = probability > 0.5
+        if first.get("graded") and is_number(threshold):
+            yes = yes and probability >= threshold
+        return yes is not bool(outcome.metadata.get("negated"))
+    if not is_mapping(levels) or (outcome.at_least is None and outcome.at_most is None):
+        return None
+    try:
+        return _is_within(outcome, float(max(levels, key=lambda level: levels[level])))
+    except (TypeError, ValueError):
+        return None
 
 
 def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:

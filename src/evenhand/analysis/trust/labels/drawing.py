@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.analysis.trust.judgements.strata import inclusions
+from evenhand.core.cascade import JOINS
+from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import as_array, is_mapping
+from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
@@ -135,6 +138,34 @@ def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Dra
     # The open run file doesn't see what was written after it.
     with RunFile.open(run.path) as again:
         return again.draws()[-1]
+
+
+def peoples_share(run: RunFile, size: int | None = None) -> list[Draw]:
+    """Draws the share of outputs that a cascade gives to people, once, as `people: 5%` says.
+
+    Drawn are verdicts that stand by limits. A run that has none yet needs more labels than that.
+
+    Args:
+        size: How many are drawn otherwise; then this share is not.
+
+    Raises:
+        StoreError: The run file cannot be written.
+    """
+    shares: dict[str, float] = {}
+    if size is not None or run.draws() or run.meta.status == "running":
+        return []
+    for trial in run.trials():
+        for outcome in trial.outcomes:
+            cascade = as_mapping(outcome.metadata.get("cascade"))
+            if outcome.outcome in ("pass", "fail") and JOINS in judge_of(outcome):
+                shares[metric_of(outcome)] = cascade.get("people", 0.0)
+        if trial.outcomes and not any("cascade" in one.metadata for one in trial.outcomes):
+            break  # no run of a million trials is read for nothing
+    metrics = [metric for metric, share in shares.items() if share]
+    if not metrics:
+        return []
+    size = math.ceil(max(shares.values()) * len(judged_places(run, metrics)[0]))
+    return [draw(run, size, int(digest(run.meta.id)[:8], 16), metrics)]
 
 
 def earlier_draws(

@@ -1,0 +1,140 @@
+"""How sure the judges of a cascade have to be, so that few enough of the verdicts that stand are wrong."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from scipy import stats
+
+from evenhand.stats.cascading import JudgedTwice, Limits, at_most, limits_of
+
+
+def outputs(seed: int, size: int, *, errs: float = 0.05, sure: bool = True) -> list[JudgedTwice]:
+    """Outputs; the first judge is as sure as it is likely to be right, or of none; the second errs so often."""
+    rng = random.Random(seed)
+    rows: list[JudgedTwice] = []
+    for _ in range(size):
+        chance = rng.uniform(0.5, 1)
+        rows.append(
+            JudgedTwice(
+                first=round(chance, 3),
+                then=1.0,
+                first_right=rng.random() < (chance if sure else 0.5),
+                then_right=rng.random() >= errs,
+            )
+        )
+    return rows
+
+
+def risk_of(limits: Limits, rows: list[JudgedTwice]) -> float:
+    """The share of the verdicts that stand which is wrong."""
+    right = {"first": "first_right", "then": "then_right"}
+    stands = [
+        getattr(one, right[stage]) for one in rows if (stage := limits.stage(one)) != "people"
+    ]
+    return stands.count(False) / len(stands) if stands else 0.0
+
+
+@pytest.mark.parametrize(("wrong", "of"), [(0, 10), (3, 60), (21, 300), (40, 41)])
+def test_the_tail_is_scipys(wrong: int, of: int):
+    """Of the binomial distribution."""
+    assert at_most(wrong, of, 0.1) == pytest.approx(stats.binom.cdf(wrong, of, 0.1))
+
+
+def test_the_first_judge_decides_what_it_is_sure_of():
+    """And the second one all the rest: nobody is left for a person."""
+    rows = outputs(2, 1000, errs=0.03)
+    limits = limits_of([rows[:300]], rows, 0.1)
+    assert limits is not None
+    stages = [limits.stage(one) for one in rows]
+    assert 400 < stages.count("first") < 900
+    assert "people" not in stages
+
+
+def test_a_coin_decides_nothing():
+    """However sure it says it is."""
+    rows = outputs(2, 1000, errs=0.03, sure=False)
+    limits = limits_of([rows[:300]], rows, 0.1)
+    assert limits is not None
+    assert sum(limits.stage(one) == "first" for one in rows) <= 100
+
+
+def test_where_the_second_judge_errs_too_often_what_it_is_unsure_of_is_for_people():
+    """It is wrong about what it is unsure of."""
+    rows = [
+        one._replace(then=0.3 if i % 3 == 0 else 0.9, then_right=bool(i % 3) or i % 2 == 0)
+        for i, one in enumerate(outputs(1, 1000, sure=False))
+    ]
+    limits = limits_of([rows[:300]], rows, 0.1)
+    assert limits is not None
+    assert {limits.stage(one) for one in rows if one.then == 0.3} <= {"people", "first"}
+    assert sum(limits.stage(one) == "then" for one in rows) > 500
+
+
+def test_where_the_second_judge_is_a_coin_the_first_may_still_decide():
+    """What it is sure of."""
+    rows = outputs(1, 1000, errs=0.5)
+    limits = limits_of([rows[:400]], rows, 0.25)
+    assert limits is not None
+    assert limits.then is None
+    assert sum(limits.stage(one) == "first" for one in rows) > 300
+
+
+@pytest.mark.parametrize("labels", [0, 5, 20])
+def test_few_labels_choose_nothing(labels: int):
+    """Not even where none is wrong."""
+    right = JudgedTwice(first=0.9, then=1.0, first_right=True, then_right=True)
+    assert limits_of([[right] * labels], [right] * 100, 0.1) is None
+
+
+def test_no_output_has_no_limits():
+    """Nor has a run without a draw."""
+    assert limits_of([], [], 0.1) is None
+    assert limits_of([], outputs(1, 10), 0.1) is None
+
+
+@pytest.mark.parametrize(("risk", "delta"), [(0, 0.1), (1, 0.1), (0.1, 0), (-1, 0.1), (2, 0.1)])
+def test_a_risk_that_is_none_is_refused(risk: float, delta: float):
+    """Both lie between 0 and 1."""
+    with pytest.raises(ValueError, match="risk"):
+        limits_of([], [], risk, delta)
+
+
+def unlabelled(one: JudgedTwice) -> JudgedTwice:
+    """An output that nobody has labelled yet."""
+    return one._replace(first_right=None, then_right=None)
+
+
+def test_missing_labels_count_as_wrong_verdicts():
+    """So that whoever looks after each label sees no limit that the whole draw would not have."""
+    rows = outputs(3, 600)
+    whole = limits_of([rows[:300]], rows, 0.1)
+    assert whole is not None
+    for looked in range(0, 300, 25):
+        drawn = rows[:looked] + [unlabelled(one) for one in rows[looked:300]]
+        limits = limits_of([drawn], rows, 0.1)
+        assert limits is None or (limits.first or 2) >= (whole.first or 2)
+
+
+@pytest.mark.parametrize(
+    "draws",
+    [
+        lambda rows: [rows[:300]],
+        lambda rows: [rows[:100], rows[100:200], rows[200:300]],
+    ],
+)
+@pytest.mark.parametrize("errs", [0.02, 0.08, 0.12])
+def test_more_are_wrong_than_agreed_in_few_splits(
+    draws: Callable[[list[JudgedTwice]], list[list[JudgedTwice]]], errs: float
+):
+    """Of one draw and of three, after any of which somebody looks: in 150 splits; the first seed is 7."""
+    later = outputs(5, 20_000, errs=errs)
+    above = 0
+    for seed in range(150):
+        rows = outputs(seed + 7, 600, errs=errs)
+        each = draws(rows)
+        looks = (limits_of(each[: i + 1], rows, 0.1) for i in range(len(each)))
+        above += any(one is not None and risk_of(one, later) > 0.1 for one in looks)
+    assert above <= 13  # of 150 splits at 5 %, so many or fewer come in 98 %
