@@ -14,9 +14,9 @@ these fail too, the account has failed for good. Where it answers them, or has a
 left are asked once more at the end of the run, and what fails then is an error of theirs (`insist`).
 
 The intent to send a call is durable before the call is sent, which takes as long as the disk does. Where an account
-lets only so many calls through, a place would stay free for that long after each answer: with answers of 100 ms, a tenth
-of the time. So the next calls are written down while they wait for a place (`NextUp`). They are few: of a run that is
-killed meanwhile, nobody can say whether they were sent.
+lets only so many calls through, a place would stay free for that long after each answer: with answers of 100 ms, a
+tenth of the time. So the next calls are written down while they wait for a place (`NextUp`). They are few: of a run
+that is killed meanwhile, nobody can say whether they were sent.
 
 Waiting calls are let through by priority (trials begun earlier first), then in order of arrival. Where a permit is free
 and nothing holds, `acquire` makes no task, no future and no timer.
