@@ -17,9 +17,8 @@ from evenhand.core.provider import RateLimits
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallEnd, CallStart, ToolRecord, TrialResult
 from evenhand.engine.budget import Budget, Reservation
-from evenhand.engine.next_up import NextUp
 from evenhand.engine.pace import Permit
-from evenhand.engine.rate_limits import Limits
+from evenhand.engine.rate_limits import Limits, NextUp
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.cache import Cache, CachedReply
 from evenhand.store.journal import Journal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from evenhand.engine.next_up import NextUp
+from evenhand.engine.rate_limits import NextUp
 
 
 class Calls:

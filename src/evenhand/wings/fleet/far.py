@@ -25,8 +25,8 @@ from evenhand.core.secrets import known
 from evenhand.engine.backing import Answers
 from evenhand.engine.budget import NOTHING, Reservation
 from evenhand.engine.calls import CallDesk
-from evenhand.engine.next_up import NextUp
 from evenhand.engine.pace import Permit
+from evenhand.engine.rate_limits import NextUp
 from evenhand.engine.retry import RetryPolicy
 from evenhand.store.cache import CachedReply
 from evenhand.store.decoding import read_result
