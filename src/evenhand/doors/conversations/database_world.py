@@ -27,8 +27,9 @@ class DatabaseWorld(Toolbox):
         path: The copy, for code that opens it by itself.
     """
 
-    def __init__(self, of: Path) -> None:
+    def __init__(self, of: str | Path) -> None:
         super().__init__()
+        of = Path(of)
         if not of.is_file():
             raise UsageError(f"World.copy: there is no file {of}", hint="Name a SQLite file.")
         folder = TemporaryDirectory(prefix="evenhand-world-")

@@ -60,7 +60,7 @@ async def score_batch_async(
     max_cost_usd: float | None = None,
     progress: bool | None = None,
     resume: bool = False,
-    home: Path | None = None,
+    home: str | Path | None = None,
 ) -> BatchReport:
     """Measures every answer of a dataset: `score_batch(…)` waits for it, in a script, a cell, and a running loop too.
 
@@ -135,7 +135,7 @@ async def score_batch_async(
         },
         apart=answering.apart if ask is None else None,
     )
-    home = home or home_for(source)
+    home = home_for(source) if home is None else Path(home)
     earlier = begun(home, plan.fingerprint) if resume else None
     settings = Settings(
         home=home,

@@ -41,7 +41,7 @@ async def run_async(
     max_cost_usd: float | None = None,
     strict: bool = False,
     progress: bool | None = None,
-    home: Path | None = None,
+    home: str | Path | None = None,
     calibrated: Calibrated | None = None,
     cassette: str | Path | None = None,
     record: bool = False,
@@ -80,7 +80,7 @@ async def run_async(
         StoreError: The run cannot be kept.
     """
     settings = Settings(
-        home=home,
+        home=None if home is None else Path(home),
         concurrency=concurrency,
         cache=cache,
         max_cost_usd=max_cost_usd,

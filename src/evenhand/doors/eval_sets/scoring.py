@@ -67,7 +67,7 @@ async def score_async(
     cache: bool | None = None,
     max_cost_usd: float | None = None,
     keep: bool = False,
-    home: Path | None = None,
+    home: str | Path | None = None,
 ) -> Scored:
     """The metrics of one answer: `score(…)` waits for them, in a script, a notebook cell, and a running loop too.
 
@@ -124,7 +124,7 @@ async def score_async(
         models_for(Path.cwd(), judge=judge),
         config={"metrics": described(chosen)},
     )
-    home = home or home_for(None)
+    home = home_for(None) if home is None else Path(home)
     settings = Settings(home=home, cache=cache, max_cost_usd=max_cost_usd)
     with contextlib.ExitStack() as stack:
         stack.enter_context(using_definitions(definitions))

@@ -181,6 +181,7 @@ class CommandAgent:
             caller = past_checks(made_by.f_back) if made_by else None
             file = Path(caller.f_code.co_filename) if caller else Path()
             self.base = file.resolve().parent if file.is_file() else Path.cwd()
+        self.base = Path(self.base)  # a text is taken, too
         self.id = f"agent:{self.command}"
         self.label = self.label or self.id
         self.account = self.id

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import io
 import linecache
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evenhand
-from evenhand import EvalSet, Run, run, run_async
+from evenhand import CommandAgent, DatabaseWorld, EvalSet, Run, run, run_async
 from evenhand.analysis.trust.calibration_file import place_of, write_calibration
 from evenhand.analysis.trust.labels.drawing import draw, drawn_items
 from evenhand.core.errors import UsageError
@@ -95,9 +97,9 @@ def test_numbers_that_mean_nothing_are_refused(how: dict[str, Any], says: str):
 async def test_what_is_no_set_is_refused():
     """A list of sets, or a path, is a slip of whoever writes."""
     with pytest.raises(UsageError, match="run: list is not an EvalSet; str is not an EvalSet"):
-        run([arithmetic()], "evals")  # type: ignore[arg-type]
+        run([arithmetic()], "evals")
     with pytest.raises(UsageError, match="list is not an EvalSet"):
-        await run_async([arithmetic()])  # type: ignore[arg-type]
+        await run_async([arithmetic()])
 
 
 async def test_it_runs_inside_a_running_loop(tmp_path: Path):
@@ -268,7 +270,7 @@ def test_a_calibration_that_is_required_is_required_of_a_script_too(
                 (i.trial.index, i.metric, "fail" if i.trial.case[-1] in "6789" else "pass")
                 for i in items
             ]
-            add_metric_labels(found.path, "ann", labels)  # type: ignore[arg-type]
+            add_metric_labels(found.path, "ann", labels)
         with run(polite(file), calibrated="accepted") as found:
             assert found.verdict == "passed"
             assert "accepted without calibration" in str(found)
@@ -292,7 +294,7 @@ def test_what_calibrated_is_not_is_told(tmp_path: Path):
     with pytest.raises(
         UsageError, match="calibrated is 'requird'; it is one of required, accepted"
     ):
-        run(arithmetic(), home=tmp_path, calibrated="requird")  # type: ignore[arg-type]
+        run(arithmetic(), home=tmp_path, calibrated="requird")
 
 
 def test_one_project_that_requires_calibration_is_enough(tmp_path: Path):
@@ -305,3 +307,15 @@ def test_one_project_that_requires_calibration_is_enough(tmp_path: Path):
     assert calibrated_for(folders) == "required"
     assert calibrated_for(folders[:2]) == "accepted"
     assert calibrated_for(folders[:1]) == calibrated_for([]) == ""
+
+
+def test_paths_may_be_texts(tmp_path: Path) -> None:
+    """As everywhere in Python: a folder of runs, a database, the folder of an agent's command."""
+    with run(arithmetic(), home=str(tmp_path)) as result:
+        assert result.file.path.is_relative_to(tmp_path)
+    database = tmp_path / "shop.db"
+    with closing(sqlite3.connect(database)) as shop:
+        shop.execute("create table orders (id)")
+    assert DatabaseWorld(str(database)).query("select id from orders") == []
+    agent = CommandAgent("echo", base=str(tmp_path))
+    assert agent.base == tmp_path
