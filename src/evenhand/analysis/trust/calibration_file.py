@@ -93,8 +93,9 @@ def update_calibration(calibration: Calibration, path: Path) -> tuple[bool, list
             descriptions.append(_words(row, name, sorted(_evals(row)) if apart else ()))
         document[key] = [*fresh, *remaining]
     # A run that goes by limits chooses none: the earlier ones still hold.
-    chosen = {(row["metric"], row["cascade"]) for row in document["cascades"]}
-    document["cascades"] += [
+    rows = document.get("cascades", [])
+    chosen = {(row["metric"], row["cascade"]) for row in rows}
+    document["cascades"] = rows + [
         row for row in earlier.get("cascades", ()) if (row["metric"], row["cascade"]) not in chosen
     ]
     if new or chosen:
