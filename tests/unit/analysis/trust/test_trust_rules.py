@@ -53,7 +53,7 @@ def test_a_run_without_a_rule_of_its_own_goes_by_the_old_one():
 
 def bound(run: RunFile, judge: str) -> str:
     """The settings that a calibration of a judge or a jury is bound to."""
-    parts = Parts([Variant(0, "p", "m")])
+    parts = Parts("", [Variant(0, "p", "m")])
     parts.add_calls(run)
     return bound_to(JudgedMetric(metric="m", model=judge), Judgements({}, parts), "")[
         "judge settings"

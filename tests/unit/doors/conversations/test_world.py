@@ -104,7 +104,7 @@ async def test_tools_are_called_as_models_ask_and_errors_are_told_to_the_model()
     assert await world.call("refund", {"order": "7"}) == {"error": "LookupError: no order 7"}
     assert "no tool 'refnd'" in (await world.call("refnd", {}))["error"]
     assert "missing a required argument" in (await world.call("refund", {}))["error"]
-    assert "no JSON" in (await world.call("refund", None))["error"]
+    assert "not a JSON object" in (await world.call("refund", None))["error"]
     assert [(call.name, bool(call.error)) for call in world.calls] == [
         ("refund", False),
         ("wait", False),

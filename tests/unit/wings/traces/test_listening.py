@@ -153,7 +153,7 @@ async def test_half_a_request_is_refused_whole(body: bytes, tmp_path: Path):
     async with listens(tmp_path) as (listener, traces):
         status, text = await post(listener, body)
         assert status == 400
-        assert "no OTLP request" in text
+        assert "not an OTLP request" in text
         assert (await post(listener, protobuf(written([SHOP], openinference))[:-40]))[0] == 400
         assert traces.spans == 0
         assert (await post(listener, b"[1", Content_Type="application/json"))[0] == 400
