@@ -55,6 +55,7 @@ def test_the_lowest_version_of_each_extra_has_every_name_that_is_imported(tmp_pa
             "pip",
             "install",
             "-q",
+            "--system-certs",
             "--python",
             python,
             "--resolution",

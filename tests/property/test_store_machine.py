@@ -62,13 +62,17 @@ class Sessions(RuleBasedStateMachine):
         assert number not in self.open_calls
         self.open_calls[number] = start
 
+    async def ended(self, number: int, end: CallEnd) -> None:
+        """Waits until the end of a call is on disk."""
+        await self.journal.end(number, end)
+
     @rule(trial=PLACES, body=BODIES)
     def ask(self, trial: int, body: bytes) -> None:
         """A call is begun and answered."""
         self.begin(trial, "a")
         number, start = self.open_calls.popitem()
         end = CallEnd(body, "provider", cost_usd=0.25)
-        self.loop.run_until_complete(self.journal.end(number, end))
+        self.loop.run_until_complete(self.ended(number, end))
         self.answers[start.trial, start.key, start.nth] = body
         self.spent += 0.25
 
@@ -86,7 +90,7 @@ class Sessions(RuleBasedStateMachine):
             error="overloaded" if failed else "",
             message=words,
         )
-        self.loop.run_until_complete(self.journal.end(number, end))
+        self.loop.run_until_complete(self.ended(number, end))
         if not failed:
             self.answers[start.trial, start.key, start.nth] = body
             self.spent += 0.25

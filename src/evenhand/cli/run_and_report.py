@@ -423,13 +423,14 @@ def _note(text: str) -> None:
 
 
 def _report(finished: Finished, plan: Plan, session: Session) -> int:
-    from evenhand.analysis.trust.labels.drawing import peoples_share
     from evenhand.analysis.trust.run_verdict import verdict_of
     from evenhand.cli.streams import print_run
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(finished.path) as run_file:
         if sum(run_file.judge_calls()):
+            from evenhand.analysis.trust.labels.drawing import peoples_share
+
             peoples_share(run_file)
     # On a terminal the progress line has said it already.
     heading_shown = sys.stdout.isatty() and sys.stderr.isatty() and not session.no_progress

@@ -140,6 +140,10 @@ def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Dra
         return again.draws()[-1]
 
 
+_ENOUGH = 1_000
+"""If none of so many trials was decided by limits, no other is looked at. The first may be in error."""
+
+
 def peoples_share(run: RunFile, size: int | None = None) -> list[Draw]:
     """Draws the share of outputs that a cascade gives to people, once, as `people: 5%` says.
 
@@ -154,12 +158,12 @@ def peoples_share(run: RunFile, size: int | None = None) -> list[Draw]:
     shares: dict[str, float] = {}
     if size is not None or run.draws() or run.meta.status == "running":
         return []
-    for trial in run.trials():
+    for number, trial in enumerate(run.trials()):
         for outcome in trial.outcomes:
             cascade = as_mapping(outcome.metadata.get("cascade"))
             if outcome.outcome in ("pass", "fail") and JOINS in judge_of(outcome):
                 shares[metric_of(outcome)] = cascade.get("people", 0.0)
-        if trial.outcomes and not any("cascade" in one.metadata for one in trial.outcomes):
+        if not shares and number >= _ENOUGH:
             break  # no run of a million trials is read for nothing
     metrics = [metric for metric, share in shares.items() if share]
     if not metrics:
