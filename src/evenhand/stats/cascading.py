@@ -22,8 +22,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-STEPS = 20
-"""Thresholds that are tried of each judge."""
+from evenhand.stats.selective import thresholds_of
+
 DELTA = 0.05
 """How likely it may be that more verdicts are wrong than agreed."""
 BEST, OTHER = 0.8, 0.1
@@ -98,8 +98,8 @@ def limits_of(
     if not 0 < risk < 1 or not 0 < delta < 1:
         msg = f"a risk of {risk} with delta {delta}"
         raise ValueError(msg)
-    firsts = _thresholds([one.first for one in everything if one.first is not None])
-    thens = _thresholds([one.then for one in everything])
+    firsts = thresholds_of([one.first for one in everything if one.first is not None])
+    thens = thresholds_of([one.then for one in everything])
     if not thens:
         return None
     passed: list[Limits] = []
@@ -180,13 +180,3 @@ def _half(certainties: Sequence[float], thresholds: Sequence[float]) -> int:
     """The place of the first threshold that half of the outputs, or more, reach; 0 where none does."""
     counts = (sum(one >= threshold for one in certainties) for threshold in thresholds)
     return next((i for i, n in enumerate(counts) if 2 * n >= len(certainties)), 0)
-
-
-def _thresholds(certainties: Sequence[float]) -> list[float]:
-    """From the surest on, at quantiles; each value that is there where there are few."""
-    values = sorted(certainties, reverse=True)
-    different = sorted(set(values), reverse=True)
-    if len(different) <= STEPS:
-        return different
-    places = (math.ceil(len(values) * step / STEPS) - 1 for step in range(1, STEPS + 1))
-    return sorted({values[place] for place in places}, reverse=True)

@@ -80,7 +80,7 @@ def acceptable(
     if not 0 < risk < 1 or not 0 < delta < 1:
         msg = f"a risk of {risk} with delta {delta}"
         raise ValueError(msg)
-    thresholds = _thresholds(everything)
+    thresholds = thresholds_of(everything)
     accepted = [sum(certainty >= t for certainty in everything) for t in thresholds]
     begins = _beginnings(accepted)
     level = 0.0
@@ -174,7 +174,7 @@ def _labels(risk: float, errors: float, delta: float) -> int:
         n += max(1, n // 50)
 
 
-def _thresholds(everything: Sequence[float]) -> list[float]:
+def thresholds_of(everything: Sequence[float]) -> list[float]:
     """From the surest on, at quantiles; each value that is there where there are few."""
     values = sorted(everything, reverse=True)
     different = sorted(set(values), reverse=True)

@@ -13,13 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.trust.judgements.strata import strata_of
+from evenhand.analysis.trust.labels.uneven_drawing import NONE, value_in
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.run import TrialResult
-from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import clip, count, safe
 from evenhand.languages.documents.codebook import NoteId
 from evenhand.stats.allocation import allocated
@@ -30,7 +28,6 @@ from evenhand.store.runfile import RunFile
 LIKELIER = 3.0
 """How many times as likely an output that failed is to be drawn as one that didn't."""
 _STATES = {"fail": "failed", "pass": "passed"}
-_NONE = "(none)"
 
 
 class _Output(Record, frozen=True):
@@ -182,7 +179,9 @@ def _pools(
             continue
         known.update(dict.fromkeys([*trial.metadata, *trial.vars]))
         state = _STATES.get(trial.outcome, "undecided")
-        cases[trial.case].append(_Output(trial.index, state, _value(trial, column, names)))
+        cases[trial.case].append(
+            _Output(trial.index, state, value_in(trial, column, names) if column else "")
+        )
     places: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     chosen: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     for case, outputs in cases.items():
@@ -205,7 +204,7 @@ def _check(pools: Sequence[_Pool], size: int, column: str, known: Mapping[str, N
     """Raises a UsageError where such a draw can't be made."""
     if not pools:
         raise UsageError("there are no outputs to review", hint="The runs' trials have none.")
-    if column not in ("", "variant") and all(f", {_NONE}" in pool.name for pool in pools):
+    if column not in ("", "variant") and all(f", {NONE}" in pool.name for pool in pools):
         raise UsageError(
             f"--by-stratum: no case has a column {column!r}",
             hint=did_you_mean(column, known) or f"There are: {', '.join(map(safe, known))}.",
@@ -220,17 +219,3 @@ def _check(pools: Sequence[_Pool], size: int, column: str, known: Mapping[str, N
             f"there are {len(left):,} strata, and {count(size, 'output')} to draw",
             hint=f"Draw {len(left):,} or more, so that every output can be drawn.",
         )
-
-
-def _value(trial: TrialResult, column: str, variants: Sequence[str]) -> str:
-    """What a trial's case has in a column, as text."""
-    if not column:
-        return ""
-    if column == "variant":
-        return variants[trial.variant] or "(the only variant)"
-    if column == "tags":
-        tags = trial.metadata.get("tags")
-        texts = sorted({str(tag) for tag in tags}) if is_array(tags) else []
-        return ", ".join(texts) or _NONE
-    value = trial.metadata.get(column, trial.vars.get(column))
-    return _NONE if value is None or value == "" else as_text(value)

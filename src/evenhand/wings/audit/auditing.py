@@ -59,7 +59,7 @@ _OWN_FAULT = re.compile(
 )
 """What code breaks with through a fault of its own. Other errors may well be the answer's."""
 _LIKELY_FAULT = re.compile(r"raised (?:ZeroDivision|Key|JSONDecode|Value)Error\b| returned an? ")
-"""The same, of code that is written in the config and looks at nothing but the answer and the case."""
+"""What else is a fault of code that stands in the config and looks at nothing but the answer and the case."""
 _ELSEWHERE = re.compile(
     r"file://|metadata|provider_?response|log_?probs|latency|cost|trace|usage", re.IGNORECASE
 )

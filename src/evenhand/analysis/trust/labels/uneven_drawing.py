@@ -107,7 +107,7 @@ def draw_by_stratum(
         judged = judged_metrics(trial)
         if any(not metrics or metric in metrics for metric in judged):
             known.update(dict.fromkeys([*trial.metadata, *trial.vars]))
-            groups.setdefault(_value(trial, column, names), []).append(trial.index)
+            groups.setdefault(value_in(trial, column, names), []).append(trial.index)
     if set(groups) <= {NONE}:
         judged_places(run, metrics)  # says so where no judge was asked
         raise UsageError(
@@ -226,7 +226,7 @@ def _level_name(sure: Sequence[float]) -> str:
     return f"the judge's certainty is {ends}"
 
 
-def _value(trial: TrialResult, column: str, variants: Sequence[str]) -> str:
+def value_in(trial: TrialResult, column: str, variants: Sequence[str]) -> str:
     """What a trial's case has in a column, as text."""
     if column == "variant":
         return variants[trial.variant] or "(the only variant)"
