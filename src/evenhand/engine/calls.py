@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from evenhand.core.asked_settings import settings_in
 from evenhand.core.errors import BadRequest, BudgetStop, EvenhandError, NotRecorded, ProviderError
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request, says
@@ -138,6 +139,8 @@ class CallDesk:
         if not provider.paid:
             reply = await self._free(trial, provider, request, role)
             return answer_in(trial, provider, reply) if role == "subject" else reply
+        if role == "subject":
+            trial.settings.add(settings_in(request.identity))
         nth = trial.nth(request.key)
         add_asked([(request.key, nth)])
         if role != "subject":

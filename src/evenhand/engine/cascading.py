@@ -94,6 +94,7 @@ class Judged(Protocol):
 
     prompt_text: str
     reply: Reply | None
+    settings: set[str]
 
     @property
     def case(self) -> Case:
@@ -107,7 +108,7 @@ class Judged(Protocol):
 
 
 def system_of(trial: Judged) -> str:
-    """A digest of what answered a trial, whatever its case: its prompt as written, its model, its axes.
+    """A digest of what answered a trial, whatever its case: its prompt as written, its model, its axes, its settings.
 
     Where code made the prompt, it is what was sent, without the case's own texts.
     """
@@ -122,7 +123,8 @@ def system_of(trial: Judged) -> str:
         sent = sent.replace(text, "\0") if text else sent
     prompt = variant.prompt_raw or sent or variant.eval or variant.prompt
     model = (trial.reply.model if trial.reply is not None else "") or variant.model
-    return digest(prompt, model, *axes)[:16]
+    # As a judge's calibration goes by them: without settings nothing is added, so that earlier digests hold.
+    return digest(prompt, model, *axes, *sorted(trial.settings))[:16]
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from evenhand.core.wording.words import clip, count, folded, money, padded, percent, safe
 from evenhand.render.calibration_text import points, rate
 from evenhand.stats.correction import Estimate
-from evenhand.wings.judge_checks.tried import FEWEST, Comparison, JudgeTryout, Tried, Tryout
+from evenhand.wings.judge_checks.tried import (
+    FEWEST,
+    Comparison,
+    JudgeTryout,
+    Tried,
+    TriedCascade,
+    Tryout,
+)
 from evenhand.wings.judge_checks.tryout_record import CHOOSING, CONFIRMING
 
 WIDTH = 100
@@ -72,6 +79,21 @@ def _rates(judge: JudgeTryout) -> Iterator[str]:
         width = "–" if one.half_width is None else f"±{percent(one.half_width)}"
         cost = "–" if one.per_verdict_usd is None else money(one.per_verdict_usd)
         yield f"  {'  '.join(cells)}  {width:<9}  {cost:<11}  {one.errors or ''}".rstrip()
+    for one in judge.variants:
+        if one.cascade is not None:
+            yield from _wrapped(_shared_out(one.name, one.cascade), 2)
+
+
+def _shared_out(name: str, cascade: TriedCascade) -> str:
+    """What each judge of a cascade would decide, by the labels that choose."""
+    first = "nothing: it saves nothing"
+    if cascade.first is not None:
+        first = f"{cascade.decided_first:,} from {cascade.first:.2f} on"
+    left = f", {cascade.people:,} are for a person" if cascade.people else ""
+    return (
+        f"{safe(name)}, at a risk of {cascade.risk * 100:g} %: the first judge decides {first}, the second one"
+        f" {cascade.decided_then:,} of the others{left}"
+    )
 
 
 def _differences(judge: JudgeTryout) -> Iterator[str]:

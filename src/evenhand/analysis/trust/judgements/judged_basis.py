@@ -12,17 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from evenhand.analysis.trust.judgements.case_sample import CaseSample
-from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.json_shapes import is_object
+from evenhand.core.asked_settings import settings_in
+from evenhand.core.encoding import digest, encode
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult, is_of_pytest
 from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
-
-ASKED = frozenset(
-    "messages input contents prompt system instructions systemInstruction system_instruction".split()
-)
-"""Keys of a request that hold what is asked; the others are settings."""
 
 
 class Basis(Record, frozen=True, kw_only=True):
@@ -140,7 +135,7 @@ class Parts:
             if end is None or end.error:
                 continue
             name = self._eval_of_trial.get(call.start.trial, "")
-            settings = digest(_without_question(call.start.identity))
+            settings = settings_in(call.start.identity)
             if call.start.role == "judge":
                 self._judges[name][end.model].add(settings)
             elif call.start.role == "subject":
@@ -193,14 +188,6 @@ class Parts:
             written=_digest_of(v.prompt_raw for v in variants),
             cases=CaseSample.joined(self._samples[name] for name in names),
         )
-
-
-def _without_question(identity: bytes) -> bytes:
-    request = decode(identity)
-    body = request.get("body") if is_object(request) else None
-    if not is_object(body):
-        return b""
-    return encode({k: v for k, v in body.items() if k not in ASKED})
 
 
 def _digest_of(parts: Iterable[str]) -> str:
