@@ -56,7 +56,7 @@ class Drawing(Record, frozen=True, kw_only=True):
         Raises:
             UsageError: They don't go together.
         """
-        file, sample, budget = options["baseline"], options["sample"], options["budget"]
+        file, sample, budget = options["predicted_from"], options["sample"], options["budget"]
         if budget is not None and sample is not None:
             raise UsageError(
                 "--sample and --budget both say how many cases to run", hint="Give one of them."

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--baseline",
+    "predicted_from",
     metavar="FILE",
     help="With --sample or --budget: predict the cases that aren't run from FILE, as `evenhand baseline` wrote it.",
 )

@@ -44,12 +44,12 @@ def cascaded(both: Tried, stages: Mapping[int, CascadeStages], paid: Mapping[int
     )
 
     def judged(one: TriedItem) -> JudgedTwice:
-        said = stages[one.index]
+        both_judges = stages[one.index]
         verdict = both.verdicts.get(one.index)
         return JudgedTwice(
-            first=said.first if tells else None,
-            then=said.then or 0.0,
-            first_right=said.first_passed is one.people,
+            first=both_judges.first if tells else None,
+            then=both_judges.then or 0.0,
+            first_right=both_judges.first_passed is one.people,
             then_right=None if verdict is None else verdict is one.people,
         )
 

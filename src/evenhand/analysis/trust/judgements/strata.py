@@ -45,7 +45,7 @@ def uniform_first(draws: Sequence[Draw], metric: str) -> list[Draw]:
 
 
 def uniform_of(draws: Sequence[Draw], metric: str) -> list[Draw]:
-    """Those of them that are of this metric: no label of another one is missing."""
+    """The uniform draws of a metric itself: of those of another one no label is missing."""
     return [draw for draw in uniform_first(draws, metric) if metric in draw.metrics]
 
 
