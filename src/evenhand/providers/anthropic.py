@@ -15,7 +15,7 @@ from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_objec
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import answer_text, ending
-from evenhand.providers.chat import ChatProvider, Dialect, passed_on, read_as, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, number, passed_on, read_as, seconds
 from evenhand.providers.message_forms import (
     SYSTEM_ROLES,
     Row,
@@ -32,7 +32,6 @@ from evenhand.providers.message_forms import (
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration, until
 from evenhand.providers.structured import RARE, fitted
-from evenhand.providers.usage import number
 from evenhand.providers.wanted import Wanted
 
 HOME = "https://api.anthropic.com"

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from evenhand.core.decision import DecisionRequest
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
-from evenhand.core.json_shapes import is_mapping, is_whole
-from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
+from evenhand.core.json_shapes import as_mapping, is_mapping, is_number, is_whole
+from evenhand.core.message import CHATS, Message, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, Provider, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
@@ -417,3 +417,31 @@ def passed_on(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
 def asks_for_batches(provider: Provider) -> bool:
     """Whether a model's config says `batch: true`: it is asked in batches, also in a run without `--batch`."""
     return isinstance(provider, ChatProvider) and provider.config.get("batch") is True
+
+
+def counted(
+    answer: object, tokens_in: str, tokens_out: str, cached: str = "", *, at: str = "usage"
+) -> Usage:
+    """The tokens of an answer; None for what it does not say, or what cannot be a number of tokens.
+
+    Args:
+        tokens_in: What the vendor calls those that it read.
+        tokens_out: Those that it wrote.
+        cached: Those that it had read before; a dot leads further in.
+        at: Where in the answer the counts are; empty for the answer itself.
+    """
+    whole = as_mapping(answer)
+    counts = as_mapping(whole.get(at)) if at else whole
+    inner, _, last = cached.rpartition(".")
+    return Usage(
+        number(counts.get(tokens_in)),
+        number(counts.get(tokens_out)),
+        number((as_mapping(counts.get(inner)) if inner else counts).get(last)),
+    )
+
+
+def number(value: object) -> int | None:
+    """A number of tokens; None for what cannot be one."""
+    if type(value) is not int:  # nearly all are
+        value = int(value) if is_number(value) and 0 <= value < MANY else -1
+    return value if 0 <= value < MANY else None

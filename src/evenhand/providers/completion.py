@@ -9,11 +9,10 @@ from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import Reply
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, besides, ending
-from evenhand.providers.chat import Dialect, passed_on
+from evenhand.providers.chat import Dialect, counted, passed_on
 from evenhand.providers.embeddings import looked_up, prompt_body
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
-from evenhand.providers.usage import counted
 
 _NAMES = "max_tokens temperature top_p presence_penalty frequency_penalty best_of stop seed suffix".split()
 

@@ -21,8 +21,7 @@ from evenhand.providers.http_answer import Headers, HttpAnswer, Listener
 from evenhand.providers.http_routes import Route, as_sent, host_of
 
 if TYPE_CHECKING:
-    from evenhand.providers.curl_loop import CurlLoop, Ending
-    from evenhand.providers.kept_connections import KeptConnections, Name
+    from evenhand.providers.curl_loop import CurlLoop, Ending, KeptConnections, Name
 
 CONNECT_S = 15.0
 _WITH_BODIES = ("POST", "PUT", "PATCH")

@@ -12,7 +12,7 @@ from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, ending
-from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, counted, number, passed_on, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.message_forms import (
     SYSTEM_ROLES,
@@ -28,7 +28,6 @@ from evenhand.providers.message_forms import (
     rows_of,
 )
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.usage import counted, number
 from evenhand.providers.wanted import Wanted
 
 HOME = "https://generativelanguage.googleapis.com"

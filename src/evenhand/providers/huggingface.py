@@ -9,9 +9,8 @@ from typing import Any
 from evenhand.core.message import Reply
 from evenhand.core.provider import Price
 from evenhand.providers.chat import ChatProvider, Dialect, seconds
-from evenhand.providers.classification import CLASSIFIES, labelled
 from evenhand.providers.compatible import dialect_of
-from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
+from evenhand.providers.embeddings import CLASSIFIES, EMBEDS, labelled, looked_up, plain, reader
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import price_of
 from evenhand.providers.wanted import Wanted

@@ -8,11 +8,10 @@ from typing import Any
 from evenhand.core.message import Reply
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, ending, unfinished
-from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, counted, passed_on, seconds
 from evenhand.providers.embeddings import looked_up, prompt_body
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.usage import counted
 from evenhand.providers.wanted import Wanted
 
 HOME = "http://localhost:8080"

@@ -11,7 +11,7 @@ from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, besides, ending, unfinished
-from evenhand.providers.chat import ChatProvider, Dialect, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, counted, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.message_forms import (
     Row,
@@ -24,7 +24,6 @@ from evenhand.providers.message_forms import (
 )
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.usage import counted
 from evenhand.providers.wanted import Wanted
 
 HOME = "http://localhost:11434"

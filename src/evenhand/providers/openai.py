@@ -14,7 +14,7 @@ from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_object
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import NoAnswer, answer_text, besides, ending
-from evenhand.providers.chat import Dialect, passed_on, read_as
+from evenhand.providers.chat import Dialect, counted, passed_on, read_as
 from evenhand.providers.message_forms import (
     Row,
     no_words_for,
@@ -26,7 +26,6 @@ from evenhand.providers.message_forms import (
 from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration
 from evenhand.providers.structured import RARE, fitted, is_strict
-from evenhand.providers.usage import counted
 
 _REASONING = re.compile(r"^(o\d|gpt-5)")
 

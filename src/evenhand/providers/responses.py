@@ -13,7 +13,7 @@ from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.core.record import Record
 from evenhand.providers.answer_text import answer_text, ending, unfinished
-from evenhand.providers.chat import Dialect, passed_on
+from evenhand.providers.chat import Dialect, counted, passed_on
 from evenhand.providers.embeddings import looked_up
 from evenhand.providers.message_forms import (
     Row,
@@ -28,7 +28,6 @@ from evenhand.providers.message_forms import (
 )
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
-from evenhand.providers.usage import counted
 
 _REASONING = re.compile(r"^(o\d|gpt-[5-9]|gpt-\d\d)")
 _NAMES = (

@@ -16,11 +16,10 @@ from urllib.parse import urlsplit
 from evenhand.core.decision import TWICE, DecisionQuestion, DecisionRequest
 from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.message import Usage
-from evenhand.providers.chat import ChatProvider, Dialect, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, counted, seconds
 from evenhand.providers.decisions import DECIDES, kind_in, no_messages, reader, settings_of
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import price_of
-from evenhand.providers.usage import counted
 from evenhand.providers.wanted import Wanted
 
 _VENDOR = ("api.typesafe.ai", "TYPESAFE_API_KEY")

@@ -19,7 +19,7 @@ from evenhand.doors.eval_sets.body import EvalBody
 from evenhand.doors.eval_sets.models import EvalSetRoster
 from evenhand.doors.eval_sets.prechecks import asked_of
 from evenhand.doors.eval_sets.prompt import Prompt
-from evenhand.providers.vendor_ids import look_at_vendor
+from evenhand.providers.roster import look_at_vendor
 
 INPUT = "input"
 """What a case's input is called among its variables, where none of them is called so."""

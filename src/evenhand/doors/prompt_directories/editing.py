@@ -13,8 +13,7 @@ from evenhand.core.record import Record
 from evenhand.doors.prompt_directories.hooks import is_hook
 from evenhand.doors.prompt_directories.suite import Suite, set_columns
 from evenhand.doors.prompt_directories.trial import CaseBody
-from evenhand.providers.roster import Roster
-from evenhand.providers.vendor_ids import look_at_vendor
+from evenhand.providers.roster import Roster, look_at_vendor
 
 
 class PromptsEditor(Record, frozen=True):

@@ -24,7 +24,7 @@ from evenhand.doors.promptfoo.survey import survey_of
 from evenhand.doors.promptfoo.tests import Test
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.templates.rendering import reads_environment
-from evenhand.providers.vendor_ids import look_at_vendor
+from evenhand.providers.roster import look_at_vendor
 
 _NAMES_FILE = re.compile(r"file://[^\"]*\{[{%]")
 

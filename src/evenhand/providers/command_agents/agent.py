@@ -38,8 +38,7 @@ from evenhand.providers.command_agents.folder import (
     what_is_left,
 )
 from evenhand.providers.command_agents.reading import read_transcript
-from evenhand.providers.command_agents.running import Ran, run_program
-from evenhand.providers.command_agents.sandbox import sandbox_here
+from evenhand.providers.command_agents.running import Ran, run_program, sandbox_here
 from evenhand.providers.command_agents.transcript import FORMATS, Format, Line
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.prices import call_bound
