@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 from msgspec.structs import replace
 
 from evenhand.core.cascade import metric_asked
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.errors import (
     BudgetStop,
     CodeError,
@@ -155,12 +155,7 @@ def _shows(trial: Thinker, provider: Provider) -> bool:
 
 
 def _with_text(provider: Provider, reply: Reply, text: str) -> Reply:
-    output: object = text
-    if says(provider, "parses"):
-        try:
-            output = decode(text)
-        except ValueError:
-            output = text
+    output = decoded(text, text) if says(provider, "parses") else text
     return replace(reply, text=text, output=output, spoken=None)
 
 

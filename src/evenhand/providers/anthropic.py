@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decode, decoded, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.message import Message, Reply, ToolCall, Usage
@@ -287,12 +287,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         written = ""  # the text up to the sequence
     others = [block.type for block in answer.content if block.type != "text"]
     text = answer_text(written, reason, "content", others[0] if others else "")
-    output: object = text
-    if parsed and text:
-        try:
-            output = decode(text)
-        except ValueError:
-            output = text
+    output: object = decoded(text, text) if parsed and text else text
     usage = as_mapping(answer.usage)
     fresh, cached = number(usage.get("input_tokens")), number(usage.get("cache_read_input_tokens"))
     created = number(usage.get("cache_creation_input_tokens"))

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evenhand.core.encoding import decode, encode
-from evenhand.core.json_shapes import as_array, as_mapping
+from evenhand.core.encoding import decode, decoded, encode
+from evenhand.core.json_shapes import as_array, as_mapping, is_object
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, besides, ending, unfinished
@@ -140,14 +140,8 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
 
 def _tool(call: Mapping[str, Any]) -> ToolCall:
     arguments = call.get("arguments")
-    if isinstance(arguments, str):
-        try:
-            arguments = decode(arguments)
-        except ValueError:
-            arguments = None
-    return ToolCall(
-        str(call.get("name") or ""), as_mapping(arguments) if isinstance(arguments, dict) else None
-    )
+    arguments = decoded(arguments) if isinstance(arguments, str) else arguments
+    return ToolCall(str(call.get("name") or ""), arguments if is_object(arguments) else None)
 
 
 def _thought(body: bytes) -> str:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decode, decoded, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_object
 from evenhand.core.message import Message, Reply, ToolCall
@@ -212,12 +212,9 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         output = text = message.refusal
     else:
         beside = "" if written and written.strip() else _besides(_raw_message(body))
-        output = text = answer_text(written, reason, "message.content", beside)
-        if parsed and text:
-            try:
-                output = decode(text)
-            except ValueError:
-                output = text  # cut off or not what was promised: the scorers see the text
+        text = answer_text(written, reason, "message.content", beside)
+        # Cut off or not what was promised, the scorers see the text.
+        output = decoded(text, text) if parsed and text else text
     tokens = counted(
         completion.usage,
         "prompt_tokens",
@@ -293,11 +290,7 @@ def _tools(message: _Message) -> tuple[ToolCall, ...]:
 
 
 def _arguments(value: object) -> Mapping[str, Any] | None:
-    if isinstance(value, str):
-        try:
-            value = decode(value)
-        except ValueError:
-            return None
+    value = decoded(value) if isinstance(value, str) else value
     return value if is_object(value) else None
 
 

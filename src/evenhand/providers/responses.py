@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import BadReply
-from evenhand.core.json_shapes import as_array, as_mapping
+from evenhand.core.json_shapes import as_array, as_mapping, is_object
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.core.record import Record
@@ -158,12 +158,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     items = said_in(answer, reason)
     answer_text = "\n".join(text for text in items.lines if text)
     usage = counted(answer, "input_tokens", "output_tokens", "input_tokens_details.cached_tokens")
-    output: object = answer_text
-    if parsed and answer_text:
-        try:
-            output = decode(answer_text)
-        except ValueError:
-            output = answer_text
+    output = decoded(answer_text, answer_text) if parsed and answer_text else answer_text
     return Reply(
         text=items.refusal or answer_text,
         output=items.refusal or output,
@@ -280,15 +275,9 @@ def _tool(item: Mapping[str, Any]) -> ToolCall:
     id_ = str(item.get("call_id") or "")
     if item.get("type") == "custom_tool_call":
         return ToolCall(str(item.get("name")), {"input": item.get("input")}, id_)
-    arguments: object = None
-    try:
-        arguments = decode(str(item.get("arguments") or ""))
-    except ValueError:
-        arguments = None
+    arguments = decoded(str(item.get("arguments") or ""))
     return ToolCall(
-        str(item.get("name") or item.get("type")),
-        as_mapping(arguments) if isinstance(arguments, dict) else None,
-        id_,
+        str(item.get("name") or item.get("type")), arguments if is_object(arguments) else None, id_
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.encoding import decode, decoded, digest, encode
 from evenhand.core.errors import (
     BadReply,
     BadRequest,
@@ -204,10 +204,7 @@ class WebProvider:
     async def _made(self, answer: http.HttpAnswer, host: Host) -> bytes:
         """What is kept of an answer: what the config's code makes of it, or else its JSON, or else its text."""
         text = answer.body.decode("utf-8", "replace")
-        try:
-            parsed: object = decode(text)
-        except ValueError:
-            parsed = None
+        parsed = decoded(text)
         code = self.config.get("transformResponse") or self.config.get("responseParser")
         if not code and text.strip() in ("", "null"):
             raise NoAnswer(f"{self.id} answered {answer.status} with nothing", billed=None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode, urljoin
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import AuthError, BadRequest
 from evenhand.core.json_shapes import as_mapping, is_array, is_object
 from evenhand.core.record import Record
@@ -239,10 +239,7 @@ class Credentials:
         host = url.partition("//")[2].partition("/")[0]
         if answer.status != 200:
             raise fault(answer, host=host, key_hint="Look at auth in the provider's config.")
-        try:
-            grant = as_mapping(decode(answer.body))
-        except ValueError:
-            grant = {}
+        grant = as_mapping(decoded(answer.body))
         token, lasts = grant.get("access_token"), grant.get("expires_in")
         if not isinstance(token, str) or not token:
             raise AuthError(f"{host} gave no access_token", hint="Look at auth.tokenUrl.")

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import CodeError
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.provider import Host
@@ -93,10 +93,7 @@ class _WorkerProcess:
             stdin.write(question + b"\n")
             stdin.flush()
             line = stdout.readline()
-        try:
-            answer = as_mapping(decode(line))
-        except ValueError:
-            answer = {}
+        answer = as_mapping(decoded(line))
         if not answer:
             raise CodeError(
                 f"the process of {name} ended: {self._last_words() or 'without a word'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import ScoreError
 from evenhand.core.json_shapes import as_text, is_array, is_mapping
 from evenhand.core.record import Record
@@ -176,10 +176,7 @@ def _read(raw: object) -> Mapping[str, Any] | None:
     if isinstance(raw, str):
         if not raw.strip():
             return {}
-        try:
-            raw = decode(raw)
-        except ValueError:
-            return None
+        raw = decoded(raw)
     return raw if is_mapping(raw) else None
 
 

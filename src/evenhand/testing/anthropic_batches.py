@@ -7,7 +7,7 @@ import re
 from typing import Any
 from urllib.parse import parse_qs
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.testing.batch_files import Said
 from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult, moment
@@ -58,10 +58,7 @@ class AnthropicBatches:
         return 200, self._described(batch, base)
 
     def _make(self, request: HttpRequest, base: str) -> Said:
-        try:
-            body = decode(request.body)
-        except ValueError:
-            body = None
+        body = decoded(request.body)
         rows = as_mapping(body).get("requests")
         listed = as_array(rows)
         lines: list[BatchLine] = []

@@ -6,8 +6,9 @@ import re
 from typing import Any
 from urllib.parse import parse_qs
 
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_mapping
-from evenhand.testing.batch_files import BatchFiles, Said, decoded, refused
+from evenhand.testing.batch_files import BatchFiles, Said, refused
 from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch
 from evenhand.testing.connection import HttpRequest
 from evenhand.testing.openai_batches import row_of

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.providers.leading import leading_to
@@ -218,10 +218,7 @@ class FakeProvider:
         if request.method == "GET" or not kind:
             connection.answer(self._page(request))
             return
-        try:
-            value = decode(request.body)
-        except ValueError:
-            value = None
+        value = decoded(request.body)
         if not is_object(value):
             connection.answer(self._refusal(kind, 400, "the body is not a JSON object"))
             return

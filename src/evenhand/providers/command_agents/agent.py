@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from evenhand.core.arguments import checked_class, past_checks
 from evenhand.core.conversing import turns_here
-from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.encoding import decoded, digest, encode
 from evenhand.core.errors import BadReply, InfrastructureError, UsageError
 from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import CHATS, Prompt, Reply, Task
@@ -444,11 +444,7 @@ class CommandAgent:
 
 def agent_reply(body: bytes) -> Reply | None:
     """What a program answered, as it was recorded; None for what is no such record."""
-    try:
-        value = decode(body)
-    except ValueError:
-        return None
-    report = as_mapping(as_mapping(value).get("agent"))
+    report = as_mapping(as_mapping(decoded(body)).get("agent"))
     if "lines" not in report:
         return None
     lines: list[Line] = [
