@@ -16,8 +16,7 @@ from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_array, as_mapping, is_number, is_object
 from evenhand.core.message import Message, Reply, Task, Usage
 from evenhand.core.provider import Price
-from evenhand.providers.chat import Dialect, counted
-from evenhand.providers.openai import bearer, rates
+from evenhand.providers.chat import Dialect, counted, rates
 from evenhand.providers.prices import cost
 
 DECIDES: frozenset[Task] = frozenset({"decide"})
@@ -147,8 +146,6 @@ def _tokens(value: Mapping[str, Any]) -> Usage:
 
 DIALECT = Dialect(
     vendor="openai",
-    version="",
-    headers=bearer,
     messages=no_messages,
     settings=settings_of,
     read=reader(_answers, _tokens),

@@ -14,8 +14,7 @@ from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.message import Message, Reply, Task, Usage
 from evenhand.core.provider import Price
-from evenhand.providers.chat import Dialect
-from evenhand.providers.openai import bearer, rates
+from evenhand.providers.chat import Dialect, passed_on, rates
 from evenhand.providers.prices import cost
 
 EMBEDS: frozenset[Task] = frozenset({"embed"})
@@ -107,18 +106,12 @@ def numbers(embedding: object) -> list[float]:
 
 def sized(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """The rest of the body: the model, how long a vector is wanted, and what is passed on as it is."""
-    body: dict[str, Any] = {"model": model}
-    for name in ("dimensions", "encoding_format", "user"):
-        if config.get(name) is not None:
-            body[name] = config[name]
-    body.update(config.get("passthrough") or {})
-    return body
+    own = passed_on(config, ("dimensions", "encoding_format", "user"))
+    return {"model": model, **own, **(config.get("passthrough") or {})}
 
 
 DIALECT = Dialect(
     vendor="openai",
-    version="",
-    headers=bearer,
     messages=input_text,
     settings=sized,
     read=reader(first),

@@ -13,7 +13,7 @@ from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.core.record import Record
 from evenhand.providers.answer_text import answer_text, ending, unfinished
-from evenhand.providers.chat import Dialect, counted, passed_on
+from evenhand.providers.chat import Dialect, counted, passed_on, rates
 from evenhand.providers.embeddings import looked_up
 from evenhand.providers.message_forms import (
     Row,
@@ -26,7 +26,6 @@ from evenhand.providers.message_forms import (
     rows_of,
     says_something,
 )
-from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
 
 _REASONING = re.compile(r"^(o\d|gpt-[5-9]|gpt-\d\d)")
@@ -127,7 +126,7 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     temperature = config.get("temperature", None if config.get("omitDefaults") else 0)
     if plain and temperature is not None:
         body["temperature"] = temperature
-    body.update(passed_on(config, {name: name for name in _NAMES}))
+    body.update(passed_on(config, _NAMES))
     if config.get("reasoning_effort"):
         body["reasoning"] = {
             "effort": config["reasoning_effort"],
@@ -283,8 +282,6 @@ def _tool(item: Mapping[str, Any]) -> ToolCall:
 
 DIALECT = Dialect(
     vendor="openai",
-    version="",
-    headers=bearer,
     messages=_messages,
     settings=_settings,
     read=_read,

@@ -11,26 +11,20 @@ from evenhand.core.errors import BadReply, CodeError
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Price, Request
 from evenhand.providers import http
-from evenhand.providers.chat import ChatProvider, Dialect, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider
 from evenhand.providers.embeddings import looked_up, prompt_body
 from evenhand.providers.faults import fault
 from evenhand.providers.http_answer import answered
-from evenhand.providers.prices import price_of
 from evenhand.providers.wanted import Wanted
 
 
 def make(wanted: Wanted) -> ChatProvider:
     """A webhook at this address."""
-    return ChatProvider(
-        id=wanted.id,
-        label=wanted.label or wanted.id,
+    return chat_provider(
+        wanted,
+        DIALECT,
         model="",
         url=wanted.rest,
-        key="",
-        dialect=DIALECT,
-        config=wanted.config,
-        price=price_of("", "", wanted.config),
-        timeout_s=seconds(wanted.config, wanted.id),
     )
 
 
@@ -54,7 +48,6 @@ def _nobody(key: str, config: Mapping[str, Any]) -> dict[str, str]:
 
 DIALECT = Dialect(
     vendor="webhook",
-    version="",
     headers=_nobody,
     messages=prompt_body,
     settings=_settings,
