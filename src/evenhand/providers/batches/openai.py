@@ -49,9 +49,13 @@ class OpenAIBatches:
     most_requests = 50_000
     most_bytes = 200_000_000
 
+    _jobs = "batches"
+    """Where batches are, below the vendor's address."""
+
     def __init__(self, place: BatchPlace) -> None:
         self._control = Control(place)
         self._endpoint = f"/v1/{place.endpoint}"
+        self._model = place.model
 
     def line(self, custom_id: str, body: bytes) -> bytes:
         head = encode(
@@ -64,12 +68,14 @@ class OpenAIBatches:
         form = form_of(boundary, f"evenhand-{name}.jsonl", b"".join(lines))
         file = await self._control.post("files", form, f"multipart/form-data; boundary={boundary}")
         settings = {
-            "input_file_id": file.get("id"),
+            **self._settings(file.get("id")),
             "endpoint": self._endpoint,
-            "completion_window": "24h",
             "metadata": {TAG: name},
         }
-        return _look(await self._control.post_once("batches", encode(settings)))
+        return self._look(await self._control.post_once(self._jobs, encode(settings)))
+
+    def _settings(self, file: object) -> dict[str, object]:
+        return {"input_file_id": file, "completion_window": "24h"}
 
     async def find(
         self, name: str, requests: int, since: float, known: frozenset[str]
@@ -81,45 +87,46 @@ class OpenAIBatches:
             batches = [as_mapping(one) for one in as_array(page.get("data"))]
             for batch in batches:
                 if as_mapping(batch.get("metadata")).get(TAG) == name:
-                    return _look(batch), False
+                    return self._look(batch), False
             last = batches[-1] if batches else {}
             if not page.get("has_more") or float(last.get("created_at") or 0) < since - SLACK_S:
                 return None, False
             after = f"&after={last.get('id')}"
 
     async def look(self, vendor_id: str) -> BatchLook:
-        return _look(await self._control.get(f"batches/{vendor_id}"))
+        return self._look(await self._control.get(f"{self._jobs}/{vendor_id}"))
 
     async def collect(self, look: BatchLook) -> Sequence[BatchResult]:
-        return await results_in(self._control, look)
+        """The results that the lines of its files say, of those that can be read."""
+        results: list[BatchResult] = []
+        for file in look.results:
+            data = await self._control.text(f"files/{file}/content")
+            results += [one for line in lines_of(data) if (one := result_of(line)) is not None]
+        return results
 
     async def cancel(self, vendor_id: str) -> None:
-        await self._control.post(f"batches/{vendor_id}/cancel", b"")
+        await self._control.post(f"{self._jobs}/{vendor_id}/cancel", b"")
 
-
-def _look(batch: Mapping[str, Any]) -> BatchLook:
-    name, status = str(batch.get("id") or ""), str(batch.get("status") or "")
-    if not name:
-        raise BadReply("the vendor described a batch without an id", billed=None)
-    if status == "failed":
-        errors = [as_mapping(one) for one in as_array(as_mapping(batch.get("errors")).get("data"))]
-        first = errors[0] if errors else {}
-        crowded = any("limit" in str(one.get("code")) for one in errors)
-        message = f"{first.get('code') or 'failed'}: {first.get('message') or 'no reason given'}"
-        return BatchLook(vendor_id=name, state="refused", message=message, crowded=crowded)
-    files = tuple(str(batch[key]) for key in ("output_file_id", "error_file_id") if batch.get(key))
-    return BatchLook(
-        vendor_id=name, state="ended" if status in _ENDED else "working", results=files
-    )
-
-
-async def results_in(control: Control, look: BatchLook) -> list[BatchResult]:
-    """What the lines of a batch's files say, of those that can be read."""
-    results: list[BatchResult] = []
-    for file in look.results:
-        data = await control.text(f"files/{file}/content")
-        results += [result for line in lines_of(data) if (result := result_of(line)) is not None]
-    return results
+    def _look(self, batch: Mapping[str, Any]) -> BatchLook:
+        name, status = str(batch.get("id") or ""), str(batch.get("status") or "")
+        if not name:
+            raise BadReply("the vendor described a batch without an id", billed=None)
+        if status == "failed":
+            errors = [
+                as_mapping(one) for one in as_array(as_mapping(batch.get("errors")).get("data"))
+            ]
+            first = errors[0] if errors else {}
+            crowded = any("limit" in str(one.get("code")) for one in errors)
+            message = (
+                f"{first.get('code') or 'failed'}: {first.get('message') or 'no reason given'}"
+            )
+            return BatchLook(vendor_id=name, state="refused", message=message, crowded=crowded)
+        files = tuple(
+            str(batch[key]) for key in ("output_file_id", "error_file_id") if batch.get(key)
+        )
+        return BatchLook(
+            vendor_id=name, state="ended" if status in _ENDED else "working", results=files
+        )
 
 
 def result_of(line: bytes) -> BatchResult | None:
