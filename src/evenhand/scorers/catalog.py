@@ -47,11 +47,11 @@ Latency | limits | number | the model answered within so many milliseconds
 Cost | limits | number | the answer cost at most so many US dollars
 FunctionScorer | function | function | a function of yours says so; give the function itself, or this for its opposite
 # Evaluators of other libraries
-PydanticEvals | evaluators.pydantic_evals | its object | an evaluator of pydantic-evals says so, or measures it
-DeepEval | evaluators.deepeval | its object, contexts= | a metric of DeepEval says so, by its own threshold
+PydanticEvals | evaluators | its object | an evaluator of pydantic-evals says so, or measures it
+DeepEval | evaluators | its object, contexts= | a metric of DeepEval says so, by its own threshold
 # Evaluators of other libraries | a bound
-Ragas | evaluators.ragas | its object, contexts= | what a metric of Ragas measures
-Autoevals | evaluators.autoevals | its object, contexts= | what a scorer of autoevals measures
+Ragas | evaluators | its object, contexts= | what a metric of Ragas measures
+Autoevals | evaluators | its object, contexts= | what a scorer of autoevals measures
 # Checks (pass or fail) | a judge
 Passes | passes | text | a judge says that it meets the criteria
 Avoids | avoids | text | a judge says that it has no failure of this kind
@@ -65,13 +65,13 @@ AnswerRelevance | rag.relevance | question | which share of it is about the ques
 Completeness | rag.relevance | question | which share of the question's parts it answers
 Correctness | rag.correctness | reference | Fβ over its claims and the reference's
 NoiseSensitivity | rag.noise | contexts, reference= | which share of its claims is wrong and comes from the contexts; less is better
-ContextUtilization | rag.context_precision | contexts | which share of the contexts it uses
+ContextUtilization | rag.contexts | contexts | which share of the contexts it uses
 Summarisation | rag.summarisation | source, of= | a summary's faithfulness, its coverage of key claims, or its compression
 # Measures of an answer and its passages: a judge labels items, Evenhand computes the scores | an embedder, a bound
 SemanticSimilarity | rag.similarity | reference, embedder= | the cosine of its embedding and the reference's
 # Measures of retrieved passages: a list of texts, the best first; a judge reads them | a judge, a bound
 ContextRecall | rag.contexts | reference | which share of the reference's claims they support
-ContextPrecision | rag.context_precision | reference, k= | how many of the first k are useful; with ranked=, average precision
+ContextPrecision | rag.contexts | reference, k= | how many of the first k are useful; with ranked=, average precision
 ContextRelevance | rag.contexts | question | which share of their text bears on the question
 EntityRecall | rag.entities | reference, entities= | which share of the reference's entities they name
 # Measures of a ranking: a list of ids, the best first; no model is called | a bound
