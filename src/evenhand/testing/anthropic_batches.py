@@ -79,13 +79,11 @@ class AnthropicBatches:
     def _list(self, query: str, base: str) -> Said:
         parameters = parse_qs(query)
         limit, after = int(parameters.get("limit", ["20"])[0]), parameters.get("after_id", [""])[0]
-        batches = self.queue.newest_first()
-        names = [batch.id for batch in batches]
-        begin = names.index(after) + 1 if after in names else 0
-        page = [self._described(batch, base) for batch in batches[begin : begin + limit]]
+        batches, more = self.queue.page(after, limit)
+        page = [self._described(batch, base) for batch in batches]
         return 200, {
             "data": page,
-            "has_more": begin + limit < len(batches),
+            "has_more": more,
             "first_id": page[0]["id"] if page else None,
             "last_id": page[-1]["id"] if page else None,
         }
