@@ -126,7 +126,7 @@ class ReplayRequest(Record, frozen=True):
             UsageError: There is no such run, or it is too old.
             StoreError: It cannot be read.
         """
-        from evenhand.store.opening import recordings_of
+        from evenhand.store.cassette import recordings_of
 
         recordings = recordings_of(Path.cwd(), self.source, self.max_age_s)
         try:

@@ -48,9 +48,8 @@ from evenhand.engine.backing import (
     RunJournal,
 )
 from evenhand.engine.budget import NOTHING, Reservation, asked_with
-from evenhand.engine.call_context import Strangers, add_asked
+from evenhand.engine.call_context import Flight, Strangers, add_asked
 from evenhand.engine.call_ends import ended, worth_keeping
-from evenhand.engine.flight import Flight
 from evenhand.engine.outcome import answer_in
 from evenhand.engine.pace import Permit
 from evenhand.engine.replay.answering import Replay, recorded_error

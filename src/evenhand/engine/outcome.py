@@ -38,6 +38,7 @@ from evenhand.core.traits import label_of
 from evenhand.engine.call_context import Asked, asked, asking
 from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.guardian import running
+from evenhand.engine.place import users_line
 from evenhand.engine.python_names import Watched, users_call
 from evenhand.providers.answer_text import CutShort
 from evenhand.providers.wrapped import Paused
@@ -450,3 +451,23 @@ async def _outcome(
     finally:
         deciding.end()
     return resting_on(calls, outcome)
+
+
+def too_late(expectation: Expectation) -> CodeError:
+    """What to say of an expectation that comes when its trial is settled."""
+    name = expectation.label or label_of(expectation.scorer)
+    return CodeError(
+        f"expected after the trial had ended: {name}",
+        hint=f"Await, or join, what expects before the function returns. {users_line()}".strip(),
+    )
+
+
+def task_name(task: asyncio.Task[Any]) -> str:
+    """The function that a task runs."""
+    name = getattr(task.get_coro(), "__qualname__", task.get_name())
+    return str(name).rpartition("<locals>.")[2]
+
+
+def task_error(task: asyncio.Task[Any], error: BaseException) -> CodeError:
+    """What to say of a task that raised, and that nobody awaited."""
+    return CodeError(f"the task {task_name(task)} raised {first_line(error)}")

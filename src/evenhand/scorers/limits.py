@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
+from evenhand.core.run import unseen
 from evenhand.core.score import Score, check
 from evenhand.core.scripted import script_answers
-from evenhand.core.sight import unseen
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_number
 from evenhand.scorers.opposite import Question

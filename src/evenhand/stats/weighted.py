@@ -11,9 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evenhand.stats.beta import beta_quantile
 from evenhand.stats.correction import Estimate, Verdicts, corrected_counts
 from evenhand.stats.design_effect import DesignEffects
+from evenhand.stats.distributions import beta_quantile
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
 
 FEWEST = 2

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from evenhand.core.case import Case
 from evenhand.core.definition import brief
-from evenhand.core.edit import Edit, Editable
 from evenhand.core.editing import CannotAsk, editable_data
-from evenhand.core.plan import Plan, PlannedTrial
+from evenhand.core.plan import Edit, Editable, Plan, PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.variant import Variant

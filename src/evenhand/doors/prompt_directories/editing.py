@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from evenhand.core.edit import Edit, Editable
 from evenhand.core.editing import CannotAsk, editable_data
-from evenhand.core.plan import Plan, PlannedTrial
+from evenhand.core.plan import Edit, Editable, Plan, PlannedTrial
 from evenhand.core.record import Record
 from evenhand.doors.prompt_directories.hooks import is_hook
 from evenhand.doors.prompt_directories.suite import Suite, set_columns

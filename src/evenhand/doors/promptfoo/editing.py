@@ -8,10 +8,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.core.edit import Edit, Editable
 from evenhand.core.editing import CannotAsk, editable_data
 from evenhand.core.encoding import encode
-from evenhand.core.plan import Plan, PlannedTrial, Selection
+from evenhand.core.plan import Edit, Editable, Plan, PlannedTrial, Selection
 from evenhand.core.record import Record
 from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant

@@ -15,8 +15,17 @@ from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.store.adding import added_to
 from evenhand.store.encoding import read_text, write_text
-from evenhand.store.labels.draw import Design, Draw, LabelledVerdict, MetricLabel, Stratum
-from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, PairDraw, PairLabel
+from evenhand.store.labels.draw import (
+    Design,
+    Draw,
+    LabelledVerdict,
+    MetricLabel,
+    Pair,
+    PairAnswer,
+    PairDraw,
+    PairLabel,
+    Stratum,
+)
 from evenhand.store.opened import OpenRun, open_run, readable
 
 
