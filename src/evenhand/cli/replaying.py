@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.offline import environment_kept
-from evenhand.core.ages import age_s
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
+from evenhand.core.wording.words import age_s
 
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked

@@ -10,7 +10,9 @@ from msgspec import UNSET, UnsetType, field
 
 from evenhand.core.definition import Definition
 from evenhand.core.document import Key
+from evenhand.core.encoding import decode
 from evenhand.core.errors import ScoreError
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import CallRole, Origin
 from evenhand.core.record import Record
 from evenhand.core.requirement import Requirement
@@ -476,3 +478,12 @@ def unseen(calls: Sequence[str]) -> ScoreError:
         f"{first}{more}",
         hint="Make it in the trial's own thread, in one that it starts, or through asyncio.to_thread.",
     )
+
+
+def ended(record: ToolRecord) -> dict[str, Any]:
+    """The fields of the step: its result and that it went well, or that it failed and why."""
+    if not record.error:
+        return {"result": decode(record.result), "status": "ok"}
+    fields = as_mapping(decode(record.error))
+    words = " ".join(map(str, as_array(fields.get("args"))))
+    return {"status": "error", "error": f"{fields.get('type')}: {words}".rstrip(": ")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
@@ -26,11 +27,12 @@ from evenhand.core.json_shapes import is_number
 from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Reply
 from evenhand.core.named_models import name_model
 from evenhand.core.provider import Provider, judge_id
+from evenhand.core.thoughts import TAGS
 from evenhand.scorers.deciding import CASCADE, DECIDED, FALLBACK, decided, decider_in, reply_details
+from evenhand.scorers.json_objects import whole_objects
 from evenhand.scorers.judge_prompt import JudgePrompt, conversation
 from evenhand.scorers.judge_reply import shown, the_object
 from evenhand.scorers.opposite import Question
-from evenhand.scorers.thinking import without_thinking
 
 T = TypeVar("T")
 _MARK = re.compile(r"\b[0-9a-f]{12}\b")
@@ -409,3 +411,46 @@ class Stages:
             "instrument": instrument,
             "judge": self._judge,
         }
+
+
+_OPENS = re.compile(
+    rf"<(?:{TAGS})(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|channel\|>\s*(?:analysis|commentary)",
+    re.IGNORECASE,
+)
+_CLOSES = re.compile(
+    rf"</(?:{TAGS})\s*>|\[/THINK\]|◁/think▷|<\|channel\|>\s*final\s*<\|message\|>",
+    re.IGNORECASE,
+)
+_LEFT_OUT = "\n…\n"
+
+
+def without_thinking(text: str) -> str:
+    """The text without its thinking. Where something was said before it, an ellipsis stands in its place.
+
+    Raises:
+        JudgeError: It ends in the middle of its thinking.
+    """
+    tags = [(tag, True) for tag in _OPENS.finditer(text)]
+    tags += [(tag, False) for tag in _CLOSES.finditer(text)]
+    if not tags:
+        return text
+    objects = list(whole_objects(text))
+    starts = [parsed.start for parsed in objects]
+    speech, at, thinking = "", 0, False
+    for tag, opens in sorted(tags, key=lambda item: item[0].start()):
+        before = bisect_right(starts, tag.start()) - 1
+        within = before >= 0 and tag.start() < objects[before].end
+        if tag.start() < at or (within and not thinking):
+            continue
+        if opens and not thinking:
+            speech += text[at : tag.start()]
+            speech += _LEFT_OUT if speech.strip() else ""
+        elif not opens and not thinking:
+            speech = ""
+        if opens:
+            thinking = True
+        else:
+            thinking, at = False, tag.end()
+    if thinking:
+        raise JudgeError("the judge's reply ends in the middle of its thinking")
+    return speech + text[at:]

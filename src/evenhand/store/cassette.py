@@ -16,7 +16,6 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
 
-from evenhand.core.ages import age_in_words
 from evenhand.core.document import Key
 from evenhand.core.encoding import decode_once, digest, digest_of, encode
 from evenhand.core.errors import UsageError
@@ -25,6 +24,7 @@ from evenhand.core.message import CallRole
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import CallEnd, CallRecord, CallStart, ToolRecord, TrialResult
 from evenhand.core.step import Step
+from evenhand.core.wording.words import age_in_words
 from evenhand.store.calls import EndedCall
 from evenhand.store.catalogue import SUFFIX, find
 from evenhand.store.encoding import written_case

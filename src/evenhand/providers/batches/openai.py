@@ -163,3 +163,49 @@ def form_of(boundary: str, name: str, data: bytes) -> bytes:
         "Content-Type: application/jsonl\r\n\r\n"
     )
     return head.encode() + data + f"\r\n--{boundary}--\r\n".encode()
+
+
+PAGE = 100
+_ENDED_AT_MISTRAL = frozenset({"SUCCESS", "TIMEOUT_EXCEEDED", "CANCELLED", "FAILED"})
+
+
+class MistralBatches(OpenAIBatches):
+    """Implements `evenhand.providers.batches.protocol.BatchVendor`."""
+
+    most_requests = 1_000_000
+    most_bytes = 500_000_000
+    _jobs = "batch/jobs"
+
+    def line(self, custom_id: str, body: bytes) -> bytes:
+        return encode({"custom_id": custom_id})[:-1] + b',"body":' + body + b"}\n"
+
+    def _settings(self, file: object) -> dict[str, object]:
+        return {"input_files": [file], "model": self._model}
+
+    async def find(
+        self, name: str, requests: int, since: float, known: frozenset[str]
+    ) -> tuple[BatchLook | None, bool]:
+        # The name is enough; in which order they are listed is not documented.
+        del (requests, known, since)
+        page = 0
+        while True:
+            answer = await self._control.get(f"batch/jobs?page={page}&page_size={PAGE}")
+            jobs = [as_mapping(one) for one in as_array(answer.get("data"))]
+            for job in jobs:
+                if as_mapping(job.get("metadata")).get(TAG) == name:
+                    return self._look(job), False
+            if len(jobs) < PAGE:
+                return None, False
+            page += 1
+
+    def _look(self, batch: Mapping[str, Any]) -> BatchLook:
+        name, status = str(batch.get("id") or ""), str(batch.get("status") or "")
+        if not name:
+            raise BadReply("the vendor described a batch without an id", billed=None)
+        files = tuple(str(batch[key]) for key in ("output_file", "error_file") if batch.get(key))
+        if status == "FAILED" and not files:
+            errors = [str(as_mapping(one).get("message")) for one in as_array(batch.get("errors"))]
+            message = f"failed: {'; '.join(errors) or 'no reason given'}"
+            return BatchLook(vendor_id=name, state="refused", message=message)
+        state = "ended" if status in _ENDED_AT_MISTRAL else "working"
+        return BatchLook(vendor_id=name, state=state, results=files)
