@@ -215,11 +215,7 @@ class CallDesk:
         return replace(reply, cost_usd=recorded.cost_usd if recorded.attempts else reply.cost_usd)
 
     def _look_back(self, trial: LiveTrial, provider: Provider, request: Request) -> None:
-        """Notes what is expected of an answer, and ends a trial whose result an earlier run knows.
-
-        Raises:
-            Taken: It does.
-        """
+        """Notes what is expected of an answer, and ends a trial whose result an earlier run knows; raises Taken."""
         alone = says(provider, "answers_by_request_alone")
         if alone:
             trial.checks = checks_of(trial.planned, trial.vars)
@@ -399,12 +395,7 @@ class CallDesk:
         account: CallAccount,
         attempt: _Attempts,
     ) -> None:
-        """Waits before the next attempt.
-
-        Raises:
-            ProviderError: There is to be none.
-            BudgetStop: The failed one may have cost its worst price, and there is no money for another.
-        """
+        """Waits before the next attempt; raises ProviderError or BudgetStop."""
         if error.fatal:
             self._dead[provider.account, provider.id] = error
             raise error

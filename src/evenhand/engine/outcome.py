@@ -201,11 +201,7 @@ def _scale(expectation: Expectation, scale: object) -> Scale:
 
 
 def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
-    """What a score comes to, given the expectation's bounds.
-
-    Raises:
-        UsageError: Nothing decides: the score has no verdict of its own, and the expectation no bound.
-    """
+    """What a score comes to, given the expectation's bounds; raises UsageError."""
     value, state = score.value, "not_applicable"
     reason = score.reason
     # A failure needs no number, nor does a pass where no bound has to be held.

@@ -415,11 +415,7 @@ class LiveTrial:
             self.home.look(self)
 
     def _go_on(self) -> None:
-        """Sees to it that a trial whose code goes on without an answer that is not there yet does not.
-
-        Raises:
-            Suspended: It does.
-        """
+        """Sees to it that a trial whose code goes on without an answer that is not there yet does not."""
         if self.suspended:
             raise Suspended
 

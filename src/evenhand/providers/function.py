@@ -177,11 +177,7 @@ def make(wanted: Wanted) -> FunctionProvider:
 
 
 def _look_for(wanted: Wanted, path: Path, function: str) -> None:
-    """Looks whether the file has the function, as far as that can be seen without running it.
-
-    Raises:
-        UsageError: It does not, or is not Python.
-    """
+    """Looks whether the file has the function, as far as that can be seen without running it; raises UsageError."""
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError) as error:

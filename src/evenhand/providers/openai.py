@@ -212,11 +212,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
 
 
 def _text(message: _Message) -> str | None:
-    """The text of a message; None where it has none.
-
-    Raises:
-        BadReply: Something else stands in the text's place.
-    """
+    """The text of a message; None where it has none; raises BadReply."""
     content = message.content
     if isinstance(content, str):
         return content

@@ -260,11 +260,7 @@ def ended(answer: Mapping[str, Any]) -> str:
 
 
 def _check_whole(item: Mapping[str, Any], reason: str) -> None:
-    """Refuses a message or a call that isn't finished, unless the whole answer is cut off or held back.
-
-    Raises:
-        NoAnswer: It isn't.
-    """
+    """Refuses a message or a call that isn't finished, unless the whole answer is cut off or held back."""
     status = item.get("status") or "completed"
     if status != "completed" and not (status == "incomplete" and reason):
         raise unfinished(status)

@@ -95,11 +95,7 @@ class Api:
                 raise Waited(f"{self.root} was at its rate limit", status=answer.status)
 
     async def _wait(self, seconds: float, status: int) -> None:
-        """Waits, as long as all waits together may take.
-
-        Raises:
-            RateLimited: That would be too long.
-        """
+        """Waits, as long as all waits together may take; raises RateLimited where that would be too long."""
         if self._waited + seconds > self.patience_s:
             raise RateLimited(
                 f"{self.root} is at its rate limit, and asks to wait {seconds:,.0f} s more",

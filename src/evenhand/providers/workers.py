@@ -80,11 +80,7 @@ class _WorkerProcess:
         )
 
     def ask(self, question: bytes, name: str) -> Mapping[str, Any]:
-        """The worker's answer, waited for. What the user's code printed is printed here.
-
-        Raises:
-            CodeError: It died, or its answer cannot be read.
-        """
+        """The worker's answer, waited for. What the user's code printed is printed here."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None

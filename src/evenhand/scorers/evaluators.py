@@ -335,11 +335,7 @@ class Ragas(Question):
 
 
 def _taken(function: Any, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that a metric takes, out of all that are known.
-
-    Raises:
-        ScoreError: One that it cannot do without is not known.
-    """
+    """The arguments that a metric takes, out of all that are known; raises ScoreError."""
     parameters = inspect.signature(function).parameters.values()
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return dict(known)

@@ -121,11 +121,7 @@ def _inside(output: object) -> list[Invocation] | None:
 
 
 def _listed(output: object, key: str) -> Iterable[object]:
-    """What an output has under a name that should list calls; nothing where it has no such name, or None there.
-
-    Raises:
-        ScoreError: It is no list: a method, a count. Taken for no calls, it would meet every `~CallsTool`.
-    """
+    """What an output has under a name that should list calls; nothing where it has no such name, or None there."""
     calls = _get(output, key)
     if calls is None:
         return ()

@@ -252,11 +252,7 @@ async def _asked(model: Model, asking: _Asking[T]) -> tuple[Reply, T]:
 
 
 def _read(reply: Reply, read: Callable[[str], T]) -> T:
-    """What was read in a reply. One that was cut off or held back is none, whatever stands in it.
-
-    Raises:
-        JudgeError: It cannot be read.
-    """
+    """What was read in a reply. One that was cut off or held back is none, whatever stands in it."""
     text = reply.text if reply.spoken is None else reply.spoken
     if reply.finish_reason == "length":
         raise JudgeError(

@@ -16,11 +16,7 @@ from evenhand.scorers.opposite import Question
 
 
 def _need_all_calls(trial: Trial) -> None:
-    """Refuses a trial that made calls which nobody recorded.
-
-    Raises:
-        ScoreError: It did.
-    """
+    """Refuses a trial that made calls which nobody recorded."""
     if trial.unrecorded:
         raise unseen(trial.unrecorded)
 

@@ -234,12 +234,7 @@ class Writer:
                 self._loop.call_soon_threadsafe(_wake, waiting, error)
 
     def _look_first(self, items: Sequence[_Item]) -> None:
-        """Before anything is written: is the file still there, and is there room for the replies to new calls?
-
-        Raises:
-            StoreError: It is gone.
-            OSError: There is no such room.
-        """
+        """Before anything is written: is the file still there, and is there room for the replies to new calls?"""
         gone = self.gone()
         if gone is not None:
             raise gone

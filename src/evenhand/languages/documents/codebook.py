@@ -310,11 +310,7 @@ def write_ratified(book: Codebook, path: Path) -> None:
 
 
 def _with_ratified(before: str, book: Codebook) -> str:
-    """A file's text with a line `ratified` in each kind, in the place of the one that is there.
-
-    Raises:
-        ValueError: The kinds aren't such blocks.
-    """
+    """A file's text with a line `ratified` in each kind, in the place of the one that is there; raises ValueError."""
     lines = before.splitlines(keepends=True)
     others = [line for line in lines if not re.match(r" +ratified: *\{.*\} *$", line)]
     rules = [place for place, line in enumerate(others) if re.match(r" +rule:", line)]

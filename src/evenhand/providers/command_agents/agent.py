@@ -372,11 +372,7 @@ class CommandAgent:
         return known.format if known is not None and self.format == "auto" else self.format
 
     def _found(self, words: list[str]) -> list[str]:
-        """The command, with where its program is; relative arguments that are files of the base are made absolute.
-
-        Raises:
-            InfrastructureError: The program is not there.
-        """
+        """The command, with where its program is; relative arguments that are files of the base are made absolute."""
         assert self.base is not None  # noqa: S101 (set when it was made)
         program = shutil.which(words[0], path=self._environment().get("PATH"))
         if program is None:
@@ -408,11 +404,7 @@ class CommandAgent:
         return {name: value for name in names if (value := env.get(name)) is not None}
 
     def _check(self, ran: Ran) -> None:
-        """Refuses a run that failed for reasons that are not the agent's.
-
-        Raises:
-            InfrastructureError: It did.
-        """
+        """Refuses a run that failed for reasons that are not the agent's."""
         _, transcript = read_transcript(ran.lines, self._format())
         problem = transcript.failed
         if ran.code and not transcript.ended:

@@ -252,11 +252,7 @@ class LabelledDraws(Record, frozen=True):
 
 
 def _population(size: int) -> int:
-    """The number of trials that a draw was from.
-
-    Raises:
-        ValueError: There were none, and so no draw.
-    """
+    """The number of trials that a draw was from; raises ValueError where there were none, and so no draw."""
     if size < 1:
         raise ValueError(f"a draw from {size} trials")
     return size
