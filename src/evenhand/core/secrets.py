@@ -200,10 +200,6 @@ class Secrets:
         return value
 
 
-known = Secrets()
-"""The secrets that this process has been given so far."""
-
-
 def shown(text: str) -> str:
     """Text of somebody else's, fit for a message: without known secrets, and without what looks like a key."""
     return str(redacted(known.text(text)))
@@ -451,3 +447,7 @@ def _characters(text: str) -> bytes:
 
 def _either_case(digits: str) -> bytes:
     return "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in digits).encode()
+
+
+known = Secrets()
+"""The secrets that this process has been given so far."""

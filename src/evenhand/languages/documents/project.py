@@ -236,7 +236,7 @@ class _TableReader:
         self._tables: dict[str, Any] = {}
 
     def read(self, table: Mapping[str, Any]) -> Project:
-        """The project that the table describes; raises ConfigError where what is wrong with it."""
+        """The project that the table describes; raises ConfigError, which says what is wrong with it."""
         known = names_of(Project)
         for key in table:
             if key in known:

@@ -12,7 +12,6 @@ from msgspec import convert, to_builtins
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import UsageError
-from evenhand.core.record import Record
 from evenhand.store.adding import added_to
 from evenhand.store.encoding import read_text, write_text
 from evenhand.store.labels.draw import (
@@ -26,7 +25,7 @@ from evenhand.store.labels.draw import (
     PairLabel,
     Stratum,
 )
-from evenhand.store.opened import OpenRun, open_run, readable
+from evenhand.store.opened import ReadsRun, open_run, readable
 
 
 def add_draw(
@@ -161,10 +160,8 @@ def set_rule(path: Path, metric: str, rule: str) -> None:
         )
 
 
-class LabelledDraws(Record, frozen=True):
+class LabelledDraws(ReadsRun):
     """Reads the draws of an open run file, and their labels."""
-
-    _run: OpenRun
 
     def draws(self) -> list[Draw]:
         """The draws, in their order."""
