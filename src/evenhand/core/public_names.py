@@ -1,4 +1,8 @@
-"""The names that `evenhand` offers, and where each lies: nothing has to import the front door for them."""
+"""The names that `evenhand` offers, and where each lies: nothing has to import the front door for them.
+
+Some modules have short names, too: `evenhand.conversations` is `evenhand.doors.conversations`. A public name outlives
+the folder that its code lies in. Both names mean one module, which is imported once.
+"""
 
 from __future__ import annotations
 

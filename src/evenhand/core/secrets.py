@@ -1,10 +1,16 @@
-"""Keys, tokens and passwords: they are used, and written nowhere.
+r"""Keys, tokens and passwords: they are used, and written nowhere.
 
 How this works: two rules share one idea of what a secret is called. `redacted` looks at a configuration: what stands
 under a name such as `apiKey`, or looks like a vendor's key, is left out of the record. `known` remembers the secrets
 that this process has been given (environment, `.env` files, settings of providers, headers, addresses), and takes them
 out of everything that somebody repeats: a model's reply, a vendor's error, a log line. Replies are cleaned as they
 arrive, before anything is scored, so what is scored is what is stored, and a resumed run sees the same text.
+
+How one is found: JSON and addresses leave letters and digits as they are, and write only the others otherwise:
+`"` as `\"` or `%5C%22`, `ä` as `\u00e4` or `%C3%A4`. So a secret with such characters is found by one expression that
+allows for each of them any number of escapes. Base64 changes all characters, and which ones they become depends on what
+stands before the secret. So base64 isn't made but undone: each long run of its letters is decoded, from each of the
+four places at which its first group may begin, and hidden as a whole if there is a secret in it.
 """
 
 from __future__ import annotations

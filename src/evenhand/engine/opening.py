@@ -1,4 +1,4 @@
-"""The first calls to an account, of which nobody knows yet what it takes.
+"""What an account goes through: its first calls, of which nobody knows what it takes; its windows; and being closed.
 
 How this works: until one is answered, a few calls go out at once and the others one after the other, so fast that a
 run with many calls at once hardly notices. Where headers name no limit by the minute, the first answer ends it. Where
@@ -108,6 +108,11 @@ HALF_S = 30.0
 class Window:
     """The window that an account is in.
 
+    It holds what was accepted between an opening and the next. Once that much has been sent, one more call tries
+    whether there is more, so the end of a window that is known costs one refusal. A vendor that names no wait has to be asked
+    whether the next window has begun, which costs refusals too. An opening lies between the last call that was refused
+    and the first that was accepted. Once two of them may be a minute apart, the next one is waited for.
+
     Attributes:
         nth: Which one.
     """
@@ -191,6 +196,9 @@ WINDOW_S = 5.0
 
 class Closing:
     """Whether an account is closed, and until when.
+
+    It is closed for as long as the vendor says, or, where it says nothing, for pauses that double. Then one call at a
+    time is sent until one of these is accepted: no herd meets a window that has just opened.
 
     Attributes:
         until: When it opens.

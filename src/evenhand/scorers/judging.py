@@ -1,4 +1,9 @@
-"""What all judges share: who is asked, how an unusable answer is asked for again, what is kept of an answer."""
+"""What all judges share: who is asked, how an unusable answer is asked for again, what is kept of an answer.
+
+What a judge thought isn't what it says. Thinking stands between tags, `<think>…</think>` and those of other families of
+models. Tags inside of a JSON object are words of it. Where only the closing tag is there, the model's template began
+the thinking, and all before it was thought. What is never closed was cut off, and nothing was said.
+"""
 
 from __future__ import annotations
 

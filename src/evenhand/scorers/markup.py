@@ -1,4 +1,4 @@
-"""Whether an output is XML, or has some in it, with the elements that are wanted.
+"""Whether an output is XML or HTML, or has some in it; of XML, with the elements that are wanted.
 
 The whole output is read by a strict parser. Pieces of XML inside a text are found by their tags: the widest ranges in
 which all that opens is closed again.

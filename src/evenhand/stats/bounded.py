@@ -12,6 +12,11 @@ Wilson's interval, as pass rates do: the same data never have two.
 
 The chance that a weighted sum of exponentials is at most 0 comes from its characteristic function. The integral is
 smooth on a logarithmic axis, where the trapezoidal rule converges fast: 64 nodes give about eight digits.
+
+A mean that a judge helps to find has such limits, too. People's scores less λ times the judge's are what the judge
+leaves to explain. What was never seen among the labels may still be there: a judge that agrees on each of 30 labels may
+give its best score to one disaster in twenty. So the limits of what is left are those for scores on a known scale,
+whose ends are as far off as the judge's scores allow.
 """
 
 from __future__ import annotations

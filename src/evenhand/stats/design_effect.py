@@ -5,6 +5,9 @@ verdicts on its trials lead away from the rate, plus how far people's verdicts o
 people say of all outputs with the judge's verdict. The sum of the squares of these, over cases, is the variance of the
 rate whatever the trials of a case have in common. Divided by the same sum over single trials, as if each were a case of
 its own, it is the design effect: as many trials of different cases as there are, divided by it, would say as much.
+
+For means as for rates: what a trial adds to a corrected mean is how far the judge's score of it is from the judge's
+mean, times λ, and, of a labelled trial, how far people's score is from theirs, less λ times the same of the judge's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The beta distribution, in plain Python: t, binomial tails and exact intervals are made of it."""
+"""The beta distribution, Student's t and the hypergeometric one, in plain Python: importing SciPy takes a second."""
 
 from __future__ import annotations
 

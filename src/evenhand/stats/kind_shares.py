@@ -1,4 +1,8 @@
-"""The share of outputs that have a kind of failure: what people found on a draw, and a judge on all of them."""
+"""The share of outputs that have a kind of failure: what people found on a draw, and a judge on all of them.
+
+How much of what fails such kinds cover is Good and Turing's estimate: a failure whose kinds all have no other note
+would have had no name, had it not been read, and one without any kind has no name either.
+"""
 
 from __future__ import annotations
 

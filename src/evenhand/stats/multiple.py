@@ -1,4 +1,12 @@
-"""Several tests at once: p-values made honest for how many chances there were to find something."""
+"""Several tests at once: p-values made honest for how many chances there were to find something.
+
+Where the best of several is chosen, one half of the cases chooses, and the other half confirms: whichever does best on
+some cases did so partly by luck, the more of them the luckier. That second comparison alone decides, and needs no
+correction, as it sees one of them. The p-values on the first half are corrected after Holm, and don't choose: a winner
+that had to pass both tests would be found about half as often, and nothing false is confirmed less than 5 % of the time
+without it. Errors could have gone either way: they are left out of a difference, and count against the one that made
+them where it is chosen and where it is confirmed.
+"""
 
 from __future__ import annotations
 

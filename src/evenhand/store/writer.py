@@ -6,6 +6,11 @@ message to the loop. The more callers wait, the more rows share a sync, so the c
 
 Once a transaction has failed, no call is begun any more. The room that was set aside for what is in flight is given up,
 and replies and results are still written, each as it comes; what cannot be is spooled, and tried again at the end.
+
+Room on the disk for what is in flight is set aside before a call is sent, in a nameless file that vanishes with the
+process. What is in flight when the disk fills up is written into the room that the file gives back. How much that takes
+is reckoned from the replies that have come so far: each call in flight will have one, and each trial a result, each in
+a transaction of its own. A limit on the size of files (`ulimit -f`) is held to in the same way.
 """
 
 from __future__ import annotations

@@ -4,6 +4,11 @@ How this works: one process for a run, started when the first such file is calle
 lines of JSON, any number under way at once, as Node likes it. It says whose code it is about to run, so that when it
 dies or no longer answers, that call is the one to blame; the others are asked once more of a new process. A call that
 takes too long while the process still answers is merely given up.
+
+What needs none of these runs in an embedded engine, QuickJS: one JavaScript world with no way out of it, used by one
+thread at a time. A script is compiled once in each and then takes its arguments, and gives its answer, as JSON text. A
+function that has to be waited for is driven here: promises at once, timers by sleeping until the next is due. An engine
+in which a call ran out of time or memory is not used again.
 """
 
 from __future__ import annotations

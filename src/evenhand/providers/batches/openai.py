@@ -1,7 +1,11 @@
-"""OpenAI's batches: a file of requests is uploaded, and files of answers and errors are had back.
+"""Batches of OpenAI and of Mistral: a file of requests is uploaded, and files of answers and errors are had back.
 
 Source: https://platform.openai.com/docs/api-reference/batch, of November 2026. A file has 50,000 requests and 200 MB at
 most, all for one model. Our name for a batch is in its metadata, so that it is found again without its id.
+
+Mistral's batch jobs are much the same. Source: https://docs.mistral.ai/capabilities/batch and
+https://docs.mistral.ai/api/endpoint/batch, of November 2026. A job has a million requests at most, and 24 hours unless
+it asks for more.
 """
 
 from __future__ import annotations

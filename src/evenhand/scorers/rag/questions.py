@@ -1,4 +1,9 @@
-"""What a judge is asked about the texts of a trial, and how its answers are read. `analysis` asks each once."""
+"""What a judge is asked about the texts of a trial, and how its answers are read. `analysis` asks each once.
+
+A decision model takes no text apart: each sentence of an answer is a statement. It quotes nothing either: which
+passages support a claim is asked passage by passage, and the claim is held against all of them together as well, as it
+may follow from several. All of it is one request, with each text in it once.
+"""
 
 from __future__ import annotations
 
