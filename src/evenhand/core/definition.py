@@ -81,11 +81,7 @@ def content_of(
             content[name] = brief(value)
     if test:
         options = cast("Mapping[str, Any]", test.get("options") or {})
-        rule = [
-            test.get("threshold"),
-            test.get("assertScoringFunction"),
-            options.get("transform"),
-        ]
+        rule = [test.get("threshold"), test.get("assertScoringFunction"), options.get("transform")]
         if rule != _NO_RULE:
             content["rule"] = brief(rule)
     return content

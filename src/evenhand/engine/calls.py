@@ -276,11 +276,7 @@ class CallDesk:
         self.counts.cached += 1
         reply = provider.reply(known.without(end.body))
         return replace(
-            reply,
-            latency_s=end.latency_s,
-            first_byte_s=end.first_byte_s,
-            origin=origin,
-            attempts=0,
+            reply, latency_s=end.latency_s, first_byte_s=end.first_byte_s, origin=origin, attempts=0
         )
 
     def _from_recordings(self, start: CallStart, provider: Provider, end: CallEnd) -> Reply:
@@ -307,11 +303,7 @@ class CallDesk:
         return replace(reply, latency_s=answer.latency_s)
 
     async def _pay(
-        self,
-        start: CallStart,
-        provider: Provider,
-        request: Request,
-        cache: Answers | None = None,
+        self, start: CallStart, provider: Provider, request: Request, cache: Answers | None = None
     ) -> _Paid:
         account = self._limits.account(provider.account)
         attempt = _Attempts(await self._reserved(provider, request))

@@ -172,13 +172,7 @@ def run(
     """
     return waited_for(
         settle(
-            plan,
-            settings,
-            resume=resume,
-            progress=progress,
-            note=note,
-            resumed=resumed,
-            tell=tell,
+            plan, settings, resume=resume, progress=progress, note=note, resumed=resumed, tell=tell
         )
     )
 

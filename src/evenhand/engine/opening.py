@@ -30,16 +30,7 @@ class Opening:
         over: It holds nothing back any more.
     """
 
-    __slots__ = (
-        "_accepted",
-        "_at",
-        "_most",
-        "_rate",
-        "_refused",
-        "_room",
-        "_since",
-        "over",
-    )
+    __slots__ = ("_accepted", "_at", "_most", "_rate", "_refused", "_room", "_since", "over")
 
     def __init__(self) -> None:
         self.over = False

@@ -456,11 +456,7 @@ class Runner:
         return ()
 
     def _abandon(
-        self,
-        worker: asyncio.Task[None],
-        trial: LiveTrial,
-        agenda: TrialSource,
-        error: CodeError,
+        self, worker: asyncio.Task[None], trial: LiveTrial, agenda: TrialSource, error: CodeError
     ) -> None:
         """Settles a trial whose code does not end, and leaves its task behind."""
         seat = self._seats.pop(worker, None)

@@ -15,14 +15,7 @@ from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_objec
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import answer_text, ending
-from evenhand.providers.chat import (
-    ChatProvider,
-    Dialect,
-    chat_provider,
-    number,
-    passed_on,
-    read_as,
-)
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, number, passed_on, read_as
 from evenhand.providers.message_forms import (
     SYSTEM_ROLES,
     Row,
@@ -155,15 +148,7 @@ def _content(row: Row) -> str | list[object]:
 
 
 _FOREIGN = frozenset(
-    {
-        "image_url",
-        "input_text",
-        "output_text",
-        "input_image",
-        "input_audio",
-        "input_file",
-        "file",
-    }
+    {"image_url", "input_text", "output_text", "input_image", "input_audio", "input_file", "file"}
 )
 
 

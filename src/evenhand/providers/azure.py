@@ -12,11 +12,7 @@ from evenhand.providers.wanted import Wanted
 
 VERSION = "2024-12-01-preview"
 _KEY = "AZURE_API_KEY"
-_PATHS = {
-    "chat": "/chat/completions",
-    "completion": "/completions",
-    "embedding": "/embeddings",
-}
+_PATHS = {"chat": "/chat/completions", "completion": "/completions", "embedding": "/embeddings"}
 
 
 def make(wanted: Wanted) -> ChatProvider:

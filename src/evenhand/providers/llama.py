@@ -8,13 +8,7 @@ from typing import Any
 from evenhand.core.message import Reply
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, ending, unfinished
-from evenhand.providers.chat import (
-    ChatProvider,
-    Dialect,
-    chat_provider,
-    counted,
-    passed_on,
-)
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, counted, passed_on
 from evenhand.providers.embeddings import looked_up, prompt_body
 from evenhand.providers.prices import cost
 from evenhand.providers.wanted import Wanted

@@ -16,13 +16,7 @@ from urllib.parse import urlsplit
 from evenhand.core.decision import TWICE, DecisionQuestion, DecisionRequest
 from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.message import Usage
-from evenhand.providers.chat import (
-    ChatProvider,
-    Dialect,
-    chat_provider,
-    counted,
-    rates,
-)
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, counted, rates
 from evenhand.providers.decisions import DECIDES, kind_in, no_messages, reader, settings_of
 from evenhand.providers.wanted import Wanted
 

@@ -20,12 +20,7 @@ from evenhand.providers.wanted import Wanted
 
 def make(wanted: Wanted) -> ChatProvider:
     """A webhook at this address."""
-    return chat_provider(
-        wanted,
-        DIALECT,
-        model="",
-        url=wanted.rest,
-    )
+    return chat_provider(wanted, DIALECT, model="", url=wanted.rest)
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,14 +45,7 @@ Judge = str | Sequence[str] | Mapping[str, Any] | Provider | Model
 """Who may judge: a model's id, `anthropic:claude-sonnet-4-5`; a list of ids, each in place of the one before when that
 is over its quota or out of reach; a cascade, `{"first": …, "then": …}`; a provider, or a model that is lent already."""
 
-OUT_OF_REACH = (
-    RateLimited,
-    QuotaExhausted,
-    Overloaded,
-    Unreachable,
-    ConnectionFailed,
-    TimedOut,
-)
+OUT_OF_REACH = (RateLimited, QuotaExhausted, Overloaded, Unreachable, ConnectionFailed, TimedOut)
 """After which of a judge's errors its fallback is asked: quota and outage, after all retries."""
 
 _REASON_KEPT = 300
@@ -406,12 +399,7 @@ class Stages:
             return details
         # One instrument, whichever judge's verdict stands; by other limits other verdicts stand.
         instrument = digest(self.question, str(limits.first), str(limits.then))[:16]
-        return {
-            **details,
-            "prompt": self._version,
-            "instrument": instrument,
-            "judge": self._judge,
-        }
+        return {**details, "prompt": self._version, "instrument": instrument, "judge": self._judge}
 
 
 _OPENS = re.compile(
@@ -419,8 +407,7 @@ _OPENS = re.compile(
     re.IGNORECASE,
 )
 _CLOSES = re.compile(
-    rf"</(?:{TAGS})\s*>|\[/THINK\]|◁/think▷|<\|channel\|>\s*final\s*<\|message\|>",
-    re.IGNORECASE,
+    rf"</(?:{TAGS})\s*>|\[/THINK\]|◁/think▷|<\|channel\|>\s*final\s*<\|message\|>", re.IGNORECASE
 )
 _LEFT_OUT = "\n…\n"
 

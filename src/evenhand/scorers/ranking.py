@@ -21,14 +21,7 @@ from evenhand.core.message import Model
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Score
-from evenhand.scorers.judging import (
-    UNSURE,
-    AsksJudge,
-    Judge,
-    check_judge,
-    lent_judge,
-    side_by_side,
-)
+from evenhand.scorers.judging import UNSURE, AsksJudge, Judge, check_judge, lent_judge, side_by_side
 from evenhand.scorers.preferred import PreferenceQuestion, check_comparison
 from evenhand.scorers.text import quoted, text_of
 

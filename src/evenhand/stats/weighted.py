@@ -124,9 +124,7 @@ class _Part(NamedTuple):
 
 
 def weighted(
-    strata: Sequence[Verdicts],
-    confidence: float = CONFIDENCE,
-    effects: DesignEffects = _ONE_EACH,
+    strata: Sequence[Verdicts], confidence: float = CONFIDENCE, effects: DesignEffects = _ONE_EACH
 ) -> Weighted:
     """What the labels of strata say of all items. It holds if each stratum's labels are a random draw of it.
 

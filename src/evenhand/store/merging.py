@@ -125,8 +125,7 @@ def _check(files: Sequence[Path], metas: Sequence[RunMeta], to: Path) -> None:
             raise UsageError(f"run {meta.id} is given twice", hint="Name each run once.")
         if held(lock_of(file)):
             raise StoreError(
-                f"run {meta.id} is being written",
-                hint="Wait for it to end, then merge.",
+                f"run {meta.id} is being written", hint="Wait for it to end, then merge."
             )
         same = (meta.fingerprint, meta.plan_size) == (first.fingerprint, first.plan_size)
         if not same or len(meta.variants) != len(first.variants):

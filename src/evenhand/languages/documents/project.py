@@ -86,8 +86,7 @@ class Project(Record, frozen=True, kw_only=True):
     retries: Annotated[
         int | None,
         TableKey(
-            "How often a failed call is tried again.",
-            number(RETRIES, _COUNT, "Write retries = 3."),
+            "How often a failed call is tried again.", number(RETRIES, _COUNT, "Write retries = 3.")
         ),
     ] = None
     time_limit_s: Annotated[

@@ -14,12 +14,7 @@ from evenhand.scorers.rag.analysis import Analysis, Claims, known_claims
 from evenhand.scorers.rag.claims import Claim, ClaimVerdict, Statements, Support
 from evenhand.scorers.rag.definitions import definitions_for
 from evenhand.scorers.rag.judge_ratings import CORRECTNESS, rated
-from evenhand.scorers.rag.material import (
-    RagMetric,
-    answer_in,
-    question_of,
-    reference_of,
-)
+from evenhand.scorers.rag.material import RagMetric, answer_in, question_of, reference_of
 from evenhand.scorers.rag.proportions import asked_by, nothing, these
 from evenhand.scorers.rag.similarity import Embedder, cosine, embeddings
 from evenhand.scorers.rag.verdicts import Group

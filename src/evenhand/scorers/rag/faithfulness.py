@@ -12,13 +12,7 @@ from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Statements, Support
 from evenhand.scorers.rag.definitions import definitions_for
-from evenhand.scorers.rag.material import (
-    Contexts,
-    RagMetric,
-    answer_in,
-    contexts_of,
-    question_of,
-)
+from evenhand.scorers.rag.material import Contexts, RagMetric, answer_in, contexts_of, question_of
 from evenhand.scorers.rag.proportions import asked_by, checked_total, nothing, proportion, these
 from evenhand.scorers.rag.verdicts import Group
 

@@ -18,13 +18,7 @@ from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import SUB_QUESTIONS, Provenance, sub_questions_in
 from evenhand.scorers.rag.definitions import definitions_for
 from evenhand.scorers.rag.judge_ratings import RELEVANCE, rated
-from evenhand.scorers.rag.material import (
-    RagMetric,
-    answer_in,
-    question_of,
-    reference_of,
-    stored,
-)
+from evenhand.scorers.rag.material import RagMetric, answer_in, question_of, reference_of, stored
 from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
 from evenhand.scorers.rag.similarity import Embedder, cosine, embeddings
 from evenhand.scorers.rag.verdict_lists import Section, itemised, said_in

@@ -255,9 +255,7 @@ def _population(size: int) -> int:
     return size
 
 
-def standing_labels(
-    labels: Sequence[MetricLabel],
-) -> dict[tuple[int, str], dict[str, MetricLabel]]:
+def standing_labels(labels: Sequence[MetricLabel]) -> dict[tuple[int, str], dict[str, MetricLabel]]:
     """What counts: for each trial and metric, the last of each person's labels that was not taken back."""
     last: dict[tuple[int, str], dict[str, MetricLabel]] = {}
     for label in labels:
