@@ -21,7 +21,8 @@ from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 from evenhand.providers.prompt_text import filled_messages
 from evenhand.scorers.deciding import answered_each, decider_in, reply_details, says_yes
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
-from evenhand.scorers.judging import ask_judge, instrument_of, judged_text
+from evenhand.scorers.judging import ask_judge, instrument_of
+from evenhand.scorers.text import text_of
 
 T = TypeVar("T")
 _LABELS = {
@@ -189,7 +190,7 @@ def grader_of(assertion: Assertion, cell: Cell, template: str | None = None) -> 
 
 def text_to_judge(output: object) -> str:
     """An output as a grader is shown it."""
-    return judged_text(output)
+    return text_of(output)
 
 
 def as_variable(output: object) -> object:

@@ -9,8 +9,7 @@ from evenhand.core.expect import Scorer
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.languages.templates.printing import printed
-from evenhand.scorers.html import ContainsHtml, IsHtml
-from evenhand.scorers.xml import ContainsXml, IsXml
+from evenhand.scorers.markup import ContainsHtml, ContainsXml, IsHtml, IsXml
 
 GROUP = "markup"
 
