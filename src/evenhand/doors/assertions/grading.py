@@ -82,6 +82,10 @@ class Grader:
         """What a prompt may name so: in the user's words the test's variable of this name, where it has one."""
         return self.variables.get(name, value) if self.template else value
 
+    def shown(self, output: object) -> object:
+        """An output as the grader is shown it: in the user's words, as `as_variable` has it."""
+        return as_variable(output) if self.template else judged_text(output)
+
     @property
     def own(self) -> bool:
         """Whether the grader is asked in the user's words, which say how to answer."""
@@ -185,11 +189,6 @@ def grader_of(assertion: Assertion, cell: Cell, template: str | None = None) -> 
         raise ScoreError("there is no model to judge")
     words = assertion.rubric_prompt if template is None else template
     return Grader(assertion.judge, words, cell.variables, assertion.templates, assertion.threshold)
-
-
-def text_to_judge(output: object) -> str:
-    """An output as a grader is shown it."""
-    return judged_text(output)
 
 
 def as_variable(output: object) -> object:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
+from msgspec.structs import replace
+
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.names import nearest
 from evenhand.core.plugins import ASSERTIONS, Plugin, plugin, plugins
@@ -105,7 +107,7 @@ def type_problem(written: str) -> tuple[str, str] | None:
 @cache
 def _family(name: str) -> Mapping[str, Kind]:
     module = import_module(f"evenhand.doors.assertions.{name}")
-    return {kind.name: kind for kind in module.KINDS}
+    return {kind.name: replace(kind, group=module.GROUP) for kind in module.KINDS}
 
 
 @cache

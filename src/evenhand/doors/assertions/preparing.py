@@ -22,7 +22,7 @@ from evenhand.core.message import Task
 from evenhand.core.score import Score
 from evenhand.core.secrets import known
 from evenhand.core.traits import label_of
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Make
+from evenhand.doors.assertions.assertion import NO_CELL, Assertion, Cell, Kind, Make
 from evenhand.doors.assertions.kinds import kind_of
 from evenhand.doors.assertions.transform import split_reference, transformed
 from evenhand.languages.javascript.source import is_reference
@@ -271,7 +271,7 @@ def fixed_scorer(assertion: Assertion) -> Scorer | None:
         return None
     if kind.tags and _is_filled_in(value):
         return None
-    return kind.make(assertion, None, value)
+    return kind.make(assertion, NO_CELL, value)
 
 
 def _renderer(kind: Kind, value: Any, templates: Templates) -> Callable[[Mapping[str, Any]], Any]:

@@ -14,6 +14,7 @@ from evenhand.doors.assertions.transform import split_reference
 from evenhand.languages.templates.rendering import has_tags
 from evenhand.scorers import ruby
 
+GROUP = "your own code"
 _TAGS = (
     "tags are not filled into Ruby code",
     "Read the variables from context['vars'] instead: output.include?(context['vars']['name']).",
@@ -42,9 +43,8 @@ def source(assertion: Assertion, value: str) -> ruby.RubyFunction:
     return ruby.RubyFunction(file, name, program, file.parent)
 
 
-def scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def scorer(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     """The scorer of code, or of a file's function."""
-    assert cell is not None  # noqa: S101 (code is made for each cell)
     text = str(value)
     if has_tags(text):
         if not text.startswith("file://"):
@@ -71,11 +71,10 @@ def problems(assertion: Assertion) -> Wrong:
 
 KINDS = (
     Kind(
-        name="ruby",
-        group="your own code",
-        about="a Ruby expression, a few lines, or file://grader.rb[:function] says so, run by the Ruby of your machine",
-        make=scorer,
-        takes="code or file",
+        "ruby",
+        "a Ruby expression, a few lines, or file://grader.rb[:function] says so, run by the Ruby of your machine",
+        scorer,
+        "code or file",
         of_each_cell=True,
         negation="own",
         check=problems,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from evenhand.core.errors import EvenhandError, TemplateError
+from evenhand.core.errors import TemplateError
 from evenhand.core.expect import Scorer
 from evenhand.doors.assertions import javascript_source, python_source
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
+from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong, wrong_in
 from evenhand.doors.assertions.ruby import is_ruby
 from evenhand.doors.assertions.ruby import scorer as ruby
 from evenhand.doors.assertions.transform import split_reference
@@ -36,8 +36,7 @@ def _of_file(assertion: Assertion, cell: Cell, written: str) -> Scorer:
     return PythonFile(assertion.base / path, name, context, threshold, negated)
 
 
-def _python(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    assert cell is not None  # noqa: S101 (code is made for each cell)
+def _python(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     text = str(value)
     if text.startswith("file://"):
         return _of_file(assertion, cell, text)
@@ -46,8 +45,7 @@ def _python(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     return PythonCode(code, context, assertion.threshold, assertion.negated, assertion.place)
 
 
-def _javascript(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    assert cell is not None  # noqa: S101 (code is made for each cell)
+def _javascript(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     text = str(value)
     if text.startswith("file://"):
         return _of_file(assertion, cell, text)
@@ -69,11 +67,9 @@ def _python_wrong(assertion: Assertion) -> Wrong:
     value = assertion.value
     if not isinstance(value, str) or value.startswith("file://"):
         return ()
-    try:
-        python_function(python_source.filled_in(value, {}, assertion.templates))
-    except EvenhandError as error:
-        return ((error.message, error.hint),)
-    return ()
+    return wrong_in(
+        lambda: python_function(python_source.filled_in(value, {}, assertion.templates))
+    )
 
 
 def _javascript_wrong(assertion: Assertion) -> Wrong:
@@ -90,11 +86,10 @@ def _javascript_wrong(assertion: Assertion) -> Wrong:
 
 KINDS = (
     Kind(
-        name="python",
-        group=GROUP,
-        about="a Python expression, a few lines, or file://grader.py[:function] says so",
-        make=_python,
-        takes="code or file",
+        "python",
+        "a Python expression, a few lines, or file://grader.py[:function] says so",
+        _python,
+        "code or file",
         of_each_cell=True,
         negation="own",
         check=_python_wrong,
@@ -102,11 +97,10 @@ KINDS = (
         files=False,
     ),
     Kind(
-        name="javascript",
-        group=GROUP,
-        about="a JavaScript expression, a few lines, or file://grader.js[:function] says so",
-        make=_javascript,
-        takes="code or file",
+        "javascript",
+        "a JavaScript expression, a few lines, or file://grader.js[:function] says so",
+        _javascript,
+        "code or file",
         of_each_cell=True,
         negation="own",
         check=_javascript_wrong,
