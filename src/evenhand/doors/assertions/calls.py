@@ -11,8 +11,7 @@ from evenhand.core.json_shapes import as_array, is_array, is_mapping, is_number
 from evenhand.core.record import Record
 from evenhand.core.score import check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
-from evenhand.doors.assertions.matching import matches
-from evenhand.doors.assertions.spans import wrong_value
+from evenhand.doors.assertions.spans import matches, wrong_value
 from evenhand.doors.assertions.values import bound
 from evenhand.languages.templates.printing import printed
 from evenhand.scorers.agents.tool_names import ToolNamesF1

@@ -92,7 +92,7 @@ class Computed:
         if (
             not isinstance(value, (str, int, float, list, Mapping))
             or isinstance(value, bool)
-            or "pass" in _keys(value)
+            or "pass" in (tuple(value) if isinstance(value, Mapping) else ())
         ):
             kind = "a verdict" if isinstance(value, (bool, Mapping)) else f"{type(value).__name__}"
             raise ScoreError(
@@ -279,9 +279,8 @@ def _renderer(kind: Kind, value: Any, templates: Templates) -> Callable[[Mapping
     if kind.tags and isinstance(value, str) and has_tags(value):
         return lambda variables: clean(templates.render(value, variables))
     if kind.tags and is_array(value):
-        items = value
         return lambda variables: [
-            clean(templates.render(v, variables)) if isinstance(v, str) else v for v in items
+            clean(templates.render(v, variables)) if isinstance(v, str) else v for v in value
         ]
     return lambda _: value
 
@@ -309,7 +308,3 @@ def _is_filled_in(value: object) -> bool:
 def is_file(value: object) -> bool:
     """Whether a value names a file."""
     return isinstance(value, str) and value.startswith("file://")
-
-
-def _keys(value: object) -> Sequence[object]:
-    return tuple(value) if isinstance(value, Mapping) else ()

@@ -87,17 +87,13 @@ def _quoted(value: str, quote: str, before: str) -> str:
         raise _refused("a value with braces", "into a raw f-string, where they would hold code")
     if raw and (quote[-1] in value or "\n" in value or "\r" in value or value.endswith("\\")):
         raise _refused("a value with quotes or line ends", "into a raw string")
-    return value if raw else _inside(value)
+    return value if raw else (_UNSAFE.sub(_escaped, value))
 
 
 def _refused(what: str, where: str) -> TemplateError:
     return TemplateError(
         f"{what} cannot be filled {where}", hint="Read it from context['vars'] instead."
     )
-
-
-def _inside(value: str) -> str:
-    return _UNSAFE.sub(_escaped, value)
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from msgspec import field
@@ -149,3 +150,15 @@ def _number(value: object) -> float | None:
         return float(value) if isinstance(value, (int, float, str)) else None
     except ValueError:
         return None
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether all of a name is what a pattern says."""
+    return _compiled(pattern).fullmatch(name) is not None
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # What `.` matches in JavaScript, in which promptfoo compares these names.
+    escaped = re.escape(pattern).replace(r"\*", r"[^\n\r\u2028\u2029]*")
+    return re.compile(escaped.replace(r"\?", r"[^\n\r\u2028\u2029]"), re.IGNORECASE)

@@ -11,8 +11,7 @@ from evenhand.core.expect import Scorer
 from evenhand.core.json_shapes import as_mapping, is_number
 from evenhand.core.score import Score, check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, MakeScorer
-from evenhand.doors.assertions.matching import matches
-from evenhand.doors.assertions.spans import Span, trace_of, wrong_value
+from evenhand.doors.assertions.spans import Span, matches, trace_of, wrong_value
 from evenhand.scorers.known_outcomes import Answered
 
 GROUP = "what an agent did"

@@ -13,9 +13,8 @@ from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_numbe
 from evenhand.core.score import Score, check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, MakeScorer
 from evenhand.doors.assertions.grading import Grader, grader_of
-from evenhand.doors.assertions.matching import matches
 from evenhand.doors.assertions.measured import EPSILON
-from evenhand.doors.assertions.spans import trace_of, wrong_value
+from evenhand.doors.assertions.spans import matches, trace_of, wrong_value
 from evenhand.doors.assertions.steps import AgentStep, Nothing, WantedSteps, steps_of, summary
 from evenhand.scorers.judge_reply import Ruling, read_ruling
 from evenhand.scorers.known_outcomes import Answered

@@ -73,8 +73,7 @@ def lent_agent(agent: object, system: str, trial: LiveTrial | None) -> Agent:
         UsageError: It is a model's id or a provider, and there is no run to ask it; or the id is not known.
     """
     if callable(agent) and not hasattr(agent, "generate") and not hasattr(agent, "request"):
-        function = agent
-        return _FunctionAgent(function, _given(function), trial)
+        return _FunctionAgent(agent, _given(agent), trial)
     if hasattr(agent, "generate"):
         return _ModelAgent(cast("Answers", agent), system)
     return _ModelAgent(lent_model(agent, "agent", trial), system)
@@ -178,10 +177,9 @@ def _reply(result: object, name: str) -> Reply:
     if isinstance(result, Message):
         return Reply(str(result.content))
     if is_mapping(result):
-        fields = result
-        content = fields.get("content", fields.get("output"))
+        content = result.get("content", result.get("output"))
         if isinstance(content, str):
-            rest = {key: value for key, value in fields.items() if key in ("metadata", "sessionId")}
+            rest = {key: value for key, value in result.items() if key in ("metadata", "sessionId")}
             return Reply(content, metadata=rest)
     if isinstance(result, str):
         return Reply(result)

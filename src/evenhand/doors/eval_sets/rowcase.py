@@ -132,11 +132,10 @@ def _texts(what: str, value: object) -> tuple[str, ...]:
         return (value,)
     if not is_sequence(value):
         raise UsageError(f"{what} is {_shown(value)}, not a list of texts")
-    items = value
-    for item in items:
+    for item in value:
         if not isinstance(item, str):
             raise UsageError(f"{what} has {_shown(item)} in it, not a text")
-    return tuple(cast("Sequence[str]", items))
+    return tuple(cast("Sequence[str]", value))
 
 
 def _own_id(row: Mapping[str, Any]) -> str:

@@ -213,13 +213,9 @@ def _cell(text: str) -> object:
     try:  # as pandas writes a list of texts
         value: object = ast.literal_eval(text)
         # Anything else in brackets may be text that somebody wrote.
-        return value if is_array(value) and _texts(value) else text
+        return value if is_array(value) and (all(isinstance(one, str) for one in value)) else text
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
-
-
-def _texts(values: Sequence[object]) -> bool:
-    return all(isinstance(one, str) for one in values)
 
 
 def moment_of(text: str) -> float | None:

@@ -221,13 +221,12 @@ class References:
                 )
             return None
         if is_object(value):
-            items = value
-            target = items.get("$ref")
+            target = value.get("$ref")
             if isinstance(target, str):
-                return self._target(target, items, home, path)
+                return self._target(target, value, home, path)
             return {
                 k: v if k == "parameters" else self._replaced(v, home, (*path, k))
-                for k, v in items.items()
+                for k, v in value.items()
             }
         if is_array(value):
             rows = enumerate(value)
@@ -291,8 +290,7 @@ def _inside(value: object, part: str) -> object:
     if is_mapping(value):
         return value.get(part)
     if is_array(value) and part.isdigit():
-        items = value
-        return items[int(part)] if int(part) < len(items) else None
+        return value[int(part)] if int(part) < len(value) else None
     return None
 
 

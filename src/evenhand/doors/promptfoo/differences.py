@@ -137,9 +137,8 @@ def _is_table(name: str) -> bool:
 def _flat(assertions: object) -> Iterator[Mapping[str, Any]]:
     for item in as_array(assertions):
         if is_mapping(item):
-            one = item
-            yield one
-            yield from _flat(one.get("assert"))
+            yield item
+            yield from _flat(item.get("assert"))
 
 
 def _by_name(uses: FolderUses) -> bool:

@@ -165,14 +165,13 @@ def before_all(
     if not is_mapping(changed_suite):
         findings.problem(config.at("extensions"), "beforeAll left no suite")
         return config, sources
-    changed = changed_suite
-    if changed.get("defaultTest") != suite["defaultTest"]:
-        value = {**config.value, "defaultTest": changed.get("defaultTest")}
+    if changed_suite.get("defaultTest") != suite["defaultTest"]:
+        value = {**config.value, "defaultTest": changed_suite.get("defaultTest")}
         config = replace(config, value=value)
     # Untouched tests keep their sources, and with them their lines and their files.
-    if changed.get("tests") == tests:
+    if changed_suite.get("tests") == tests:
         return config, sources
-    items = cast("list[object]", changed.get("tests") or [])
+    items = cast("list[object]", changed_suite.get("tests") or [])
     return config, [
         ListedTests(document=config.document, items=items, prefix=("tests",), home=config.base)
     ]

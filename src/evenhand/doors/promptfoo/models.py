@@ -26,7 +26,6 @@ from evenhand.doors.assertions.code_files import transform_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.environment import unset
-from evenhand.doors.promptfoo.setting_names import setting_hints
 from evenhand.languages.documents.findings import Findings, Place, problem_at
 from evenhand.languages.documents.tree import Document, read_document
 from evenhand.providers.absent import AbsentProvider
@@ -37,6 +36,10 @@ from evenhand.providers.wrapped import Paused
 
 if TYPE_CHECKING:
     from evenhand.doors.promptfoo.mcp_tools import McpTools
+from collections.abc import Iterator
+
+from evenhand.core.json_shapes import is_number
+from evenhand.core.names import did_you_mean
 
 KEYS: Mapping[str, TableKey] = {
     "id": TableKey(
@@ -502,3 +505,46 @@ def read_settings(
         findings.problem(place, what, "Write headers: {X-Name: value}.")
         return {**settings, "headers": {}}
     return settings
+
+
+_NUMBERS = frozenset(
+    """temperature top_p topP top_k topK min_p presence_penalty presencePenalty frequency_penalty frequencyPenalty
+    max_tokens max_completion_tokens max_output_tokens maxOutputTokens max_new_tokens seed top_logprobs timeoutMs
+    inputCost outputCost cost maxCost""".split()
+)
+_OTHERS = frozenset(
+    """stop stop_sequences stopSequences response_format response_mime_type responseMimeType responseSchema tools
+    tool_choice toolConfig functions function_call logprobs parallel_tool_calls reasoning reasoning_effort verbosity
+    prediction store metadata user service_tier thinking thinkingConfig system systemInstruction instructions
+    output_config generationConfig safetySettings cachedContent truncation include text prompt background
+    previous_response_id max_tool_calls passthrough extra_body omitDefaults isReasoningModel showThinking organization
+    apiKey apiKeyEnvar apiKeyRequired apiBaseUrl apiHost apiVersion apiEndpoint headers mcp batch vertexai projectId
+    region accessToken auth deployment beta anthropic_version tokenEstimation timeout""".split()
+)
+
+
+def setting_hints(settings: Mapping[str, Any], whose: str) -> Iterator[tuple[str, str]]:
+    """What looks like a slip in the settings of a vendor's model, and what to do about it: hints, as vendors keep adding settings.
+
+    Args:
+        settings: As written.
+        whose: The provider, for the messages.
+    """
+    known = _NUMBERS | _OTHERS
+    for name, value in settings.items():
+        if name not in known:
+            meant = did_you_mean(name, known)
+            if meant:
+                yield f"setting '{name}' of {whose} is not known", meant
+        elif name in _NUMBERS and value is not None and not _is_number(value):
+            yield f"{name} of {whose} is {value!r}, not a number", f"Write {name}: 1, say."
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return "{{" in value or value.startswith("file://")
+        return True
+    return is_number(value)

@@ -97,14 +97,13 @@ class TextPrompt:
         raw = f"{prefix}{self.raw}{suffix}"
         config, label, templates = self.config, self.label, self.templates
         if is_chat(raw):
-            template = raw
 
             def chat(variables: Mapping[str, Any], _: Mapping[str, Any]) -> Prompt:
                 try:
-                    text = fill_json(template, variables, templates)
+                    text = fill_json(raw, variables, templates)
                 except TemplateError as error:
                     raise self.located(error) from None
-                return Prompt(parse_prompt(text), text, config, variables, label, template=template)
+                return Prompt(parse_prompt(text), text, config, variables, label, template=raw)
 
             return chat
         render: Render = _printing_chats(raw, templates) or templates.compiled(raw)

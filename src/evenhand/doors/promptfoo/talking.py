@@ -15,8 +15,13 @@ from evenhand.doors.conversations.simulated import SimulatedUser
 from evenhand.doors.conversations.talk import Talk
 from evenhand.doors.conversations.tool_calls import CallingModel, whole
 from evenhand.doors.conversations.users import ScriptedUser
-from evenhand.doors.promptfoo.own_users import OWN_USER, OwnUser
-from evenhand.doors.promptfoo.simulated_users import SIMULATED_USER, TestUser, initial_messages
+from evenhand.doors.promptfoo.simulated_users import (
+    OWN_USER,
+    SIMULATED_USER,
+    OwnUser,
+    TestUser,
+    initial_messages,
+)
 from evenhand.languages.documents.findings import problem_at
 
 Fill = Callable[[str], str]

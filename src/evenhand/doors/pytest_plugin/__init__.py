@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evenhand.doors.eval_sets.dataset import Dataset
     from evenhand.doors.eval_sets.expect import Expect
     from evenhand.doors.eval_sets.thresholds import Thresholds
-    from evenhand.doors.pytest_plugin.judged_runs import JudgesStanding
+    from evenhand.doors.pytest_plugin.report_lines import JudgesStanding
     from evenhand.doors.pytest_plugin.session_run import SessionRun, TestTrial
 
 SESSION_RUN: pytest.StashKey[SessionRun] = pytest.StashKey()
@@ -480,7 +480,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         [] if reporter is None or hasattr(session.config, "workerinput") else _settled(reporter)
     )
     if any(one["calls"] for one in settled):
-        from evenhand.doors.pytest_plugin.judged_runs import standing_of
+        from evenhand.doors.pytest_plugin.report_lines import standing_of
 
         runs = dict.fromkeys(Path(one["run"]) for one in settled)
         session.config.stash[STANDING] = standing = standing_of(runs)

@@ -186,8 +186,7 @@ def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
 def _plain(value: object) -> object:
     """Texts as one text; what is no text, such as pictures, as it is."""
     if is_array(value):
-        items = value
-        texts = [_text(one) if is_object(one) else one for one in items]
+        texts = [_text(one) if is_object(one) else one for one in value]
         if all(isinstance(text, str) for text in texts):
             return "\n".join(cast("list[str]", texts))
         return texts[0] if len(texts) == 1 else texts

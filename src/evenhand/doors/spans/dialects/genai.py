@@ -94,8 +94,7 @@ def _events(span: RawSpan) -> Iterator[tuple[str, Mapping[str, Any]]]:
     written = value_of(span.attributes.get("events"))
     for row in as_array(written):
         if is_object(row):
-            fields = row
-            yield str(fields.get("event.name") or ""), fields
+            yield str(row.get("event.name") or ""), row
 
 
 def _kind(span: RawSpan) -> StepKind | None:
