@@ -45,7 +45,8 @@ class Thresholds(Record, frozen=True):
         for name in (metric, own, own.replace(" ", ":")):
             if name in self.by_name:
                 best = "low" if traits.lower_is_better else _best(own)
-                return _bounds(self.by_name[name], best)
+                value = self.by_name[name]
+                return (None, value) if best == "low" else (value, None)
         return None, None
 
     def of(self, metrics: Iterable[NamedMetric]) -> tuple[dict[str, float], dict[str, float]]:
@@ -54,10 +55,6 @@ class Thresholds(Record, frozen=True):
         least = {name: self.by_name[name] for name, best in there.items() if best != "low"}
         most = {name: self.by_name[name] for name, best in there.items() if best == "low"}
         return least, most
-
-
-def _bounds(value: float, best: str) -> Bounds:
-    return (None, value) if best == "low" else (value, None)
 
 
 def _best(name: str) -> str:

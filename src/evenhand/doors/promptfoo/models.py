@@ -524,7 +524,9 @@ _OTHERS = frozenset(
 
 
 def setting_hints(settings: Mapping[str, Any], whose: str) -> Iterator[tuple[str, str]]:
-    """What looks like a slip in the settings of a vendor's model, and what to do about it: hints, as vendors keep adding settings.
+    """What looks like a slip in the settings of a vendor's model, and what to do about it.
+
+    They are hints: vendors keep adding settings.
 
     Args:
         settings: As written.

@@ -298,7 +298,11 @@ _BEFORE_NAME = re.compile(
 
 
 def priced(step: SpanStep, span: RawSpan) -> None:
-    """Gives a model's step the cost that the price list has for it, and says so; nothing where that isn't known."""
+    """Gives a model's step the cost that the price list has for it, and says so; nothing where that isn't known.
+
+    Tokens that were read from a vendor's cache cost less, and those that were written to Anthropic's more, as in a run.
+    A span that names another tier, or a tool that the vendor ran, has no price: see `evenhand.providers.surcharges`.
+    """
     if step.cost_usd is not None or step.tokens_in is None:
         return
     price = _price(step.name, span.attributes)
