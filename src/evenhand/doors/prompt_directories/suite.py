@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import count
 
 from msgspec import field
 
@@ -31,7 +32,7 @@ class Query(Record, frozen=True):
     """Something that somebody may say, and whether the prompt is meant by it."""
 
     text: str
-    wanted: bool
+    matches: bool
 
 
 class Suite(MutableRecord, kw_only=True):
@@ -79,9 +80,9 @@ class Suite(MutableRecord, kw_only=True):
         """
         about: dict[str, object] = {"prompt": self.prompt.id}
         if isinstance(item, Query):
-            expectation = "should match" if item.wanted else "should not match"
-            name = f"{TRIGGERING}-{case_id([item.text, item.wanted])}"
-            about |= {TRIGGERING: True, SHOULD: item.wanted}
+            expectation = "should match" if item.matches else "should not match"
+            name = f"{TRIGGERING}-{case_id([item.text, item.matches])}"
+            about |= {TRIGGERING: True, SHOULD: item.matches}
             label = f"{expectation}: {item.text}"
             return Case(name, {"query": item.text}, item.text, description=label, metadata=about)
         values = merged(self.prompt.defaults, item.inputs, over or {})
@@ -228,39 +229,32 @@ def _judge(
 
 def set_columns(suites: Sequence[Suite]) -> None:
     """Gives each suite its variants: one for each model that is asked, and one for the queries."""
-    count = 0
+    index = count()
     for suite in suites:
-        id_, where = suite.prompt.id, f"{suite.eval.path}:1"
+        id_, where, defaults = suite.prompt.id, f"{suite.eval.path}:1", suite.eval.defaults
         for model in dict.fromkeys(case.model for case in suite.cases):
-            name = model_id(model)
-            axes = {"model": model}
             suite.variants.append(
                 Variant(
-                    index=count,
+                    index=next(index),
                     prompt=id_,
-                    model=name,
+                    model=model_id(model),
                     prompt_raw=suite.prompt.template,
-                    provider_id=name,
-                    axes=axes,
+                    provider_id=model_id(model),
+                    axes={"model": model},
                     eval=id_,
                     where=where,
-                    cluster=suite.eval.defaults.cluster,
+                    cluster=defaults.cluster,
                 )
             )
-            count += 1
         if suite.queries and suite.router is not None:
-            label, judge = suite.router.label, suite.router.id
-            axes = {"model": TRIGGERING}
             suite.variants.append(
                 Variant(
-                    index=count,
+                    index=next(index),
                     prompt=suite.routing,
-                    model=label,
-                    prompt_raw="",
-                    provider_id=judge,
-                    axes=axes,
+                    model=suite.router.label,
+                    provider_id=suite.router.id,
+                    axes={"model": TRIGGERING},
                     eval=id_,
                     where=where,
                 )
             )
-            count += 1

@@ -110,13 +110,13 @@ class QueryBody:
 
     meta: Meta
     query: str
-    wanted: bool
+    matches: bool
     others: Sequence[str]
     judge: Provider | None = field(default=None)
 
     async def __call__(self, trial: Trial) -> object:
         scorer = Triggers(
-            wanted=self.wanted,
+            wanted=self.matches,
             description=self.meta.description or self.meta.summary,
             positive=self.meta.triggers,
             negative=self.meta.not_for,
