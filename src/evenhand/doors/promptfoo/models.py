@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,8 +13,9 @@ from msgspec import field
 
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, one_or_more
-from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_texts
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_texts
 from evenhand.core.message import Task
+from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Selection
 from evenhand.core.provider import Provider, ReadsFiles, judge_id, judging_task
 from evenhand.core.ranges import MILLISECONDS
@@ -36,10 +37,6 @@ from evenhand.providers.wrapped import Paused
 
 if TYPE_CHECKING:
     from evenhand.doors.promptfoo.mcp_tools import McpTools
-from collections.abc import Iterator
-
-from evenhand.core.json_shapes import is_number
-from evenhand.core.names import did_you_mean
 
 KEYS: Mapping[str, TableKey] = {
     "id": TableKey(
@@ -222,10 +219,9 @@ class FolderModels:
         for doesn't, as there: whoever writes one says who may be asked, and nobody else is.
         """
         if is_mapping(spec) and "id" not in spec and not spec.keys().isdisjoint(_TASK_KEYS):
-            named = spec
-            spec = named.get(_KEY_OF_TASK[task])
+            there = " and ".join(sorted(_TASK_KEYS & spec.keys()))
+            spec = spec.get(_KEY_OF_TASK[task])
             if spec is None:
-                there = " and ".join(sorted(_TASK_KEYS & named.keys()))
                 what = f"provider names a model for {there}, and none for {_KEY_OF_TASK[task]}"
                 hint = f"Add the one that makes {_GIVES[task]}: {_KEY_OF_TASK[task]}: …"
                 self._findings.problem(place, what, hint)
@@ -252,11 +248,7 @@ class FolderModels:
     @property
     def judges(self) -> list[Provider]:
         """The models that judge, as far as they have been named."""
-        return [
-            provider
-            for provider in (*self._made.values(), *self._defaults.values())
-            if provider is not None
-        ]
+        return [one for one in (*self._made.values(), *self._defaults.values()) if one is not None]
 
     def default_judge(self, place: Place, task: Task = "generate") -> Provider | None:
         """The model for those who name none: who judges by default; as in promptfoo, by the first key that is set."""
@@ -295,10 +287,7 @@ class FolderModels:
             # promptfoo's short form: the id is the only key, and everything else stands below it.
             if "id" not in fields and len(fields) == 1:
                 ((id_, inner),) = fields.items()
-                fields = {
-                    "id": id_,
-                    **as_mapping(inner),
-                }
+                fields = {"id": id_, **as_mapping(inner)}
             if isinstance(fields.get("id"), str):
                 return [self._one(str(fields["id"]), fields, place, base)]
             self._findings.problem(
@@ -495,10 +484,8 @@ def read_settings(
         findings.problem(place, f"config of {whose} is {written!r}, not an object")
         return {}
 
-    settings = cast(
-        "dict[str, Any]",
-        with_files_read(cast("object", written), base, place, findings, files),
-    )
+    read = with_files_read(cast("object", written), base, place, findings, files)
+    settings = cast("dict[str, Any]", read)
     headers = settings.get("headers")
     if headers is not None and not isinstance(headers, Mapping):
         what = f"headers of {whose} are {type(headers).__name__}, not names with values"

@@ -13,6 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import field
+
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import MutableRecord
 from evenhand.doors.assertions.kinds import KNOWN
@@ -323,29 +325,17 @@ def assertion_from_cell(text: str) -> dict[str, Any]:
     return assertion
 
 
-class _Test:
+class _Test(MutableRecord, kw_only=True):
     """A test being put together from the cells of a row."""
 
-    __slots__ = (
-        "asserts",
-        "columns",
-        "metadata",
-        "metric",
-        "options",
-        "test",
-        "thresholds",
-        "variables",
-    )
-
-    def __init__(self) -> None:
-        self.variables: dict[str, Any] = {}
-        self.metadata: dict[str, Any] = {}
-        self.options: dict[str, Any] = {}
-        self.test: dict[str, Any] = {"vars": self.variables}
-        self.asserts: dict[str, dict[str, Any]] = {}
-        self.thresholds: dict[str, str] = {}
-        self.metric = ""
-        self.columns: set[str] = set()
+    test: dict[str, Any]
+    variables: dict[str, Any]
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+    asserts: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    thresholds: dict[str, str] = field(default_factory=dict[str, str])
+    metric: str = ""
+    columns: set[str] = field(default_factory=set[str])
 
     def finished(self) -> dict[str, Any]:
         """The test, with what other columns say of its assertions."""
@@ -375,8 +365,8 @@ def test_from_row(
     Args:
         number: The row's, from 1, for its description.
     """
-    test = _Test()
-    test.test["description"] = f"Row #{number}"
+    variables: dict[str, Any] = {}
+    test = _Test(test={"vars": variables, "description": f"Row #{number}"}, variables=variables)
     for name, cell in row.items():
         # Most columns are plain variables, and are spared the look-up.
         if name[:1] != "_":
