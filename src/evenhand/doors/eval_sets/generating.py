@@ -35,26 +35,21 @@ LONGEST = 40_000
 """Characters of a document that are asked about at once; a longer one is asked about piece by piece."""
 NEAR = 0.8
 """Two questions of one document whose words have this much in common ask the same."""
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "pairs": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "quotes": {"type": "array", "items": {"type": "string"}},
-                    "question": {"type": "string"},
-                    "answer": {"type": "string"},
-                },
-                "required": ["quotes", "question", "answer"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["pairs"],
-    "additionalProperties": False,
-}
+
+
+def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The JSON Schema of an object that has all of these, and nothing else."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+_TEXT = {"type": "string"}
+_PAIR = _object(quotes={"type": "array", "items": _TEXT}, question=_TEXT, answer=_TEXT)
+_SCHEMA = _object(pairs={"type": "array", "items": _PAIR})
 
 
 class Pair(Record, frozen=True):

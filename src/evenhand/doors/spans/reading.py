@@ -126,11 +126,8 @@ def seen_in(span: RawSpan) -> str:
     names = sorted(
         {key if key.count(".") < 2 else ".".join(key.split(".")[:2]) for key in span.attributes}
     )
-    what = (
-        f"with {', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
-        if names
-        else "without attributes"
-    )
+    listed = f"with {', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
+    what = listed if names else "without attributes"
     return f"spans of {span.scope.partition(' ')[0] or 'an unnamed library'} {what}"
 
 
@@ -171,30 +168,19 @@ def _call_value(value: object, mime: str) -> Any:
     """What a tool was given, or gave: OpenLLMetry and LangChain put it in an object of their own."""
     value = payload(value, mime)
     if is_object(value):
-        fields = value
         for key in ("inputs", "outputs", "output", "kwargs"):
             # Any other key beside it shows that this is an object of the application's own.
-            if isinstance(inner := fields.get(key), dict) and set(fields) <= _ENVELOPE:
+            if isinstance(inner := value.get(key), dict) and set(value) <= _ENVELOPE:
                 return dict(inner)
-        if set(fields) == {"output"}:
-            return value_of(fields["output"])
-        if "input_str" in fields and set(fields) <= _ENVELOPE:
-            return value_of(fields["input_str"])
+        if set(value) == {"output"}:
+            return value_of(value["output"])
+        if "input_str" in value and set(value) <= _ENVELOPE:
+            return value_of(value["input_str"])
     return value
 
 
 _ENVELOPE = frozenset(
-    {
-        "inputs",
-        "outputs",
-        "output",
-        "input_str",
-        "args",
-        "kwargs",
-        "tags",
-        "metadata",
-        "sanitize_inputs_outputs",
-    }
+    "inputs outputs output input_str args kwargs tags metadata sanitize_inputs_outputs".split()
 )
 
 
@@ -231,11 +217,8 @@ def _error(span: RawSpan) -> str:
         return span.error
     for event in span.events:
         if event.name == "exception":
-            kind, text = (
-                event.attributes.get("exception.type"),
-                event.attributes.get("exception.message"),
-            )
-            return kept_text(": ".join(str(one) for one in (kind, text) if one))
+            parts = (event.attributes.get(f"exception.{part}") for part in ("type", "message"))
+            return kept_text(": ".join(str(part) for part in parts if part))
     failed = span.attributes.get("error.type")
     return str(failed) if span.status == "error" and failed else ""
 
@@ -249,9 +232,6 @@ def _about(span: RawSpan, dialect: Dialect | None) -> dict[str, Any]:
     if isinstance(case := span.attributes.get(CASE), (str, int)) and case != "":
         about["case"] = str(case)[:_MOST_ABOUT]
     return about
-
-
-__all__ = ["CASE", "DIALECTS", "read_span", "seen_in"]
 
 
 _PROVIDERS = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system")

@@ -9,6 +9,8 @@ import msgspec
 from evenhand.core.encoding import decode, encode
 from evenhand.core.step import StepKind, StepStatus
 
+NS = 1e9
+
 
 class SpanStep(msgspec.Struct, array_like=True, kw_only=True):
     """A span as a step, before its trace is put together.
@@ -65,6 +67,13 @@ class SpanStep(msgspec.Struct, array_like=True, kw_only=True):
     response: str = ""
     earlier: int = 0
     scope: str = ""
+
+    @property
+    def took_s(self) -> float | None:
+        """Seconds that it took; None where that isn't known, or it ended before it began."""
+        if self.start is None or self.end is None or self.end < self.start:
+            return None
+        return (self.end - self.start) / NS
 
 
 _encoder = msgspec.json.Encoder()
