@@ -34,11 +34,7 @@ Make = Callable[[Assertion, Any], Scorer]
 
 
 def _settings(assertion: Assertion, value: Any, *names: str) -> Mapping[str, Any]:
-    """What a value says: a text stands for the first of these; an object has some of them.
-
-    Raises:
-        UsageError: It has others.
-    """
+    """What a value says: a text stands for the first of these; an object has some of them."""
     if value is None or value == "":
         return {}
     if not is_mapping(value):

@@ -247,11 +247,7 @@ def _statements(text: str) -> list[str]:
 
 
 def _verdicts(text: str, count: int) -> float:
-    """The share of statements with a yes.
-
-    Raises:
-        JudgeError: It does not say yes or no, and nothing else, of each statement.
-    """
+    """The share of statements with a yes."""
     reply = text.lower().strip()
     before, final, after = reply.rpartition(_FINAL)
     if final:

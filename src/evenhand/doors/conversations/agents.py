@@ -139,11 +139,7 @@ class _FunctionAgent(MutableRecord):
 
 @functools.lru_cache(maxsize=1024)
 def _given(function: Callable[..., object]) -> str:
-    """What a function is given: one of MESSAGES or of TEXT.
-
-    Raises:
-        UsageError: It takes what nobody gives.
-    """
+    """What a function is given: one of MESSAGES or of TEXT."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # written in C
@@ -167,11 +163,7 @@ def _given(function: Callable[..., object]) -> str:
 
 
 def _reply(result: object, name: str) -> Reply:
-    """What a function answered: a text, a reply, or a message as a dict with its content.
-
-    Raises:
-        CodeError: It is none of these.
-    """
+    """What a function answered: a text, a reply, or a message as a dict with its content."""
     if isinstance(result, Reply):
         return result
     if isinstance(result, Message):

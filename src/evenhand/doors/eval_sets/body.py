@@ -114,11 +114,7 @@ class EvalBody(Record, frozen=True, kw_only=True):
         return result
 
     async def _talk(self, arguments: Mapping[str, Any], trial: Trial) -> object:
-        """Has the conversation that is the set's subject.
-
-        Raises:
-            CodeError: What should make one made something else.
-        """
+        """Has the conversation that is the set's subject."""
         subject = self.evals.subject
         if callable(subject):
             name = getattr(subject, "__name__", "the subject")

@@ -339,11 +339,7 @@ class EvalSet:
 
 
 def _check_kinds(name: object, over: object, require: object, compare: object) -> None:
-    """Refuses arguments of another kind, which nothing else could be said of.
-
-    Raises:
-        UsageError: One is.
-    """
+    """Refuses arguments of another kind, which nothing else could be said of."""
     if not isinstance(name, str):
         hint = 'Write EvalSet("support", data=…).'
         raise UsageError(f"EvalSet: its name is {name!r:.60}, not a text", hint=hint)
@@ -451,11 +447,7 @@ def _no_tags(tags: str) -> str:
 
 
 def _code(function: Callable[..., Any]) -> CodeType:
-    """Where a function stands, under its decorators.
-
-    Raises:
-        UsageError: It isn't one.
-    """
+    """Where a function stands, under its decorators."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if not isinstance(code, CodeType):
         hint = "Write @evals.eval above a def; tags are given by name, @evals.eval(tags=['slow'])."

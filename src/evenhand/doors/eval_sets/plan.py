@@ -408,11 +408,7 @@ def _options(projects: Iterable[Project], sets: Sequence[PlannedSet], *, whole: 
 
 
 def _with_model(sets: Sequence[EvalSet], model: str) -> Sequence[EvalSet]:
-    """The sets, those that name a model with this one instead.
-
-    Raises:
-        UsageError: None of them names one: no eval would ask it.
-    """
+    """The sets, those that name a model with this one instead."""
     named = [evals.model is not None or "model" in evals.over for evals in sets]
     if not any(named):
         raise UsageError(

@@ -469,11 +469,7 @@ def _scorer(node: ast.expr, known: KnownValues) -> Any:
 
 
 def _refuse_words(node: ast.BoolOp | ast.UnaryOp, known: KnownValues) -> None:
-    """Refuses `not`, `and` and `or` between scorers: they come to False, to the last and to the first.
-
-    Raises:
-        UsageError: There is a scorer.
-    """
+    """Refuses `not`, `and` and `or` between scorers: they come to False, to the last and to the first."""
     parts = node.values if isinstance(node, ast.BoolOp) else [node.operand]
     if not all(hasattr(_scorer(part, known), "score") for part in parts):
         return

@@ -68,11 +68,7 @@ def _as_object(row: object) -> str:
 
 
 def _kept(case: Case) -> Case:
-    """The case, if all that it says can be written down.
-
-    Raises:
-        UsageError: It holds NaN, an infinity, something endless, or an object that JSON has no form for.
-    """
+    """The case, if all that it says can be written down."""
     if not isinstance(case.id, str):
         raise UsageError(f"the id of a case is {_shown(case.id)}, not a text")
     if isinstance(case.tags, str) or isinstance(case.context, str):
@@ -121,11 +117,7 @@ def row_of(case: Case) -> dict[str, Any]:
 
 
 def _texts(what: str, value: object) -> tuple[str, ...]:
-    """A list of texts; one text is a list of one, and nothing or an empty text a list of none.
-
-    Raises:
-        UsageError: It is something else.
-    """
+    """A list of texts; one text is a list of one, and nothing or an empty text a list of none."""
     if value is None or value == "":
         return ()
     if isinstance(value, str):

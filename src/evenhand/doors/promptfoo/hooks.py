@@ -312,11 +312,7 @@ class TrialHooks:
 
 
 def _numbers(scores: object, name: str) -> dict[str, float]:
-    """Named scores that a hook set: finite numbers.
-
-    Raises:
-        CodeError: One of them is no number.
-    """
+    """Named scores that a hook set: finite numbers."""
     numbers: dict[str, float] = {}
     for key, value in cast("Mapping[str, object]", scores or {}).items():
         # Only infinity and NaN, minus themselves, do not come to 0.

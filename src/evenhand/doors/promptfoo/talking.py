@@ -81,11 +81,7 @@ def _simulated(user: TestUser, fill: Fill) -> SimulatedUser:
 
 
 def _own(user: TestUser, own: OwnUser, fill: Fill) -> ScriptedUser | SimulatedUser:
-    """A user of our own, in this test.
-
-    Raises:
-        ConfigError: One of its texts comes to nothing, or its language is none.
-    """
+    """A user of our own, in this test."""
     wrong: list[Problem] = []
 
     def filled(text: str, name: str) -> str:
