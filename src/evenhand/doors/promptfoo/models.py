@@ -283,11 +283,7 @@ class FolderModels:
                 return self._from_file(item, place, base)
             return [self._one(item, {}, place, base)]
         if is_mapping(item):
-            fields = item
-            # promptfoo's short form: the id is the only key, and everything else stands below it.
-            if "id" not in fields and len(fields) == 1:
-                ((id_, inner),) = fields.items()
-                fields = {"id": id_, **as_mapping(inner)}
+            fields = with_id(item)
             if isinstance(fields.get("id"), str):
                 return [self._one(str(fields["id"]), fields, place, base)]
             self._findings.problem(
@@ -398,6 +394,14 @@ class FolderModels:
         if written.startswith("file://"):
             self.files.add(base / split_reference(written, "")[0])
         return written
+
+
+def with_id(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A provider with its `id`, out of promptfoo's short form: the id is the only key, and all else stands below it."""
+    if "id" in fields or len(fields) != 1:
+        return fields
+    ((id_, inner),) = fields.items()
+    return {"id": id_, **as_mapping(inner)}
 
 
 def _prompts_of(
