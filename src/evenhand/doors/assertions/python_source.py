@@ -78,9 +78,8 @@ def _quoted(value: str, quote: str, before: str) -> str:
     """A value inside a string that began with `quote`, and in which `before` stands already."""
     prefix = quote.rstrip("'\"").lower()
     formatted, raw = "f" in prefix, "r" in prefix
-    before = before.replace(
-        "}}", ""
-    )  # braces that are just text; too many refused is better than one too few
+    # Braces that are just text; too many refused is better than one too few.
+    before = before.replace("}}", "")
     if formatted and before.count("{") > before.count("}") and not _NUMBER.fullmatch(value):
         raise _refused("a value", "in between the braces of an f-string, where it would be code")
     if raw and formatted and ("{" in value or "}" in value):

@@ -34,9 +34,8 @@ class AssertSet:
         verdict = verdict_rule(self.threshold, excusing=self.excusing)(outcomes)
         if verdict.outcome == "error":
             raise ScoreError(f"one of the set could not be settled: {verdict.reason}")
-        score = (
-            verdict.score if outcomes else 0.0
-        )  # one without assertions passes with nothing to show for it
+        # One without assertions passes with nothing to show for it.
+        score = verdict.score if outcomes else 0.0
         return Score(
             score if verdict.outcome != "not_applicable" else None,
             verdict.outcome == "pass",

@@ -95,9 +95,8 @@ def models_for(
         ConfigError: All that is wrong with the names.
     """
     evals = EvalSet("models", judge=cast("Any", judge), model=model)
-    option = (
-        "judge" if model is None else "model"
-    )  # where a wrong name stands, where no file says it
+    # Where a wrong name stands, where no file says it.
+    option = "judge" if model is None else "model"
     evals.path, evals.line = (source / option if source.is_dir() else source), 0
     models = EvalSetRoster(evals, os.environ)
     if models.problems:

@@ -90,9 +90,8 @@ def _read(file: Path, discovered: Discovered, read: dict[Path, bool]) -> bool:
     if setup is not None and not read[setup]:
         return False
     if setup is not None and _name(setup) in sys.modules:
-        sys.modules["setup"] = sys.modules[
-            _name(setup)
-        ]  # `from setup import …`, without loading it twice
+        # `from setup import …`, without loading it twice.
+        sys.modules["setup"] = sys.modules[_name(setup)]
     module = _imported(file, discovered.problems)
     if module is None:
         return False

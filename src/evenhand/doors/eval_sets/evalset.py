@@ -297,12 +297,8 @@ class EvalSet:
             # Resolved before it is compared, so that neither `..` nor a link leads outside.
             path = (folder / name).resolve()
             there = path.is_file()
-        except (
-            TypeError,
-            ValueError,
-            OSError,
-            RuntimeError,
-        ) as error:  # no text, a NUL, links in a circle
+        except (TypeError, ValueError, OSError, RuntimeError) as error:
+            # No text, a NUL, links in a circle.
             raise UsageError(f"file {name!r} cannot be read: {error}") from None
         if not path.is_relative_to(folder):
             raise UsageError(f"file {name!r} lies outside of {folder}")

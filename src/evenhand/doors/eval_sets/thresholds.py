@@ -62,6 +62,5 @@ def _best(name: str) -> str:
         known = own_metric(name)
     except UsageError:
         known = None
-    return (
-        "high" if known is None else known.best
-    )  # one of the user's own says itself that less is better
+    # One of the user's own says itself that less is better.
+    return "high" if known is None else known.best

@@ -64,9 +64,8 @@ async def talked(
     talk = await conversation.run()
     messages = talk.messages
     if talk.ended == "user" and len(messages) > len(start.messages) and messages[-1].role == "user":
-        messages = messages[
-            :-1
-        ]  # what it says as it leaves is nobody's to answer: promptfoo drops it
+        # What it says as it leaves is nobody's to answer: promptfoo drops it.
+        messages = messages[:-1]
     return target.summed([*target.system, *messages])
 
 

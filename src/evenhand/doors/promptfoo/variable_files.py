@@ -15,7 +15,9 @@ from evenhand.languages.documents.tree import read_document
 
 _PICTURES = {
     **{f".{kind}": kind for kind in "jpeg png gif bmp webp heic heif avif tiff".split()},
-    ".jpg": "jpeg", ".svg": "svg+xml", ".tif": "tiff",
+    ".jpg": "jpeg",
+    ".svg": "svg+xml",
+    ".tif": "tiff",
 }
 _SOUND_AND_FILM = frozenset(
     """

@@ -226,9 +226,8 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     around = calls_recorded() if records else contextlib.nullcontext()
     with own_process(), strays_told(warn=True), trials_carried(), around:
         yield expect
-    with contextlib.suppress(
-        ValueError
-    ):  # an async test that asked for it by name set it in its task
+    # An async test that asked for it by name set it in its task.
+    with contextlib.suppress(ValueError):
         present.reset(token)
     del item.stash[TRIAL], item.stash[EXPECT]
     session_run = item.config.stash.get(SESSION_RUN, None)  # none where the session was interrupted

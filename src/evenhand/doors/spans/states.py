@@ -159,10 +159,8 @@ def _message(value: object) -> Mapping[str, object] | None:
         rest = dict(re.findall(r"(\w+)='([^']*)'", match["rest"]))
         try:
             content = ast.literal_eval(match["content"])
-        except (
-            ValueError,
-            SyntaxError,
-        ):  # quotes that no Python wrote: a text that only looks like a message
+        except (ValueError, SyntaxError):
+            # Quotes that no Python wrote: a text that only looks like a message.
             return None
         return {**rest, "content": content}
     if not is_object(value):

@@ -186,9 +186,8 @@ def _begun(called: Called, args: tuple[Any, ...], more: Mapping[str, Any]) -> _R
     trial = own_trial() if recorders else None
     if trial is None or trial.over or phase.get() != "subject":
         return None
-    with suppress(
-        AttributeError, KeyError, IndexError, ValueError
-    ):  # another release, with other parameters
+    # Another release, with other parameters.
+    with suppress(AttributeError, KeyError, IndexError, ValueError):
         name, arguments = called(args, more)
         around = trial.step_log.within()
         inside = around is not None and trial.step_log[around]
