@@ -172,11 +172,7 @@ class Grader:
 
 def kept(reply: Reply, name: str, version: str) -> dict[str, Any]:
     """What is kept of a grader's answer."""
-    return {
-        "judge": reply.model or name,
-        "prompt": version,
-        "reply": reply.text[:RAW_KEPT],
-    }
+    return {"judge": reply.model or name, "prompt": version, "reply": reply.text[:RAW_KEPT]}
 
 
 def grader_of(assertion: Assertion, cell: Cell, template: str | None = None) -> Grader:

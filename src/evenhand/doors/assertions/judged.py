@@ -15,12 +15,7 @@ from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_number,
 from evenhand.core.message import Message
 from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
-from evenhand.doors.assertions.grading import (
-    Grader,
-    as_variable,
-    grader_of,
-    wanted_text,
-)
+from evenhand.doors.assertions.grading import Grader, as_variable, grader_of, wanted_text
 from evenhand.doors.assertions.measured import EPSILON
 from evenhand.doors.assertions.values import bound
 from evenhand.languages.templates.printing import printed

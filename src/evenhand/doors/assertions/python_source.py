@@ -48,12 +48,7 @@ def filled_in(code: str, variables: Mapping[str, Any], templates: Templates = NO
         return bare
 
     return code_filled(
-        code,
-        variables,
-        templates,
-        fit,
-        language="Python code",
-        variables_are_in="context['vars']",
+        code, variables, templates, fit, language="Python code", variables_are_in="context['vars']"
     )
 
 

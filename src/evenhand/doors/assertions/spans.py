@@ -52,10 +52,7 @@ class Span(Record, frozen=True, kw_only=True):
             return True
         if (_number(self.attributes.get("http.status_code")) or 0) >= 400:
             return True
-        if "ERROR" in (
-            self.attributes.get("otel.status_code"),
-            self.attributes.get("status.code"),
-        ):
+        if "ERROR" in (self.attributes.get("otel.status_code"), self.attributes.get("status.code")):
             return True
         return _BAD_WORDS.search(self.message) is not None
 

@@ -70,11 +70,7 @@ def case_plan(
         return [one for one in models.made if hasattr(one, "request")]  # not what a run has lent
 
     sheet = Sheet(
-        variants=[column],
-        rows=rows,
-        case_count=len(data),
-        size=len(data),
-        providers=named,
+        variants=[column], rows=rows, case_count=len(data), size=len(data), providers=named
     )
     return Plan(
         title=column.eval,

@@ -146,10 +146,7 @@ class Suite(MutableRecord, kw_only=True):
 
 
 def suite_of(
-    prompt: PromptFolder,
-    eval_file: EvalFile,
-    models: Roster,
-    findings: Findings,
+    prompt: PromptFolder, eval_file: EvalFile, models: Roster, findings: Findings
 ) -> Suite:
     """One prompt's suite, its models looked up."""
     for case in eval_file.cases:

@@ -300,12 +300,7 @@ def _server(value: object, whose: str, place: Place, findings: Findings) -> _Ser
 
 
 def _at_address(
-    url: str,
-    headers: Mapping[str, str],
-    auth: object,
-    whose: str,
-    place: Place,
-    findings: Findings,
+    url: str, headers: Mapping[str, str], auth: object, whose: str, place: Place, findings: Findings
 ) -> _Server | None:
     """A server at an address, with who asks."""
     if not url.startswith(_ADDRESS):

@@ -211,12 +211,7 @@ class _PromptReader:
         return prompts
 
     def _text(
-        self,
-        label: str,
-        text: str,
-        entry: _Entry,
-        place: Place | None = None,
-        at: At | None = None,
+        self, label: str, text: str, entry: _Entry, place: Place | None = None, at: At | None = None
     ) -> TextPrompt:
         templates = self._config.templates
         where = place or entry.place

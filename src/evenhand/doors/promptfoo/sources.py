@@ -311,12 +311,7 @@ class _Sources:
             )
 
     def _named(
-        self,
-        text: str,
-        place: Place,
-        fields: Mapping[str, object] | None,
-        *,
-        alone: bool = False,
+        self, text: str, place: Place, fields: Mapping[str, object] | None, *, alone: bool = False
     ) -> list[TestSource]:
         """The sources that a path stands for.
 

@@ -165,10 +165,5 @@ class _Target:
         if not replies:
             return Reply(text, text, Usage(0, 0), 0.0, 0.0, metadata=metadata)
         return replace(
-            whole(replies),
-            text=text,
-            output=text,
-            metadata=metadata,
-            logprobs=None,
-            spoken=None,
+            whole(replies), text=text, output=text, metadata=metadata, logprobs=None, spoken=None
         )

@@ -58,9 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Answer all calls from FILE. Where it isn't there, ask models and record it; not where CI is set.",
     )
     group.addoption(
-        "--evenhand-record",
-        action="store_true",
-        help="Ask models, and record the cassette again.",
+        "--evenhand-record", action="store_true", help="Ask models, and record the cassette again."
     )
     parser.addini("evenhand_cassette", "The cassette, relative to pytest's root folder.")
     parser.addini(

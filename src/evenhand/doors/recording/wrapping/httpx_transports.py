@@ -8,12 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from evenhand.doors.recording.transport import PASSED, sent, sent_async
-from evenhand.doors.recording.wrapping.own_routes import (
-    Incoming,
-    in_thread,
-    on_loop,
-    trusts_usual,
-)
+from evenhand.doors.recording.wrapping.own_routes import Incoming, in_thread, on_loop, trusts_usual
 from evenhand.doors.recording.wrapping.recorder import (
     Recorder,
     Replaced,

@@ -13,13 +13,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import CodeError, ProviderError, TimedOut
 from evenhand.core.record import Record
-from evenhand.doors.recording.exchange import (
-    Exchange,
-    ResponseHead,
-    hop,
-    refusal,
-    refuse_to_block,
-)
+from evenhand.doors.recording.exchange import Exchange, ResponseHead, hop, refusal, refuse_to_block
 from evenhand.doors.recording.outgoing import Outgoing, exchange_for, running_loop, trial_for
 from evenhand.doors.recording.transport import ON_LOOP
 from evenhand.doors.recording.wrapping.own_routes import (
