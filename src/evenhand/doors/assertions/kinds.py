@@ -25,8 +25,7 @@ FAMILIES: Mapping[str, str] = {
     "overlap": "levenshtein rouge-n bleu gleu meteor",
     "answers": "word-count is-refusal finish-reason perplexity perplexity-score guardrails",
     "calls": "tool-call-f1 is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call skill-used",
-    "user_code": "python javascript",
-    "ruby": "ruby",
+    "user_code": "python javascript ruby",
     "webhook": "webhook",
     "judged": "llm-rubric g-eval factuality model-graded-factuality model-graded-closedqa conversation-relevance "
     "avoids",

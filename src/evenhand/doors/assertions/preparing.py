@@ -79,7 +79,7 @@ class Computed:
             script = javascript.function(base / path, name)
             value = (await javascript.call(trial, script, output, context)).value
         elif path.endswith(".rb"):
-            from evenhand.doors.assertions.ruby import source as ruby_source  # noqa: PLC0415 (only for configs with code)
+            from evenhand.doors.assertions.user_code import ruby_source  # noqa: PLC0415 (only for configs with code)
             from evenhand.scorers.ruby import called as called_ruby  # noqa: PLC0415 (only for configs with code)
 
             source = ruby_source(self.assertion, reference)

@@ -434,8 +434,7 @@ def problems(assertion: Assertion) -> list[Lack]:
         if code:
             faults += transform_problems(code, assertion.base)
     if isinstance(value, str) and value.startswith("file://") and not has_tags(value):
-        from evenhand.doors.assertions.ruby import is_ruby  # noqa: PLC0415 (only for configs with code)
-        from evenhand.doors.assertions.ruby import problems as ruby_problems  # noqa: PLC0415 (only for configs with code)
+        from evenhand.doors.assertions.user_code import is_ruby, ruby_problems  # noqa: PLC0415 (only for configs with code)
 
         if is_ruby(value):
             faults += () if kind.name == "ruby" else ruby_problems(assertion)  # its check said so

@@ -108,8 +108,7 @@ def _inside(
 
 def _tell_of_pages(one: Part) -> None:
     """Says where what an API gave is a page, and there are more."""
-    meta = one.value.get("meta")
-    pages = as_mapping(meta)
+    pages = as_mapping(one.value.get("meta"))
     page, last = pages.get("page"), pages.get("totalPages")
     more = isinstance(page, int) and isinstance(last, int) and page < last
     if more or any(one.value.get(key) for key in ("has_more", "next_cursor", "cursor", "next")):

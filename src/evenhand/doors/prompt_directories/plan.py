@@ -31,8 +31,7 @@ from evenhand.doors.prompt_directories.editing import PromptsEditor
 from evenhand.doors.prompt_directories.eval_yml import EvalCase, EvalFile, chosen, read_eval
 from evenhand.doors.prompt_directories.library import EVAL, GUARD, VERIFY, Library
 from evenhand.doors.prompt_directories.outcome import PromptRequest, keep
-from evenhand.doors.prompt_directories.prompt import read_prompt
-from evenhand.doors.prompt_directories.prompt_values import merged
+from evenhand.doors.prompt_directories.prompt import merged, read_prompt
 from evenhand.doors.prompt_directories.suite import Query, Suite, set_columns, suite_of
 from evenhand.doors.prompt_directories.trial import CaseBody, QueryBody
 from evenhand.languages.documents.findings import Findings

@@ -20,8 +20,7 @@ from evenhand.core.variant import Variant
 from evenhand.doors.prompt_directories.content import Content, content_of
 from evenhand.doors.prompt_directories.eval_yml import EvalCase, EvalFile
 from evenhand.doors.prompt_directories.library import EVAL
-from evenhand.doors.prompt_directories.prompt import PromptFolder
-from evenhand.doors.prompt_directories.prompt_values import merged
+from evenhand.doors.prompt_directories.prompt import PromptFolder, merged
 from evenhand.languages.documents.findings import Findings, Place, problem_at
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key

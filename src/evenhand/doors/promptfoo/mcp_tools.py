@@ -98,12 +98,10 @@ class McpTools:
             UsageError: A tool that is to be used isn't there, or the package `mcp` isn't.
         """
         mine = await trial.lasting(self._for_run).definitions()
-        other = {**config, **prompt.config}.get("tools")
-        tools = [*mine, *as_array(other)]
+        tools = [*mine, *as_array({**config, **prompt.config}.get("tools"))]
         return replace(prompt, config={**prompt.config, "tools": tools})
 
-    def _for_run(self, limit_s: float) -> _Listing:
-        del limit_s
+    def _for_run(self, _limit_s: float) -> _Listing:
         return _Listing(self)
 
     async def listed(self) -> list[dict[str, Any]]:
@@ -232,8 +230,7 @@ def read_mcp(
         findings.problem(place, what, WITH_TOOLS)
         return None
     items: list[object] = [written["server"]] if written.get("server") is not None else []
-    more = written.get("servers")
-    items += as_array(more)
+    items += as_array(written.get("servers"))
     if not items:
         findings.problem(place, f"{whose} names no server", _WRITE)
         return None

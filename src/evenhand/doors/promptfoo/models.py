@@ -230,8 +230,7 @@ class FolderModels:
             spec = judge_id(spec)
         name = json.dumps(spec, sort_keys=True, default=str)
         if self._made.get(name) is None:  # one that cannot be had is a problem wherever it is named
-            subjects = self._subjects(spec, place, self._config.base)
-            judge = next(iter(subjects), None)
+            judge = next(iter(self._subjects(spec, place, self._config.base)), None)
             if judge is not None:
                 self._findings.also(judge.problems, judge.hints)
             self._made[name] = None if judge is None or judge.problems else judge.provider

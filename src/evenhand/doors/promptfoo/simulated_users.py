@@ -307,8 +307,7 @@ def _look_at_items(config: Mapping[str, Any], place: Place, findings: Findings) 
     if config.get("turns") == []:
         findings.problem(place, f"turns of {OWN_USER} is an empty list", _EITHER)
     for key in ("turns", "never_says"):
-        items = config.get(key)
-        for number, item in enumerate(as_array(items), 1):
+        for number, item in enumerate(as_array(config.get(key)), 1):
             if not isinstance(item, str) or not item.strip():
                 what = f"{key} of {OWN_USER}: item {number} is {item!r:.60}, not a text"
                 findings.problem(place, what, "Write it in quotes.")

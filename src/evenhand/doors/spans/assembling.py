@@ -17,7 +17,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.core.step import Step
 from evenhand.core.timeline import ANSWERS
 from evenhand.doors.spans.messages import Said, value_of
-from evenhand.doors.spans.span_step import NS, SpanStep, packed
+from evenhand.doors.spans.span import NS, SpanStep, packed
 
 MOST_STEPS = 100_000
 """Spans of one trace that are put together."""

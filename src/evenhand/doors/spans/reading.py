@@ -13,8 +13,7 @@ from evenhand.core.timeline import ANSWERS
 from evenhand.doors.spans.dialects import atif, genai, langfuse, openinference, openllmetry
 from evenhand.doors.spans.dialects.dialect import Dialect, cost_of, count_of, payload, word_of
 from evenhand.doors.spans.messages import json_of, messages_of, value_of
-from evenhand.doors.spans.span import RawSpan, kept_text
-from evenhand.doors.spans.span_step import SpanStep
+from evenhand.doors.spans.span import RawSpan, SpanStep, kept_text
 from evenhand.doors.spans.states import (
     answer_in,
     conversation_in,
