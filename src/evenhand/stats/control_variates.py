@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from evenhand.stats.bounded import Scale, mean_on_scale
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.linear import Matrix, Vector, add_square, factored, solved
+from evenhand.stats.likelihood import Matrix, Vector, add_square, factored, solved
 
 SHARES: Scale = (0.0, 1.0)
 """Of pass rates."""
