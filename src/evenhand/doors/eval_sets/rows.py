@@ -190,11 +190,7 @@ def _loader() -> Any:
 
 
 def _once(value: Any, parents: set[int]) -> Any:
-    """What a YAML file says as JSON could: dates as text, and no part of it in two places.
-
-    Raises:
-        ValueError: A part is there twice: a few lines could stand for more than any memory holds.
-    """
+    """What a YAML file says as JSON could: dates as text, and no part of it in two places."""
     if isinstance(value, date):
         return value.isoformat()
     if not isinstance(value, (dict, list)):

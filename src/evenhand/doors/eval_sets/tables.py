@@ -97,9 +97,8 @@ class _Lines:
 
     def __iter__(self) -> Iterator[str]:
         for raw in self._raw:
-            for line in raw.splitlines(
-                keepends=True
-            ):  # by bytes: CR, LF and CRLF, and nothing else
+            # By bytes: CR, LF and CRLF, and nothing else.
+            for line in raw.splitlines(keepends=True):
                 first = self.read == 0
                 self.read += len(line)
                 yield line.decode("utf-8-sig" if first else "utf-8")

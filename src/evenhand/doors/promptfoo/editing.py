@@ -188,11 +188,7 @@ def _edited_test(test: Test, variables: Mapping[str, Any], edit: Edit) -> Test:
 
 
 def _edited_prompt(prompt: TextPrompt, text: str) -> TextPrompt:
-    """A prompt with this text, in which no variable of the environment is seen.
-
-    Raises:
-        CannotAsk: It names some.
-    """
+    """A prompt with this text, in which no variable of the environment is seen."""
     if reads_environment(text):
         raise CannotAsk(
             "a prompt that is typed here can't name variables of the environment: {{ env.… }}",
