@@ -124,16 +124,13 @@ def rate_of(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share |
     )
 
 
-def rate_over_clusters(
-    clusters: Iterable[Sequence[Tally]], confidence: float = CONFIDENCE
-) -> Share | None:
+def rate_over_clusters(clusters: Iterable[Sequence[Tally]]) -> Share | None:
     """The pass rate over clusters of cases that belong together. Every cluster counts once, however many cases it has.
 
     So the interval holds for clusters like these, whatever their sizes; copies of a case change nothing.
 
     Args:
         clusters: The tallies of the cases of each. Those of no trials are left out.
-        confidence: Of the interval, two-sided.
 
     Returns:
         The mean of the clusters' rates; None for no trials.
@@ -154,11 +151,10 @@ def rate_over_clusters(
     return share_of(
         each(lambda tally: tally.least),
         each(lambda tally: tally.most) if any(t.errors for c in units for t in c) else None,
-        confidence,
     )
 
 
-def rate_of_decisions(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share | None:
+def rate_of_decisions(tallies: Iterable[Tally]) -> Share | None:
     """The share of all trials that passed, where cases have different numbers of them by chance, as in a precision.
 
     A case counts as often as it has trials: were each to count once, one wrong answer in ten repeats of a case would
@@ -166,7 +162,6 @@ def rate_of_decisions(tallies: Iterable[Tally], confidence: float = CONFIDENCE) 
 
     Args:
         tallies: One for each case. Those of no trials are left out.
-        confidence: Of the interval, two-sided.
 
     Returns:
         None for no trials.
@@ -190,7 +185,7 @@ def rate_of_decisions(tallies: Iterable[Tally], confidence: float = CONFIDENCE) 
             for tally, cases in different.items()
             for _ in range(cases)
         )
-        return mean_on_scale(units, (0, 1), confidence) or (0.0, 0.0, 1.0)
+        return mean_on_scale(units, (0, 1)) or (0.0, 0.0, 1.0)
 
     least, low, high = each(lambda tally: tally.passed)
     if not any(tally.errors for tally in different):
@@ -199,7 +194,7 @@ def rate_of_decisions(tallies: Iterable[Tally], confidence: float = CONFIDENCE) 
     return Share(least, most, low, high)
 
 
-def rate_of_trials(tally: Tally, confidence: float = CONFIDENCE) -> Share | None:
+def rate_of_trials(tally: Tally) -> Share | None:
     """The pass rate of trials each of which is a case of its own; None for no trials.
 
     >>> rate_of_trials(Tally(7, 1, 2))[:2]
@@ -207,8 +202,8 @@ def rate_of_trials(tally: Tally, confidence: float = CONFIDENCE) -> Share | None
     """
     if not tally.n:
         return None
-    low, _ = wilson(tally.passed, tally.n, confidence)
-    _, high = wilson(tally.passed + tally.errors, tally.n, confidence)
+    low, _ = wilson(tally.passed, tally.n)
+    _, high = wilson(tally.passed + tally.errors, tally.n)
     return Share(tally.least, tally.most, low, high)
 
 
@@ -307,7 +302,7 @@ class OfTries:
     always: Share
 
 
-def of_tries(tallies: Sequence[Tally], k: int, confidence: float = CONFIDENCE) -> OfTries | None:
+def of_tries(tallies: Sequence[Tally], k: int) -> OfTries | None:
     """pass@k and pass^k over cases, each case counting once, so that repeats do not pass for more cases.
 
     Trials in error may have passed or failed: see `evenhand.stats.tallies`.
@@ -315,7 +310,6 @@ def of_tries(tallies: Sequence[Tally], k: int, confidence: float = CONFIDENCE) -
     Args:
         tallies: One for each case.
         k: Tries, at least 1.
-        confidence: Of the intervals, two-sided.
 
     Returns:
         None where no case has so many repeats.
@@ -328,7 +322,7 @@ def of_tries(tallies: Sequence[Tally], k: int, confidence: float = CONFIDENCE) -
     def share(estimate: Callable[[int, int, int], float]) -> Share:
         least = [estimate(tally.n, tally.passed, k) for tally in enough]
         most = [estimate(tally.n, tally.passed + tally.errors, k) for tally in enough]
-        return share_of(least, most if broken else None, confidence)
+        return share_of(least, most if broken else None)
 
     return OfTries(k, len(enough), share(pass_at), share(pass_hat))
 

@@ -242,14 +242,11 @@ def half_width_by_strata(estimate: Weighted, labels: int, items: int) -> float:
     return z_of() * math.sqrt(estimate.within / labels + max(0.0, between) / (items + 1))
 
 
-def weighted_share(
-    labels: Sequence[tuple[float, bool]], confidence: float = CONFIDENCE
-) -> Estimate | None:
+def weighted_share(labels: Sequence[tuple[float, bool]]) -> Estimate | None:
     """The share of all items that have something, from 0 to 1, from labels that stand for different numbers of items.
 
     Args:
         labels: For each labelled item for how many it stands, and whether it has it.
-        confidence: Of the interval, two-sided.
 
     Returns:
         None without labels.
@@ -264,7 +261,7 @@ def weighted_share(
         return None
     share = math.fsum(weight for weight, has in labels if has) / total
     size = total**2 / math.fsum(weight * weight for weight, _ in labels)
-    return Estimate(share, *wilson(min(1.0, share) * size, size, confidence))
+    return Estimate(share, *wilson(min(1.0, share) * size, size))
 
 
 def _parts(strata: Sequence[Verdicts], *, passed: bool) -> list[_Part]:
