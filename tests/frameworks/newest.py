@@ -36,7 +36,7 @@ with recording.install() as installed:  # eval sets and pytest do this by themse
 
 {intro}
 
-| framework | versions | tested | doesn't work | doesn't apply |
+| framework | doesn't work | doesn't apply | tested | versions |
 | --- | --- | --- | --- | --- |
 {rows}
 
@@ -132,7 +132,7 @@ def _rows(results: Mapping[str, Any]) -> Iterable[str]:
             outcomes = {name: result["outcomes"].get(name) for name in CHECKS}
             failing = ", ".join(name for name, outcome in outcomes.items() if outcome == "no")
             absent = ", ".join(name for name, outcome in outcomes.items() if outcome is None)
-            cells = (framework.title, named, result["date"], failing, absent)
+            cells = (framework.title, failing, absent, result["date"], named)
             yield f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
 
 
