@@ -66,19 +66,18 @@ def _fraction(a: float, b: float, x: float) -> float:
 
     Source: Thompson and Barnett, J. Comput. Phys. 64 (1986), doi:10.1016/0021-9991(86)90046-X.
     """
-    c, d = 1.0, 1 - (a + b) * x / (a + 1)
-    d = 1 / (d if abs(d) > _TINY else _TINY)
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1) or _TINY)
     total = d
     for m in range(1, 500):
-        for step in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1 + step * d
-            d = 1 / (d if abs(d) > _TINY else _TINY)
-            c = 1 + step / c
-            c = c if abs(c) > _TINY else _TINY
-            total *= c * d
+        # Both steps are written out: this loop is most of what powers and intervals take.
+        step = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        d = 1 / (1 + step * d or _TINY)
+        c = 1 + step / c or _TINY
+        total *= c * d
+        step = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        d = 1 / (1 + step * d or _TINY)
+        c = 1 + step / c or _TINY
+        total *= c * d
         if abs(c * d - 1) < 1e-15:
             break
     return total
