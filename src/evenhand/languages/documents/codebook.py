@@ -146,8 +146,7 @@ class Kind(Record, frozen=True, kw_only=True):
         str, TableKey("What the kind is called.", _line(LONGEST_NAME, "Write a few words."))
     ] = ""
     rule: Annotated[
-        str,
-        TableKey("When an output has it.", _line(LONGEST_RULE, "Write one sentence.")),
+        str, TableKey("When an output has it.", _line(LONGEST_RULE, "Write one sentence."))
     ] = ""
     examples_for: Annotated[
         tuple[str, ...],
@@ -191,8 +190,7 @@ class Codebook(Record, frozen=True):
         TableKey("The kinds of failure.", own({"type": "array", "items": schema_of(Kind)})),
     ] = ()
     without_kind: Annotated[
-        tuple[NoteId, ...],
-        TableKey("The notes that people looked at and no kind covers.", _NOTES),
+        tuple[NoteId, ...], TableKey("The notes that people looked at and no kind covers.", _NOTES)
     ] = ()
 
     def named(self, name: str) -> Kind:
