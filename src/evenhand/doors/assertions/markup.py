@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.doors.assertions.assertion import Assertion, Kind
 from evenhand.languages.templates.printing import printed
-from evenhand.scorers.html import ContainsHtml, IsHtml
-from evenhand.scorers.xml import ContainsXml, IsXml
+from evenhand.scorers.markup import ContainsHtml, ContainsXml, IsHtml, IsXml
 
 GROUP = "markup"
 

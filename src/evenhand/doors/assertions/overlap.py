@@ -11,8 +11,7 @@ from evenhand.core.json_shapes import is_texts
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.measured import Decided, Reaches
 from evenhand.doors.assertions.values import bound, fraction
-from evenhand.scorers.metrics.meteor import meteor
-from evenhand.scorers.metrics.overlap import bleu, edit_distance, gleu, rouge_n
+from evenhand.scorers.metrics.overlap import bleu, edit_distance, gleu, meteor, rouge_n
 from evenhand.scorers.text import quoted, text_of
 
 GROUP = "wording"

@@ -25,7 +25,7 @@ from evenhand.doors.assertions.measured import EPSILON
 from evenhand.doors.assertions.transform import transformed
 from evenhand.doors.assertions.values import bound
 from evenhand.scorers.judge_reply import shown
-from evenhand.scorers.rag.quotes import found_in, plain
+from evenhand.scorers.rag.verdicts import found_in, plain
 from evenhand.scorers.spoken_verdict import refuses
 from evenhand.scorers.text import text_of
 

@@ -17,7 +17,7 @@ from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, wrong_in
 from evenhand.doors.assertions.grading import wanted_text
 from evenhand.languages.javascript.wire import as_json
-from evenhand.providers.json_post import TIMEOUT_S, PostedGrader
+from evenhand.providers.webhook import TIMEOUT_S, PostedGrader
 
 GROUP = "your own code"
 

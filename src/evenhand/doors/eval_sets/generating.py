@@ -26,8 +26,8 @@ from evenhand.engine.door import Settings
 from evenhand.scorers.judge_prompt import judge_prompt, template
 from evenhand.scorers.judge_reply import the_object
 from evenhand.scorers.judging import ask_judge
-from evenhand.scorers.metrics.words import words
-from evenhand.scorers.rag.quotes import found_in, plain
+from evenhand.scorers.metrics.text import words
+from evenhand.scorers.rag.verdicts import found_in, plain
 from evenhand.store.catalogue import home_for
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")

@@ -16,7 +16,7 @@ from evenhand.doors.eval_sets.frames import plain_row
 from evenhand.doors.eval_sets.json_lines import Placed, Row, no_json
 from evenhand.languages.documents.delimited import Header, NotDelimited, records
 from evenhand.languages.documents.file_kinds import other_kind
-from evenhand.languages.documents.merging import MARKED, RESOLVE, is_marked_row
+from evenhand.languages.documents.tree import MARKED, RESOLVE, is_marked_row
 
 JSON_COLUMN = ":json"
 _BATCH = 1000

@@ -22,8 +22,7 @@ from evenhand.doors.prompt_directories.evidence import EVALS, Row, append, now, 
 from evenhand.doors.prompt_directories.prompt import PromptFolder
 from evenhand.providers.addresses import origin
 from evenhand.stats.tallies import Tally, counted, rate_of
-from evenhand.store.runfile import RunFile
-from evenhand.store.sealing import digest_of
+from evenhand.store.runfile import RunFile, digest_of
 
 _AS_THEY_ARE = ("judge", "judge_named_by", "partial", "offline", "pass_rate")
 

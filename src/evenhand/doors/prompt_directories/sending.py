@@ -43,8 +43,7 @@ from evenhand.languages.documents.project import project_for
 from evenhand.languages.templates.plain import render
 from evenhand.providers.roster import Roster
 from evenhand.store.catalogue import home_for
-from evenhand.store.runfile import RunFile
-from evenhand.store.sealing import digest_of
+from evenhand.store.runfile import RunFile, digest_of
 
 FAILED = 1
 SENDS = "sends"

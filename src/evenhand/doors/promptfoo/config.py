@@ -32,8 +32,7 @@ from evenhand.doors.promptfoo.overrides import Chosen, Overrides, from_options, 
 from evenhand.languages.documents.findings import SHOWN, At, Findings, Place
 from evenhand.languages.documents.project import project_for
 from evenhand.languages.documents.tree import Document
-from evenhand.languages.templates.filters import add_filters
-from evenhand.languages.templates.rendering import NO_CONFIG, Templates
+from evenhand.languages.templates.rendering import NO_CONFIG, Templates, add_filters
 
 KEYS: Mapping[str, TableKey] = {
     "$schema": TableKey("This schema's address, for editors.", own(TEXT)),

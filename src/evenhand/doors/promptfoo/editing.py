@@ -8,10 +8,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.core.edit import Edit, Editable
 from evenhand.core.editing import CannotAsk, editable_data
 from evenhand.core.encoding import encode
-from evenhand.core.plan import Plan, PlannedTrial, Selection
+from evenhand.core.plan import Edit, Editable, Plan, PlannedTrial, Selection
 from evenhand.core.record import Record
 from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
@@ -24,7 +23,7 @@ from evenhand.doors.promptfoo.survey import survey_of
 from evenhand.doors.promptfoo.tests import Test
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.templates.rendering import reads_environment
-from evenhand.providers.vendor_ids import look_at_vendor
+from evenhand.providers.roster import look_at_vendor
 
 _NAMES_FILE = re.compile(r"file://[^\"]*\{[{%]")
 

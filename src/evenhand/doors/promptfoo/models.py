@@ -29,8 +29,8 @@ from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.environment import unset
 from evenhand.languages.documents.findings import Findings, Place, problem_at
 from evenhand.languages.documents.tree import Document, read_document
-from evenhand.providers.absent import AbsentProvider
 from evenhand.providers.catalog import key_missing
+from evenhand.providers.echo import AbsentProvider
 from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.roster import Roster, default_judge
 from evenhand.providers.wrapped import Paused

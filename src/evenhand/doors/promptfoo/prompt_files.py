@@ -30,8 +30,13 @@ from evenhand.doors.promptfoo.prompts import (
     is_chat,
 )
 from evenhand.languages.documents.findings import At, Findings, Place, matching
-from evenhand.languages.documents.merging import RESOLVE, UNRESOLVED, conflict_in
-from evenhand.languages.documents.tree import read_document, read_text
+from evenhand.languages.documents.tree import (
+    RESOLVE,
+    UNRESOLVED,
+    conflict_in,
+    read_document,
+    read_text,
+)
 from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import has_tags, left_open

@@ -29,8 +29,7 @@ from evenhand.languages.documents.delimited import (
 )
 from evenhand.languages.documents.file_kinds import other_kind
 from evenhand.languages.documents.findings import Findings, Place
-from evenhand.languages.documents.merging import MARKED, RESOLVE, is_marked_row
-from evenhand.languages.documents.tree import decoded, replaced
+from evenhand.languages.documents.tree import MARKED, RESOLVE, decoded, is_marked_row, replaced
 from evenhand.languages.documents.unpacking import packed_too_far
 
 _ESCAPED = re.compile("[\udc80-\udcff]")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evenhand.core.errors import CodeError, TemplateError
 from evenhand.doors.assertions.values_in_code import javascript_filled
-from evenhand.languages.javascript.engine import Compiled, Engine
+from evenhand.languages.javascript.node import Compiled, Engine
 from evenhand.languages.javascript.source import body, function_text
 
 ENGINE = Engine(5.0)
