@@ -84,7 +84,7 @@ class Grader:
 
     def shown(self, output: object) -> object:
         """An output as the grader is shown it: in the user's words, as `as_variable` has it."""
-        return as_variable(output) if self.template else judged_text(output)
+        return as_variable(output) if self.template else text_of(output)
 
     @property
     def own(self) -> bool:
