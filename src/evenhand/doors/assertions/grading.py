@@ -22,6 +22,7 @@ from evenhand.providers.prompt_text import filled_messages
 from evenhand.scorers.deciding import answered_each, decider_in, reply_details, says_yes
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judging import ask_judge, instrument_of
+from evenhand.scorers.text import text_of
 
 T = TypeVar("T")
 _LABELS = {
