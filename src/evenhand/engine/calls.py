@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from evenhand.core.asked_settings import settings_in
 from evenhand.core.errors import BadRequest, BudgetStop, EvenhandError, NotRecorded, ProviderError
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request, says
@@ -51,6 +50,7 @@ from evenhand.engine.backing import (
 from evenhand.engine.budget import NOTHING, Reservation, asked_with
 from evenhand.engine.call_context import Flight, Strangers, add_asked
 from evenhand.engine.call_ends import ended, worth_keeping
+from evenhand.engine.cascading import settings_in
 from evenhand.engine.outcome import answer_in
 from evenhand.engine.pace import Permit
 from evenhand.engine.replay.answering import Replay, recorded_error

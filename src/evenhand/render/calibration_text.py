@@ -26,7 +26,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count, folded, interval, percent, percents, safe, short_id
 from evenhand.render.drift import canary_sentences
 from evenhand.render.ranking_calibration import agreement_words, ranking_lines
-from evenhand.stats.alternative import Alternative
+from evenhand.stats.agreement import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
 from evenhand.stats.weighted import half_width_by_strata

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from evenhand.analysis.trust.judgements.case_sample import CaseSample
-from evenhand.core.asked_settings import settings_in
 from evenhand.core.encoding import digest, encode
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult, is_of_pytest
 from evenhand.core.variant import Variant
+from evenhand.engine.cascading import settings_in
 from evenhand.store.runfile import RunFile
 
 
