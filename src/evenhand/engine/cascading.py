@@ -185,6 +185,12 @@ class FallbackModel(_SeveralModels):
         return self.models[0]
 
 
+ASKED = frozenset(
+    "messages input contents prompt system instructions systemInstruction system_instruction".split()
+)
+"""Keys of a request that hold what is asked; the others are settings."""
+
+
 def settings_in(identity: bytes) -> str:
     """A digest of the settings in a request, by its identity.
 
