@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 DRAWN = "drawn"
 """Under this key a run's settings have it."""
 
+DRAWING = ("predicted_from", "sample", "budget")
+"""The parameters that say something of it."""
 ALONE = (
     "--sample without --baseline: the pass rate, and whether it is high enough, are those of the cases that are drawn;"
     " with --baseline FILE the others are predicted, and both are about all cases"

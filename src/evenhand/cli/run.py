@@ -20,7 +20,7 @@ from evenhand.cli.batching import (
     with_marked,
 )
 from evenhand.cli.completing import complete_paths
-from evenhand.cli.drawing import Drawing
+from evenhand.cli.drawing import DRAWING, Drawing
 from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
@@ -169,7 +169,9 @@ def run(
         raise UsageError(
             "--trust says nothing here", hint="It goes with --resume and --retry-errors."
         )
-    drawing = Drawing.of(options, decides=stop_when_decided, shard=shard)
+    drawing = None
+    if any(options[name] is not None for name in DRAWING):
+        drawing = Drawing.of(options, decides=stop_when_decided, shard=shard)
     run_request = asked_for(paths, {**options, "sample": None} if drawing else options)
     project = project_for(run_request.folder)
     decides = "--sample with --baseline" if drawing else "--stop-when-decided" * stop_when_decided
