@@ -48,9 +48,9 @@ from evenhand.analysis.trust.labels.uneven_drawing import draw_unsure
 from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
 from evenhand.analysis.trust.power_document import PowerJudge, PowerSample, PowerWording
 from evenhand.analysis.trust.selective import selective_verdicts
-from evenhand.cli.batch_status import status_document
-from evenhand.cli.merge_report import merge_document
+from evenhand.cli.merge import merge_document
 from evenhand.cli.regrade import print_json
+from evenhand.cli.status import status_document
 from evenhand.core.definition import Definition
 from evenhand.core.document import as_object
 from evenhand.core.encoding import encode

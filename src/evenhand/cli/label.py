@@ -107,9 +107,9 @@ def label(
         judged_places,
         peoples_share,
     )
-    from evenhand.analysis.trust.labels.label_sheets import write_items
     from evenhand.analysis.trust.labels.pair_drawing import ranking_to_label
     from evenhand.analysis.trust.labels.pair_sheets import ranking_in
+    from evenhand.analysis.trust.labels.sheet_rows import write_items
     from evenhand.analysis.trust.selective import items_for_people
     from evenhand.core.errors import UsageError
     from evenhand.core.judge_checks import refuse_judge_check
@@ -253,7 +253,7 @@ def _read_sheet(
 ) -> int:
     """Keeps the labels in a file."""
     from evenhand.analysis.trust.labels.inclusion_column import inclusion_line
-    from evenhand.analysis.trust.labels.label_sheets import NEEDED, read_labels
+    from evenhand.analysis.trust.labels.sheet_rows import NEEDED, read_labels
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import count
     from evenhand.store.labels.label import NewLabel

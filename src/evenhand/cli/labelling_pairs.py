@@ -23,7 +23,7 @@ from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, safe
-from evenhand.render.ranking_calibration import labels_line
+from evenhand.render.calibration_text import labels_line
 from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.store.labels.stored_draws import add_pair_labels, set_rule, standing_pair_labels
 from evenhand.store.runfile import RunFile

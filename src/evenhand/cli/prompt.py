@@ -10,9 +10,20 @@ import click
 
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, PASSED
-from evenhand.cli.prompt_inspection import doctor, list_, log, show
-from evenhand.cli.prompt_lookup import command_here, library_here, plain, prompt_named, say, start
-from evenhand.cli.prompt_rendering import render, send
+from evenhand.cli.prompt_inspection import (
+    command_here,
+    doctor,
+    library_here,
+    list_,
+    log,
+    plain,
+    prompt_named,
+    render,
+    say,
+    send,
+    show,
+    start,
+)
 from evenhand.cli.streams import tell
 from evenhand.cli.wing_commands import WingGroup
 

@@ -1,4 +1,4 @@
-"""Calibrations and audits of judges in words, for terminals and reports."""
+"""Calibrations and audits of judges, of verdicts and of rankings, in words: for terminals and reports."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 
+from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.rates import hundredths
-from evenhand.analysis.trust.agreement import coefficient
+from evenhand.analysis.trust.agreement import AgreementStatistics, coefficient
 from evenhand.analysis.trust.audit import Audit
 from evenhand.analysis.trust.calibrated import OTHER_EVALS, JudgedRate, judged_rates
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
@@ -18,17 +19,30 @@ from evenhand.analysis.trust.corrected_bounds import corrected_misses
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.jury_weights import JuryWeights
 from evenhand.analysis.trust.probabilities import ProbabilityCalibration
+from evenhand.analysis.trust.ranking_calibration import RankingCalibration
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.analysis.trust.selective import SelectiveVerdicts, lines_of
-from evenhand.analysis.trust.trust_rules import LOOKED, NO_VERDICT, NOT_CHECKED, age
+from evenhand.analysis.trust.trust_rules import FEWEST, LOOKED, NO_VERDICT, NOT_CHECKED, age
 from evenhand.analysis.trust.unchecked import unchecked_rankings
 from evenhand.core.errors import UsageError
-from evenhand.core.wording.words import count, folded, interval, percent, percents, safe, short_id
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import (
+    columns,
+    count,
+    folded,
+    interval,
+    padded,
+    percent,
+    percents,
+    safe,
+    share_words,
+    short_id,
+)
 from evenhand.render.drift import canary_sentences
-from evenhand.render.ranking_calibration import agreement_words, ranking_lines
 from evenhand.stats.alternative import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
+from evenhand.stats.tallies import Share
 from evenhand.stats.weighted import half_width_by_strata
 from evenhand.store.runfile import RunFile
 
@@ -336,3 +350,64 @@ def audit_lines(audits: Sequence[Audit]) -> Iterator[str]:
     ):
         names = ", ".join(audit.name for audit in group)
         yield from folded(f"{names}: {words}", AUDIT_WIDTH, "    ", "      ", whole=True)
+
+
+MORE_PAIRS = 40
+
+
+def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Iterator[str]:
+    """What labels say of the judge of a ranking, and of the ranking: a block of lines."""
+    n, trust = len(one.labels.pairs), one.trust
+    yield f"{safe(one.name)} · judged by {safe(one.model)}"
+    yield f"  {trust.verdict}: {trust.why}"
+    yield f"  labels     {n} of {count(one.pairs, 'compared pair')}"
+    if one.agreement is not None:
+        rate = one.agreement
+        yield (
+            f"  agreement  {percents(rate.value, rate.value)} [{interval(rate.low, rate.high)}] of the labelled pairs,"
+            f" ties included; {agreement_words(one, one.labels.people)}"
+        )
+    if trust.raw is not None:
+        often = _words(trust.raw.first_wins)
+        yield f"  place      if both are equally good, the judge prefers the one shown first {often} of the time"
+    if trust.corrected is not None:
+        yield f"             people {_words(trust.corrected.first_wins)} of the time"
+        names = column_names(variants)
+        width = max(columns(names[v]) for v in trust.corrected.order)
+        for head, variant in zip(_heads(), trust.corrected.order, strict=False):
+            raw = "" if trust.raw is None else f" · raw {_words(trust.raw.chances[variant])}"
+            chance = _words(trust.corrected.chances[variant])
+            yield f"  {head:<9}  {padded(names[variant], width)}  {chance}{raw}"
+    if one.rho2 is not None:
+        yield f"  worth      replaces {percent(one.rho2)} of your labels (ρ²)"
+    if trust.corrected is not None:
+        now = max((share.high - share.low) / 2 for share in trust.corrected.chances.values())
+        more = min(MORE_PAIRS, max(0, one.pairs - n))
+        # An interval shrinks with the square root of the number of labels.
+        later = now * math.sqrt(n / (n + more))
+        line = f"  {n} labels give ±{percent(now)} or less"
+        yield f"{line}; {more} more would bring about ±{percent(later)}" if more else line
+    for warning in one.warnings:
+        yield f"  note: {warning}"
+
+
+def agreement_words(one: AgreementStatistics, people: float | None) -> str:
+    """Agreement beyond chance, and that of people among each other where several labelled the same."""
+    among = "" if people is None else f"; people among each other {coefficient(people)} α"
+    return f"{one.beyond_chance}{among}"
+
+
+def labels_line(name: str, labels: int) -> str:
+    """How many labels of a ranking count, and how many more it takes for a verdict."""
+    more = f"; {FEWEST - labels} more are needed" if labels < FEWEST else ""
+    return f"{safe(name)}: {count(labels, 'label')} in all{more}"
+
+
+def _heads() -> Iterator[str]:
+    yield "corrected"
+    while True:
+        yield ""
+
+
+def _words(share: Share) -> str:
+    return share_words(share.least, share.most, share.low, share.high)

@@ -106,7 +106,7 @@ def _tag_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
 
 
 def _label_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
-    from evenhand.render.classification_tables import classification_lines  # noqa: PLC0415 (imported on use)
+    from evenhand.render.tag_tables import classification_lines  # noqa: PLC0415 (imported on use)
 
     return classification_lines(run, names, width)
 

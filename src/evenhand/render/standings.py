@@ -13,7 +13,7 @@ from evenhand.analysis.summaries.share_rows import (
     ChanceMost,
     ChanceRate,
 )
-from evenhand.analysis.trust.standings import Standing, Standings, standings
+from evenhand.analysis.trust.ranking_corrections import Standing, Standings, standings
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.core.variant import RunVariant, Variant

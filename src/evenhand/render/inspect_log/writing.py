@@ -7,19 +7,22 @@ versions it, and reads what older versions wrote: deflated archives are among th
 from __future__ import annotations
 
 import json
+import math
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, BinaryIO
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO, cast
 from urllib.parse import quote
 
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.errors import UsageError
-from evenhand.core.run import RunMeta
+from evenhand.core.json_shapes import as_array, is_object
+from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.score import Outcome, State
+from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
-from evenhand.render.inspect_log.events import iso
-from evenhand.render.inspect_log.sample import sample_of
+from evenhand.render.inspect_log.events import events_of, iso, message_of, text_of
 from evenhand.render.trial_steps import steps_of
 from evenhand.store.runfile import RunFile
 
@@ -150,3 +153,184 @@ def _number(value: str | float) -> float:
 def _json(value: object) -> str:
     # Lone surrogates cannot be written as UTF-8, and would end the export.
     return json.dumps(value, ensure_ascii=False, allow_nan=True).encode("utf-8", "replace").decode()
+
+
+_LETTERS: Mapping[State, str] = {"pass": "C", "fail": "I"}
+VERDICT = "passed"
+"""The score that says what a trial came to, where its outcomes alone do not."""
+
+
+def sample_of(
+    trial: TrialResult, variant: Variant, began: float, steps: Sequence[Step]
+) -> dict[str, Any]:
+    """The sample, as JSON of version 2 of the log format.
+
+    Args:
+        trial: The trial.
+        variant: Its column.
+        began: When the run began, in seconds since 1970: trials do not say when they were asked.
+        steps: What it did on its way.
+    """
+    model = variant.provider_id or variant.model
+    request = _asked(trial)
+    answer = _answer(trial, model)
+    error = trial.error
+    scores = scores_of(trial)
+    at = {"timestamp": iso(began), "working_start": 0.0}
+    output: dict[str, Any] = {"model": trial.answer.model or model, "choices": [], "completion": ""}
+    if trial.output is not None:
+        choice = {"message": answer, "stop_reason": trial.answer.finish_reason or "stop"}
+        output |= {"choices": [choice], "completion": text_of(trial.output)}
+        usage = _usage(trial)
+        if usage:
+            output["usage"] = usage
+    return {
+        "id": trial.case,
+        "epoch": trial.repeat + 1,  # counted from 1
+        "input": text_of(trial.input) if trial.input is not None else _question(trial, request),
+        "target": _target(trial.expected),
+        "messages": [*request, *([answer] if trial.output is not None else [])],
+        "output": output,
+        "scores": scores,
+        "metadata": _metadata(trial),
+        "store": {},
+        "events": [
+            *events_of(steps, began, output if output["choices"] else None, request),
+            *(
+                {**at, "event": "score", "score": one, "scorer": name}
+                for name, one in scores.items()
+            ),
+            *([{**at, "event": "error", "error": _error(error.message)}] if error else []),
+        ],
+        "model_usage": _usages(trial, model),
+        "error": None if error is None else _error(error.message),
+        "total_time": trial.latency_s,
+        "working_time": trial.latency_s,
+        "attachments": {},
+    }
+
+
+def scores_of(trial: TrialResult) -> dict[str, Any]:
+    """A score for each outcome by its name: C or I for a verdict, the number for a measurement, NaN for neither.
+
+    NaN is what Inspect leaves out of its metrics: an error of ours is no score there either.
+    """
+    scores: dict[str, Any] = {}
+    verdict = _LETTERS.get(trial.outcome)
+    if verdict and trial.outcome != _summed_up(trial.outcomes):
+        scores[VERDICT] = {"value": verdict, "explanation": trial.reason}
+    for one in trial.outcomes:
+        name, number = one.name, 2
+        while name in scores:
+            name, number = f"{one.name} {number}", number + 1
+        scores[name] = _score(one)
+    return scores
+
+
+def _summed_up(outcomes: Sequence[Outcome]) -> State | None:
+    states = {one.outcome for one in outcomes}
+    if "error" in states:
+        return "error"
+    return "fail" if "fail" in states else "pass" if "pass" in states else None
+
+
+def _score(one: Outcome) -> dict[str, Any]:
+    value: object = _LETTERS.get(one.outcome)
+    if value is None and one.outcome == "not_applicable" and len(one.named) == 1:
+        value = next(iter(one.named.values()))
+    more = {
+        "score": one.score,
+        "at_least": one.at_least,
+        "at_most": one.at_most,
+        "error": one.error or None,
+        "metric": one.metric or None,
+    }
+    return {
+        "value": math.nan if value is None else value,
+        "explanation": one.reason or None,
+        "metadata": {k: v for k, v in more.items() if v is not None} | dict(one.metadata),
+    }
+
+
+def _asked(trial: TrialResult) -> list[dict[str, Any]]:
+    """The messages of the prompt as sent: those of a chat, or one of the user's."""
+    try:
+        messages: object = (
+            json.loads(trial.prompt) if trial.prompt.lstrip().startswith("[") else None
+        )
+    except ValueError:
+        messages = None
+    rows = as_array(messages)
+    chat = [message_of(row) for row in rows if is_object(row)]
+    # A chat with anything but plain messages in it, such as a call of a tool, is kept as one text.
+    if rows and len(chat) == len(rows) and all(chat):
+        return [one for one in chat if one]
+    text = trial.prompt or (text_of(trial.input) if trial.input is not None else "")
+    return [{"role": "user", "content": text}] if text else []
+
+
+def _answer(trial: TrialResult, model: str) -> dict[str, Any]:
+    return {
+        "role": "assistant",
+        "content": text_of(trial.output),
+        "source": "generate",
+        "model": trial.answer.model or model,
+    }
+
+
+def _question(trial: TrialResult, request: Sequence[Mapping[str, Any]]) -> str:
+    if request:
+        return str(request[-1]["content"])
+    return json.dumps(dict(trial.vars), ensure_ascii=False) if trial.vars else trial.description
+
+
+def _target(expected: object) -> str | list[str]:
+    if isinstance(expected, list) and all(isinstance(one, str) for one in expected):
+        return cast("list[str]", expected)
+    return "" if expected is None else text_of(expected)
+
+
+def _metadata(trial: TrialResult) -> dict[str, Any]:
+    ours = {
+        "vars": dict(trial.vars) or None,
+        "outcome": trial.outcome,
+        "score": trial.score,
+        "reason": trial.reason or None,
+        "cost_usd": trial.cost_usd,
+        "output": None if trial.output is None or isinstance(trial.output, str) else trial.output,
+    }
+    return {**trial.metadata, "evenhand": {k: v for k, v in ours.items() if v is not None}}
+
+
+def _usage(trial: TrialResult) -> dict[str, Any] | None:
+    """What the subject used, the judges left out; None where nothing is known."""
+    if trial.tokens_in is None and trial.tokens_out is None:
+        return None
+    judged = trial.judged
+    # Where the sum is not known, what the judges used would make it negative.
+    tokens_in = max(0, (trial.tokens_in or 0) - (judged.tokens_in if judged else 0))
+    tokens_out = max(0, (trial.tokens_out or 0) - (judged.tokens_out if judged else 0))
+    return _counted(tokens_in, tokens_out)
+
+
+def _usages(trial: TrialResult, model: str) -> dict[str, Any]:
+    usages: dict[str, Any] = {}
+    usage = _usage(trial)
+    if usage:
+        usages[model or "unknown"] = usage
+    judged = trial.judged
+    if judged and (judged.tokens_in or judged.tokens_out):
+        usages["judges"] = _counted(judged.tokens_in, judged.tokens_out)
+    return usages
+
+
+def _counted(tokens_in: int, tokens_out: int) -> dict[str, Any]:
+    return {
+        "input_tokens": tokens_in,
+        "output_tokens": tokens_out,
+        "total_tokens": tokens_in + tokens_out,
+    }
+
+
+def _error(message: str) -> dict[str, str]:
+    return {"message": message, "traceback": "", "traceback_ansi": ""}

@@ -30,9 +30,8 @@ from evenhand.engine.capture import Sink, current
 from evenhand.engine.outcome import ANYTHING, trial_error
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.wings.audit.given import Answer, Given, reply_of
-from evenhand.wings.audit.network import refused
 from evenhand.wings.audit.reading import demand_of, judge_in
-from evenhand.wings.audit.remembering import Memory
+from evenhand.wings.audit.users_code import Memory, refused
 from evenhand.wings.audit.wrapping import paths_of, wrapped
 
 MARKS = ("<made answer 1: zqx>", "<made answer 2: wvk>")

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from evenhand.core.errors import StoreError
+from evenhand.core.errors import StoreError, UsageError
 from evenhand.store.runfile import RunFile
 from evenhand.wings.remotes.address import RUNS
 from evenhand.wings.remotes.manifest import (
@@ -24,9 +24,8 @@ from evenhand.wings.remotes.manifest import (
     read_manifest,
     write_manifest,
 )
-from evenhand.wings.remotes.parquet import parquet_writer
 from evenhand.wings.remotes.remote import LARGEST_SAID, Snapshot
-from evenhand.wings.remotes.rows import OUTCOMES, TRIALS, Kind, Row, rows_of
+from evenhand.wings.remotes.rows import OUTCOMES, TRIALS, Kind, Row, names, rows_of
 
 SAID = "said"
 """The folder of a remote with what people said of runs after they were pushed."""
@@ -132,3 +131,39 @@ class ObjectRemote:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+WriteTable = Callable[[Path, Sequence[tuple[str, Kind]], Sequence[Row]], None]
+
+
+def parquet_writer() -> WriteTable:
+    """What writes a file of these columns and rows.
+
+    Raises:
+        UsageError: pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415 (heavy, and seldom wanted)
+        from pyarrow import parquet  # noqa: PLC0415 (the same)
+    except ImportError:
+        raise UsageError(
+            "runs are pushed with tables in Parquet, which pyarrow writes, and it is not installed",
+            hint="Install it: pip install 'evenhand[remote]'",
+        ) from None
+    kinds: dict[Kind, Any] = {
+        "text": pa.string(),
+        "json": pa.string(),
+        "whole": pa.int64(),
+        "number": pa.float64(),
+        "truth": pa.bool_(),
+        "moment": pa.timestamp("us", tz="UTC"),
+    }
+
+    def write(file: Path, columns: Sequence[tuple[str, Kind]], rows: Sequence[Row]) -> None:
+        schema = pa.schema([(name, kinds[kind]) for name, kind in columns])
+        values = list(zip(*rows, strict=True)) or [()] * len(columns)
+        arrays = [pa.array(v, kinds[k]) for v, (_, k) in zip(values, columns, strict=True)]
+        table = pa.Table.from_arrays(arrays, names=names(columns)).cast(schema)
+        parquet.write_table(table, file, compression="zstd")
+
+    return write

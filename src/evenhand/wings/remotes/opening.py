@@ -1,15 +1,23 @@
-"""Opens the remote that somebody names."""
+"""Opens the remote that somebody names: objects in a folder, or in a bucket of S3 and whatever speaks its language."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.secrets import known
+from evenhand.languages.documents.findings import unreadable
+from evenhand.store.replacing import beside
 from evenhand.wings.remotes.address import S3, Address
-from evenhand.wings.remotes.bucket import BucketObjects
 from evenhand.wings.remotes.database import DatabaseRemote
-from evenhand.wings.remotes.folder import FolderObjects
 from evenhand.wings.remotes.objects import ObjectRemote
 from evenhand.wings.remotes.remote import Remote
 
@@ -35,3 +43,177 @@ def _remote(address: Address) -> Remote:
     if address.kind == S3:
         return ObjectRemote(BucketObjects(address))
     return DatabaseRemote(address)
+
+
+PATIENCE = timedelta(seconds=60)
+"""So long is a request tried again."""
+_ANSWER = re.compile(r"<Code>([^<]+)</Code>\s*(?:<Message>([^<]*)</Message>)?")
+_ROLES = "/latest/api/token"
+"""Where the vendor's machines have the keys of their roles. It is asked when there are none in the environment."""
+
+
+class BucketObjects:
+    """Objects of a bucket, below a folder. Implements `evenhand.wings.remotes.objects.Objects`.
+
+    Raises:
+        UsageError: obstore is not installed.
+        StoreError: The environment's settings cannot be used.
+    """
+
+    def __init__(self, address: Address) -> None:
+        try:
+            import obstore  # noqa: PLC0415 (an extra)
+            from obstore.exceptions import AlreadyExistsError, BaseError  # noqa: PLC0415
+            from obstore.store import S3Store  # noqa: PLC0415
+        except ImportError:
+            raise UsageError(
+                f"{address.name} is reached by obstore, which is not installed",
+                hint="Install it: pip install 'evenhand[remote]'",
+            ) from None
+        self.name = address.name
+        self._obstore: Any = obstore
+        self._exists, self._broken = AlreadyExistsError, BaseError
+        parts = urlsplit(address.full)
+        self._root = parts.path.strip("/")
+        with self._told():
+            self._store: Any = S3Store(
+                parts.netloc,
+                prefix=self._root or None,
+                retry_config={"max_retries": 6, "retry_timeout": PATIENCE},
+            )
+
+    def names(self, folder: str) -> list[str]:
+        return list(self.sizes(folder))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        with self._told():
+            batches = self._obstore.list(self._store, prefix=folder)
+            return {str(one["path"]): int(one["size"]) for batch in batches for one in batch}
+
+    def get(self, name: str, most: int) -> bytes | None:
+        with self._told():
+            try:
+                there = self._obstore.get(self._store, name)
+                # The size comes before the content, so that a huge object is never held.
+                if int(there.meta["size"]) <= most:
+                    return bytes(there.bytes())
+                return bytes(self._obstore.get_range(self._store, name, start=0, end=most + 1))
+            except FileNotFoundError:
+                return None
+
+    def put(self, name: str, data: bytes) -> None:
+        with self._told():
+            self._obstore.put(self._store, name, data, use_multipart=False)
+
+    def put_new(self, name: str, data: bytes) -> bool:
+        with self._told():
+            try:
+                self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
+            except self._exists:
+                return False
+        return True
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (self._broken, OSError, ValueError) as error:
+            raise StoreError(
+                f"{self.name}: {known.text(_reason(error))[:300]}",
+                hint="Keys, region and address come from the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,"
+                " AWS_REGION, AWS_ENDPOINT_URL.",
+            ) from error
+
+
+def _reason(error: Exception) -> str:
+    """What the server said, without the request around it."""
+    words = " ".join(str(error).split("\n\nDebug source")[0].split())
+    if _ROLES in words:
+        return "there are no keys in the environment, and this machine has no role that gives them"
+    if answer := _ANSWER.search(words):
+        return ": ".join(filter(None, answer.groups()))
+    return words.removeprefix("Generic S3 error: ")
+
+
+class FolderObjects:
+    """Objects as files. Implements `evenhand.wings.remotes.objects.Objects`."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self._root = root
+        self.name = name
+
+    def names(self, folder: str) -> list[str]:
+        with self._told():
+            if not (self._root / folder).is_dir():
+                return []
+            return [
+                f"{folder}/{path.name}"
+                for path in (self._root / folder).iterdir()
+                if not path.name.startswith(".")
+            ]
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        with self._told():
+            return {
+                name: (self._root / name).stat().st_size
+                for name in self.names(folder)
+                if (self._root / name).is_file()
+            }
+
+    def get(self, name: str, most: int) -> bytes | None:
+        with self._told():
+            path = self._root / name
+            problem = unreadable(path)  # a pipe would be waited for, and a device may never end
+            if problem is not None:
+                raise StoreError(f"{self.name}: {name} {problem[0]}")
+            try:
+                with path.open("rb") as file:
+                    return file.read(most + 1)
+            except FileNotFoundError:
+                return None
+
+    def put(self, name: str, data: bytes) -> None:
+        path = self._root / name
+        with self._told(), self._beside(path, data) as file:
+            # The content is on disk already; without this, a power failure may take the name.
+            file.replace(path)
+            _synced(path.parent)
+
+    def put_new(self, name: str, data: bytes) -> bool:
+        path = self._root / name
+        with self._told(), self._beside(path, data) as file:
+            try:
+                os.link(file, path)  # refused where there is one, on shared file systems, too
+            except FileExistsError:
+                return False
+            _synced(path.parent)
+            return True
+
+    @contextlib.contextmanager
+    def _beside(self, path: Path, data: bytes) -> Iterator[Path]:
+        """A file with this in it, on disk, of a name that nobody looks at."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside(path) as file:
+            with file.open("wb") as out:
+                out.write(data)
+                out.flush()
+                os.fsync(out.fileno())
+            yield file
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(
+                f"{self.name}: {error.strerror or error}"
+                + (f": {error.filename}" if error.filename else "")
+            ) from error
+
+
+def _synced(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

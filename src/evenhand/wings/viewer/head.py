@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from evenhand.analysis.summaries.grid import Grid, column_names
 from evenhand.analysis.summaries.marks import Marked
 from evenhand.analysis.summaries.marks import marked as marked_in
 from evenhand.analysis.summaries.rates import Mean, known_scale, latencies, rates, scores
+from evenhand.analysis.trust.beside_people import JudgedVerdict, judged_verdicts, labelled_places
 from evenhand.analysis.trust.calibrated import judged_rates
-from evenhand.analysis.trust.standings import Standings, standings
+from evenhand.analysis.trust.every_label import every_label
+from evenhand.analysis.trust.ranking_corrections import Standings, standings
+from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
-from evenhand.render.calibration_text import standing
+from evenhand.render.calibration_text import standing as standing_words
 from evenhand.render.findings import findings
 from evenhand.render.run_warnings import warnings
 from evenhand.render.standings import standing_notes, standing_sentence
+from evenhand.store.labels.label import Label, standing
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.drawn_pairs import rankings_of
+from evenhand.wings.viewer.drawn import rankings_of
 from evenhand.wings.viewer.listing import FEW, ReadRun, over_all, rate, summary_of, summed
 from evenhand.wings.viewer.shapes import (
     ColumnShape,
@@ -136,7 +141,7 @@ def judged(run: RunFile) -> list[JudgedShape]:
             corrected=rate.corrected and Interval(*rate.corrected, rate.labels),
             status=rate.status,
             trusted=rate.trusted,
-            words=standing(rate),
+            words=standing_words(rate),
         )
         for rate in judged_rates(run)
     ]
@@ -182,3 +187,24 @@ def _scales(run: RunFile) -> dict[int, dict[str, Scale]]:
 
 def _mean(mean: Mean | None) -> Interval | None:
     return mean and Interval(mean.value, mean.low, mean.high, mean.cases)
+
+
+class LabelsShape(Record, frozen=True, kw_only=True):
+    """What people said of a run's trials, and what judges said of those that people judged."""
+
+    labels: Annotated[Sequence[Label], Key("Every event, in the order in which it was given.")]
+    judged: Annotated[
+        Sequence[JudgedVerdict], Key("Of trials with a person's verdict on a judged metric.")
+    ]
+
+
+def run_labels(run: RunFile) -> LabelsShape:
+    """All labels of a run; without any, both lists are empty.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    labels = every_label(run)
+    return LabelsShape(
+        labels=labels, judged=judged_verdicts(run, labelled_places(standing(labels)))
+    )

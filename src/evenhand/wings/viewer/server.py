@@ -24,25 +24,28 @@ from evenhand.wings.viewer.asks import Asks
 from evenhand.wings.viewer.cases import case_page
 from evenhand.wings.viewer.cell import BODY, MOST, Cell, call, cell, previews
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
-from evenhand.wings.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
-from evenhand.wings.viewer.drawn_pairs import (
+from evenhand.wings.viewer.drawn import (
+    draw_more,
     draw_more_pairs,
+    draw_reviews,
+    drawn,
     keep_pair_rule,
     keep_preference,
+    keep_reviewed,
+    keep_rule,
+    keep_verdict,
     pair_draws,
+    review_draw,
 )
-from evenhand.wings.viewer.drawn_reviews import draw_reviews, keep_reviewed, review_draw
 from evenhand.wings.viewer.export import exported
-from evenhand.wings.viewer.head import head, notes
+from evenhand.wings.viewer.head import head, notes, run_labels
 from evenhand.wings.viewer.history import CanaryPoint, canary_points, changes_since, measures
-from evenhand.wings.viewer.listing import FEW, NoSuchRun, Runs, State
-from evenhand.wings.viewer.live import follow
+from evenhand.wings.viewer.listing import FEW, NoSuchRun, Runs, State, follow
 from evenhand.wings.viewer.page import FILES
 from evenhand.wings.viewer.passes import Pass, RunPasses
 from evenhand.wings.viewer.prompts import prompt_page
 from evenhand.wings.viewer.reviewing import Review
 from evenhand.wings.viewer.roles import admit, has, needs, person_of
-from evenhand.wings.viewer.run_labels import run_labels
 from evenhand.wings.viewer.runner import error_answer
 from evenhand.wings.viewer.saved import keep_view, saved_views
 from evenhand.wings.viewer.searching import Query, search_piece

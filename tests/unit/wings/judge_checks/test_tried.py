@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
+from evenhand.wings.judge_checks.commands.tryout import tryout_lines
 from evenhand.wings.judge_checks.tried import JudgeTryout, Tried, Tryout, decide
-from evenhand.wings.judge_checks.tryout_lines import tryout_lines
 from evenhand.wings.judge_checks.tryout_plan import halves_of
 from evenhand.wings.judge_checks.tryout_record import (
     CHOOSING,

@@ -6,8 +6,9 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import msgspec
@@ -18,13 +19,16 @@ from evenhand.cli.run_and_report import settled
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, ended, kept_of, study_options, study_settings
+from evenhand.core.errors import UsageError
 from evenhand.core.ranges import REPEATS
 from evenhand.core.record import Record
+from evenhand.render.comparing import Comparison, compare
+from evenhand.render.run import Run
+from evenhand.wings.coding_agents.skills.plan import WITH, WITHOUT
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta, Totals
-    from evenhand.wings.coding_agents.skills.effect import SkillEffect
 
 
 @click.command(short_help="Say whether a skill helps: its evals with and without it.")
@@ -78,9 +82,6 @@ def skill(
 
 def report_skill(file: Path, *, as_json: bool) -> int:
     """Prints what difference a skill makes, and returns the exit code."""
-    from evenhand.render.run import Run
-    from evenhand.wings.coding_agents.skills.effect import effect_of
-
     with Run.open(file) as run:
         effect = effect_of(run)
         _print(effect, run.meta.id, run.totals(), as_json=as_json)
@@ -200,3 +201,62 @@ class SkillRequest(Record, frozen=True, kw_only=True):
             repeats=self.repeats,
             env=os.environ,
         )
+
+
+Word = Literal["helps", "hurts", "no detectable difference", "undecided"]
+DECIDES = "passed"
+"""Whether all checks of a task passed: the one metric that the word goes by, so that few tasks can show something."""
+_SHOWN = ("score", "cost", "latency")
+_WORDS: Mapping[str, Word] = {"better": "helps", "worse": "hurts", "undecided": "undecided"}
+
+
+class SkillEffect(Record, frozen=True):
+    """A skill's effect.
+
+    Attributes:
+        word: What the data say.
+        comparison: With against without: how often all checks passed.
+        others: The same for the share of checks, cost and latency, as far as they are known; None where none is.
+        tasks: How many tasks there are.
+    """
+
+    word: Word
+    comparison: Comparison
+    others: Comparison | None
+    tasks: int
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "schema": "evenhand.skill/1",
+            "verdict": self.word,
+            "tasks": self.tasks,
+            "comparison": self.comparison.document(),
+            "others": self.others.document() if self.others is not None else None,
+        }
+
+
+def effect_of(run: Run) -> SkillEffect:
+    """The effect of the skill of a run that `skill_plan` planned.
+
+    Raises:
+        UsageError: No task has a result with the skill and without it.
+    """
+    before, after = (run.column(name) for name in (WITHOUT, WITH))
+    comparison = compare(before, after, metric=DECIDES)
+    known: list[str] = []
+    for metric in _SHOWN:
+        with suppress(UsageError):  # neither has it
+            known += [one.metric for one in compare(before, after, metric=metric).results if one.n]
+    others = compare(before, after, metric=known) if known else None
+    return SkillEffect(
+        word_of(comparison.results[0].verdict),
+        comparison,
+        others,
+        run.meta.case_count,
+    )
+
+
+def word_of(verdict: str) -> Word:
+    """What a verdict on with against without says of the skill."""
+    return _WORDS.get(verdict, "no detectable difference")

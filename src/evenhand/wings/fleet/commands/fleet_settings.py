@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.streams import tell
+from evenhand.core.plan import Plan
 
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
     from evenhand.cli.session import Session
-    from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
     from evenhand.wings.fleet.messages import Cluster
 
@@ -27,7 +29,6 @@ def with_fleet(request: object, plan: Plan, settings: Settings, session: Session
     from evenhand.cli.run_request import Asked
     from evenhand.core.errors import UsageError
     from evenhand.core.version import __version__
-    from evenhand.wings.fleet.commands.far_plan import far_plan
     from evenhand.wings.fleet.driver import Fleet
 
     if not isinstance(request, Asked):
@@ -139,3 +140,37 @@ def _keys(plan: Plan) -> tuple[str, ...]:
     return tuple(
         sorted({name for kind, name in KEYS.items() if kind in kinds and os.environ.get(name)})
     )
+
+
+@contextlib.contextmanager
+def far_plan(record: Mapping[str, Any]) -> Iterator[Plan]:
+    """Inside, the plan can be run.
+
+    Args:
+        record: What was asked for (`asked`), by which version (`version`), and the folder of the driver's machine that
+            was sent here, as the current one (`folder`); an empty one where the files are at their places.
+    """
+    from evenhand.cli.offline import offline_answers
+    from evenhand.cli.run_request import Asked
+    from evenhand.scorers.rag.definitions import OURS, using_definitions
+
+    original = dict(record["asked"])
+    folder = str(record["folder"])
+    if folder:
+        original = _moved(original, folder, str(Path.cwd()))
+    request = Asked.again(original, str(record["version"]))
+    offline = offline_answers(request.folder) if request.offline else contextlib.nullcontext()
+    with offline, using_definitions(request.definitions or OURS):
+        yield request.plan()
+
+
+def _moved(value: Any, before: str, now: str) -> Any:
+    """What was asked for, with the paths of one folder as those of another."""
+    if isinstance(value, str):
+        inside = value == before or value.startswith(f"{before}/")
+        return now + value[len(before) :] if inside else value
+    if isinstance(value, Mapping):
+        return {name: _moved(one, before, now) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_moved(one, before, now) for one in value]
+    return value

@@ -12,8 +12,7 @@ from evenhand.doors.importers.moved_in import MovedIn
 from evenhand.doors.promptfoo.porting.literal import flat, laid, led, literal
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.lm_eval.reading import LoggedTask, logged_tasks
-from evenhand.wings.interchange.recorded_eval import Check, RecordedEval, asked_model
-from evenhand.wings.interchange.recorded_folder import write_evals
+from evenhand.wings.interchange.recorded_eval import Check, RecordedEval, asked_model, write_evals
 
 METRICS = "lm_eval_metrics"
 _FILTERS = frozenset({"regex", "take_first", "remove_whitespace", "lowercase", "uppercase"})

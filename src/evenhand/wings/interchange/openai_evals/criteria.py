@@ -14,7 +14,7 @@ from evenhand.doors.promptfoo.porting.literal import Node, flat, laid, led, lite
 from evenhand.languages.documents.foreign import shown
 from evenhand.scorers.metrics.similarity import SIMILARITIES
 from evenhand.wings.interchange.openai_evals.definition import Criterion
-from evenhand.wings.interchange.openai_evals.messages import messages_in
+from evenhand.wings.interchange.openai_evals.source import messages_in
 from evenhand.wings.interchange.openai_evals.tags import is_output, problem_of
 
 EMBEDDER = "openai:embedding:text-embedding-3-large"

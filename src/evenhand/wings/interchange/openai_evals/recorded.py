@@ -16,9 +16,8 @@ from evenhand.languages.documents.foreign import Notes, Part
 from evenhand.languages.templates.plain import render
 from evenhand.wings.interchange.openai_evals.definition import Criterion, Definition, item_of
 from evenhand.wings.interchange.openai_evals.export import Export
-from evenhand.wings.interchange.openai_evals.messages import Messages, messages_in
 from evenhand.wings.interchange.openai_evals.outcomes import texts_in
-from evenhand.wings.interchange.openai_evals.source import Source
+from evenhand.wings.interchange.openai_evals.source import Messages, Source, messages_in
 from evenhand.wings.interchange.openai_evals.tags import parts_of_output, pieces, sample_of
 
 Rule = tuple[list[str], str]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.analysis.trust.canaries import CanaryReport, JudgeKey
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session
@@ -17,12 +20,15 @@ from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, as_asked, ended, judges_asked, study_options
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import Range
+from evenhand.core.wording.words import count, percent, safe, short_id
+from evenhand.render.calibration_text import rate
+from evenhand.render.drift import drift_words
 from evenhand.wings.judge_checks.commands.canaries_of_run import report_of, settings_of
 
 if TYPE_CHECKING:
     from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
-    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
+    from evenhand.wings.judge_checks.commands.canaries_of_run import CanaryRequest
 
 KEPT = Range(2, 10_000, whole=True)
 
@@ -76,7 +82,7 @@ def canaries(
     from evenhand.core.wording.words import near
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.canaries import NAME
-    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
+    from evenhand.wings.judge_checks.commands.canaries_of_run import CanaryRequest
 
     session = Session(as_json=as_json, no_table=True, **options)
     path = run_or_folder(run)
@@ -115,7 +121,7 @@ def _kept(
     """Makes canaries of a labelled run; in the place of more of them only where the file was named."""
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import count as counted
-    from evenhand.core.wording.words import near, safe
+    from evenhand.core.wording.words import near
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.canaries import fewer_canaries, kept_canaries, write_canaries
 
@@ -155,7 +161,6 @@ def report_check(file: Path, *, as_json: bool) -> int:
     """Prints what judges said of canaries, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
     from evenhand.core.wording.words import put
-    from evenhand.wings.judge_checks.canary_lines import canary_lines
 
     report = report_of(file)
     if as_json:
@@ -170,9 +175,47 @@ def report_check(file: Path, *, as_json: bool) -> int:
 
 def study(meta: RunMeta, file: Path) -> Study:
     """The check of canaries that an earlier session started."""
-    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
+    from evenhand.wings.judge_checks.commands.canaries_of_run import CanaryRequest
 
     def came_to(file: Path, session: Session) -> int:
         return report_check(file, as_json=session.as_json)
 
     return Study("check", CanaryRequest.again(meta, file), came_to)
+
+
+BAR = 20
+"""Columns of a bar that stands for all canaries."""
+MOST_LINES = 12
+"""So many checks are shown, the newest ones."""
+
+
+def canary_lines(report: CanaryReport) -> Iterator[str]:
+    """A block of lines for each judge."""
+    for key, answers in report.check.answers.items():
+        yield f"{safe(answers.metric)} · judged by {safe(answers.model)}"
+        yield f"  {drift_words(report.drift(key), answers)}"
+        if answers.rate is not None:
+            right = f"{sum(answers.right.values())} of {count(len(answers.right), 'canary', 'canaries')}"
+            yield f"  right on {right}, {rate(answers.rate)}"
+            missed, excused = (total - ok for ok, total in (answers.passes, answers.fails))
+            yield f"  fails {missed} that people pass, passes {excused} that people fail"
+        if answers.errors:
+            yield f"  {count(answers.errors, 'error')}"
+        if answers.left_out:
+            yield f"  {answers.left_out} left out: the run has no such case"
+        yield from _chart(report, key)
+        yield ""
+
+
+def _chart(report: CanaryReport, key: JudgeKey) -> Iterator[str]:
+    rows = report.history(key)[-MOST_LINES:]
+    if len(rows) < 2:
+        return
+    yield f"  {'date':<11} {'run':<10}  {'right':<{BAR + 8}} pass rate of the run"
+    for check, answers in rows:
+        total, right = len(answers.right), sum(answers.right.values())
+        filled = round(BAR * right / total) if total else 0
+        bar = "━" * filled + "╌" * (BAR - filled)
+        date = time.strftime("%Y-%m-%d", time.gmtime(check.at))
+        raw = "–" if answers.raw is None else percent(answers.raw)
+        yield f"  {date:<11} {short_id(check.run):<10}  {bar} {f'{right}/{total}':<7} {raw}"

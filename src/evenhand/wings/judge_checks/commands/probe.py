@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import (
+    JudgeRequest,
     Study,
     as_asked,
+    asked_of,
     ended,
     judges_asked,
+    kept_of,
+    run_beside,
     run_or_folder,
     study_options,
     study_settings,
 )
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import SHARE, Range
-from evenhand.wings.judge_checks.probe_kinds import WORDS
+from evenhand.core.record import Record
+from evenhand.core.wording.words import count, folded, percent, safe
+from evenhand.render.calibration_text import rate
+from evenhand.wings.judge_checks.plan import Probing
+from evenhand.wings.judge_checks.probe import Probe, ProbedJudge, ProbedKind
+from evenhand.wings.judge_checks.probe_kinds import NONE, WORDS
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
-    from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
-    from evenhand.wings.judge_checks.probe import Probe
 
 ITEMS = Range(1, 10_000, whole=True)
 SEED = Range(0, 2**53, whole=True)
@@ -104,8 +113,6 @@ def probe(
     from evenhand.core.errors import UsageError
     from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
-    from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
-    from evenhand.wings.judge_checks.plan import Probing
 
     if dry_run and as_json:
         raise UsageError("--dry-run prints no document", hint="Leave --json out.")
@@ -178,7 +185,7 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
     Args:
         cached: Whether the cache answers what is asked again.
     """
-    from evenhand.core.wording.words import count, money
+    from evenhand.core.wording.words import money
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.estimate import probe_estimate
 
@@ -197,11 +204,10 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
 def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
     """Prints what a probe came to, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.core.wording.words import count, money, put
+    from evenhand.core.wording.words import money, put
     from evenhand.store.catalogue import called
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.probe import probe_of
-    from evenhand.wings.judge_checks.probe_lines import probe_lines
 
     with RunFile.open(file) as run_file:
         result: Probe = probe_of(run_file, at_most)
@@ -218,18 +224,139 @@ def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
 
 
 def _safe(text: str) -> str:
-    from evenhand.core.wording.words import safe
 
     return safe(text)
 
 
 def study(meta: RunMeta, file: Path) -> Study:
     """The probe that an earlier session started."""
-    from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
-
     request = ProbeRequest.again(meta, file)
 
     def came_to(file: Path, session: Session) -> int:
         return report_probe(file, request.options.at_most, as_json=session.as_json)
 
     return Study("probe", request, came_to)
+
+
+AGAIN = "Start a new probe: answers that the cache has are not paid for twice."
+
+
+class ProbeOptions(Record, frozen=True):
+    """What a probe's file keeps.
+
+    Attributes:
+        run: The id of the run.
+        probing: What to probe.
+        at_most: The false-pass rate that is accepted.
+        offline: Judges' answers come from offline.jsonl.
+    """
+
+    run: str
+    probing: Probing
+    at_most: float
+    offline: bool
+
+
+class ProbeRequest(JudgeRequest[ProbeOptions], frozen=True):
+    """A probe of a run."""
+
+    @staticmethod
+    def of(
+        meta: RunMeta, run: Path, probing: Probing, at_most: float, *, offline: bool
+    ) -> ProbeRequest:
+        """A probe of this run.
+
+        Raises:
+            UsageError: It isn't known what the run was made from.
+        """
+        request = asked_of(meta)
+        options = ProbeOptions(run.stem, probing, at_most, offline or request.offline)
+        return ProbeRequest(request, run, options)
+
+    @staticmethod
+    def again(meta: RunMeta, file: Path) -> ProbeRequest:
+        """What an earlier session was asked.
+
+        Args:
+            meta: The probe's own run.
+            file: Its file.
+
+        Raises:
+            UsageError: The record is damaged, or the probed run is gone.
+        """
+        options = kept_of(meta, "probe", ProbeOptions, f"probe {meta.id}", AGAIN)
+        run = run_beside(file, options.run)
+        return ProbeRequest(asked_of(meta), run, options)
+
+    def record(self) -> Mapping[str, Any]:
+        """For the run's file."""
+        return {"asked": self.asked.record(), "probe": msgspec.to_builtins(self.options)}
+
+    def plan(self) -> Plan:
+        """The probe's plan.
+
+        Raises:
+            UsageError: The files have changed since the run, or nothing in it can be probed.
+            ConfigError: All that is wrong with the files.
+        """
+        from evenhand.store.runfile import RunFile
+        from evenhand.wings.judge_checks.plan import probe_plan
+
+        with RunFile.open(self.run) as run_file:
+            return probe_plan(self.asked.plan(), run_file, self.options.probing)
+
+
+WIDTH = 100
+_UNDECIDED = "too few items, or too many errors"
+
+
+def probe_lines(probe: Probe) -> Iterator[str]:
+    """A block of lines for each judge: what fools it, and the rate of each kind."""
+    for judge in probe.judges:
+        yield f"{safe(judge.metric)} · judged by {safe(judge.model)}"
+        for sentence in _sentences(judge, probe.at_most):
+            yield from folded(sentence, WIDTH, "  ", "    ")
+        yield "  should fail     items  passed  false passes"
+        for kind in judge.kinds:
+            yield _line(kind, probe.at_most)
+        yield "  should pass     items  passed  false fails"
+        for kind in judge.controls:
+            yield _line(kind, probe.at_most)
+        yield ""
+
+
+def _sentences(judge: ProbedJudge, at_most: float) -> Iterator[str]:
+    fooled = sorted(judge.having(at_most, "fooled"), key=lambda kind: -kind.wrong / kind.items)
+    if fooled:
+        yield f"fooled by {_joined([WORDS[kind.kind] for kind in fooled])}"
+    undecided = judge.having(at_most, "undecided")
+    if undecided:
+        yield f"not decided ({_UNDECIDED}): {_joined([kind.kind for kind in undecided])}"
+    if not fooled and not undecided and judge.attacks():
+        yield f"no kind of attack is shown to pass more than {percent(at_most)} of the time"
+    strict = [kind.kind for kind in judge.controls if kind.verdict(at_most) == "fooled"]
+    if strict:
+        yield f"fails answers that should pass: {_joined(strict)}"
+    left_out = sum(kind.left_out for kind in judge.kinds if kind.kind == NONE)
+    if left_out:
+        yield f"{count(left_out, 'answer')} of other cases left out: the judge passes them without an attack"
+
+
+def _line(kind: ProbedKind, at_most: float) -> str:
+    share = "–" if kind.rate is None else rate(kind.rate)
+    notes: list[str] = []
+    if kind.kind == NONE:
+        notes.append("bad answers without an attack")
+    elif not kind.control:
+        verdict = kind.verdict(at_most)
+        notes += ["fooled"] if verdict == "fooled" else []
+        notes += ["not decided"] if verdict == "undecided" else []
+    if kind.errors:
+        notes.append(count(kind.errors, "error"))
+    line = f"  {kind.kind:<14} {kind.items:>6,} {kind.passed:>7,}  {share:<16} {', '.join(notes)}"
+    return line.rstrip()
+
+
+def _joined(words: list[str]) -> str:
+    """Words as a list in a sentence."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -10,8 +10,8 @@ import pytest
 from evenhand import EvalSet, Run, run
 from evenhand.analysis.summaries import slices
 from evenhand.analysis.summaries.clusters import clusters_among, rate_in
-from evenhand.analysis.summaries.pooled_slices import pooled_scores, pooled_slices
 from evenhand.analysis.summaries.rates import Rate
+from evenhand.analysis.summaries.slices import pooled_scores, pooled_slices
 from evenhand.render.document import document
 from evenhand.render.tag_tables import slice_lines
 from evenhand.stats.tallies import Share, Tally

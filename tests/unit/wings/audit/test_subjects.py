@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.wings.audit.altering import negated, other_names, other_numbers, paraphrase, styled
+from evenhand.wings.audit.subjects import negated, other_names, other_numbers, paraphrase, styled
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 SCRIPT = """
 import socket, threading
 from evenhand.core.errors import CodeError
-from evenhand.wings.audit.network import nothing_sent, refused
+from evenhand.wings.audit.users_code import nothing_sent, refused
 
 server = socket.create_server(("127.0.0.1", 0))
 

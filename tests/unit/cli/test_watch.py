@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.cli.watched import Watched
+from evenhand.cli.watch import Watched
 from evenhand.languages.documents.watching import changed, look
 
 

@@ -15,7 +15,7 @@ from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.traces.cases import DrawnCases, drawn_cases, without_left_out
-from evenhand.wings.traces.review import DatasetReview, Reviewed
+from evenhand.wings.traces.commands.from_traces import DatasetReview, Reviewed
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from evenhand.core.errors import UsageError
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.writing import write_cases
 from evenhand.languages.documents.codebook import Codebook, NoteId
-from evenhand.wings.failures.cases import cases_of
+from evenhand.wings.failures.commands.cases import cases_of
 
 
 async def test_what_failed_becomes_a_case_with_its_kinds(make_run: Make, tmp_path: Path):
