@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from evenhand.cli.plugin_listing import added
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.plugins import ASSERTIONS, PROVIDERS, SCORERS
 from evenhand.core.record import Record
 from evenhand.doors.assertions.kinds import kinds
@@ -86,11 +86,10 @@ def scorers_document() -> dict[str, Any]:
         ScorersDocument(
             schema=SCORERS_SCHEMA,
             scorers=[
-                ScorersScorer(
-                    name=one.name,
-                    description=one.description,
+                filled(
+                    ScorersScorer,
+                    one,
                     takes=one.value,
-                    needs=one.needs,
                     opposite=one.negated or None,
                 )
                 for one in scorers()
@@ -128,11 +127,9 @@ def providers_document() -> dict[str, Any]:
 
 def _added(group: str) -> list[Added]:
     return [
-        Added(
-            name=one.name,
-            package=one.package,
-            version=one.version,
-            place=one.place,
+        filled(
+            Added,
+            one,
             not_used=unused,
         )
         for one, unused in added(group)

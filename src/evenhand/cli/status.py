@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, money, safe, seconds, short_id
 from evenhand.store.calls import OPEN, BatchRecord
@@ -130,19 +130,11 @@ def status_document(run: RunFile) -> dict[str, Any]:
             planned=run.meta.planned,
             wave=max((batch.wave for batch in batches), default=0),
             batches=[
-                StatusBatch(
-                    id=batch.id,
+                filled(
+                    StatusBatch,
+                    batch,
                     vendor_id=batch.vendor_id or None,
-                    vendor=batch.vendor,
-                    model=batch.model,
-                    endpoint=batch.endpoint,
-                    wave=batch.wave,
-                    requests=batch.requests,
-                    state=batch.state,
-                    submitted_at=batch.submitted_at,
-                    ended_at=batch.ended_at,
                     cost_bound_usd=batch.bound_usd,
-                    message=batch.message,
                 )
                 for batch in batches
             ],

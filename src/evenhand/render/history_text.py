@@ -298,10 +298,9 @@ def document(history: History) -> dict[str, Any]:
         HistoryDocument(
             schema=SCHEMA,
             lines=[
-                HistoryLine(
-                    source=line.source,
-                    title=line.title,
-                    earlier=line.earlier,
+                filled(
+                    HistoryLine,
+                    line,
                     runs=[_run(run) for run in line.runs],
                 )
                 for line in history.lines
@@ -314,17 +313,12 @@ def document(history: History) -> dict[str, Any]:
 
 
 def _run(run: HistoryRun) -> HistoryRunRow:
-    return HistoryRunRow(
+    return filled(
+        HistoryRunRow,
+        run,
         run=run.id,
         file=str(run.path),
-        title=run.title,
         started_at=run.at,
-        status=run.status,
-        finished=run.finished,
-        trials=run.trials,
-        planned=run.planned,
-        offline=run.offline,
-        cost_usd=run.cost_usd,
         tags=list(run.tags),
         changes=[filled(HistoryChange, one) for one in run.changes],
         columns=[_column(column) for column in run.columns],

@@ -31,7 +31,7 @@ from evenhand.analysis.trust.trust_rules import (
     UNLIKELY,
     estimate_row,
 )
-from evenhand.core.document import Key
+from evenhand.core.document import Key, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
@@ -242,21 +242,15 @@ class RunJudged(Record, frozen=True, kw_only=True):
 def judged_rows(run: RunFile) -> list[RunJudged]:
     """The judged pass rates of a run in the keys of `evenhand.run/1`."""
     return [
-        RunJudged(
-            metric=rate.metric,
-            model=rate.model,
+        filled(
+            RunJudged,
+            rate,
             variant=run.meta.variants[rate.variant].names,
             judged=rate.items,
             raw=rate.raw._asdict(),
             corrected=estimate_row(rate.corrected),
-            labels=rate.labels,
-            labelled_at=rate.labelled_at,
             calibration=rate.status,
-            changed=rate.changed,
             mean=rate.mean and _mean_row(rate.mean),
-            by_votes=rate.by_votes,
-            why=rate.why,
-            fallback=rate.fallback,
         )
         for rate in judged_rates(run)
     ]

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.stats.tallies import Share, Tally, rate_of_decisions
 from evenhand.wings.audit.case_audit import Attempt, CaseAudit
@@ -236,21 +236,17 @@ class AuditReport(Record, frozen=True, kw_only=True):
     def document(self) -> dict[str, Any]:
         """The audit as a JSON-ready dict, `evenhand.audit/1`."""
         return as_object(
-            AuditDocument(
+            filled(
+                AuditDocument,
+                self,
                 schema=SCHEMA,
-                source=self.source,
                 run=self.run or None,
                 cases=len(self.audits),
-                examined=self.examined,
                 earlier_runs=self.runs,
-                at_least=self.at_least,
-                verdict=self.verdict,
                 score=self.score(),
                 subjects=self.scores,
                 findings=[self._row(one) for one in self.findings],
                 allowed=[self._row(one) for one in self.allowed],
-                only_forbids=self.only_forbids,
-                pass_nothing=self.pass_nothing,
                 skipped=[
                     AuditSkipped(case=one.key[1], name=one.name, where=one.where, why=one.problem)
                     for one in self.audits
@@ -261,18 +257,12 @@ class AuditReport(Record, frozen=True, kw_only=True):
 
     def _row(self, one: Finding) -> AuditFinding:
         audit = self.audits[one.case]
-        return AuditFinding(
-            kind=one.kind,
+        return filled(
+            AuditFinding,
+            one,
             case=audit.key[1],
             name=audit.name,
             where=audit.where,
-            expectation=one.expectation,
-            subject=one.subject,
-            answer=one.answer,
-            detail=one.detail,
-            verdicts=one.verdicts,
-            interval=one.interval,
-            allowed=one.allowed,
         )
 
 

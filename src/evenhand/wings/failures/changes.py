@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
-from evenhand.core.document import Key
+from evenhand.core.document import Key, filled
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, percent, safe, short_id
 from evenhand.languages.documents.codebook import Codebook, Kind
@@ -103,14 +103,11 @@ def kind_changes(outputs: Sequence[RunOutputs], book: Codebook, codes: Codes) ->
             rows += [row] if row is not None else []
     corrected = holm([row.p for row in rows])
     changes = [
-        KindChange(
-            name=row.name,
+        filled(
+            KindChange,
+            row,
             change=_word(row, p),
-            before=row.before,
-            after=row.after,
-            cases=row.cases,
             p=p,
-            corrected=row.corrected,
         )
         for row, p in zip(rows, corrected, strict=True)
     ]

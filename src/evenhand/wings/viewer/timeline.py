@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Annotated, Any
 
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.encoding import encode
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
@@ -110,22 +110,17 @@ def drawn_step(steps: Sequence[Step], place: int) -> DrawnStep:
     """A step as a line of the page."""
     step = steps[place]
     arguments, result = _text(step.arguments), _text(step.result)
-    return DrawnStep(
+    return filled(
+        DrawnStep,
+        step,
         place=place,
         depth=depth(steps, place),
-        kind=step.kind,
         name=step.name[:TEXT],
         agent=step.agent[:TEXT],
-        status=step.status,
         error=step.error[:TEXT],
         arguments=arguments[:TEXT],
         result=result[:TEXT],
         cut=max(map(len, (arguments, result, step.name, step.error, step.agent))) > TEXT,
-        started_s=step.started_s,
-        duration_s=step.duration_s,
-        tokens_in=step.tokens_in,
-        tokens_out=step.tokens_out,
-        cost_usd=step.cost_usd,
     )
 
 
