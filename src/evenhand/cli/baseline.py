@@ -15,7 +15,7 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.ranges import REPEATS
 
 if TYPE_CHECKING:
@@ -156,7 +156,6 @@ def _is_whole(run: RunFile) -> bool:
 
 def _latest_whole() -> Path:
     """The newest run of evals that came to its end; the latest where there is none, which says why not."""
-    from evenhand.core.errors import StoreError
     from evenhand.store.catalogue import files, find, newest_first
     from evenhand.store.runfile import RunFile
 
@@ -169,7 +168,6 @@ def _latest_whole() -> Path:
 
 def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator[Path]:
     """The runs of the same config or set before a run, the newest first."""
-    from evenhand.core.errors import StoreError
     from evenhand.store.catalogue import files, newest_first
     from evenhand.store.runfile import RunFile
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import PASSED
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import print_run, printing, say_json, tell
+from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.names import nearest
 
 if TYPE_CHECKING:
     from evenhand.doors.importers.import_report import ImportedDataset, ImportedFile
@@ -81,8 +83,6 @@ def _meant(words: Sequence[str], importer: str | None) -> tuple[str, list[Path]]
     Raises:
         UsageError: There is no file, or the first word is nearly the name of a tool.
     """
-    from evenhand.core.errors import UsageError
-    from evenhand.core.names import nearest
     from evenhand.doors.importers.registry import names
 
     first, *more = words
@@ -113,7 +113,6 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
     Raises:
         UsageError: They cannot be read.
     """
-    from evenhand.core.errors import UsageError
     from evenhand.doors.importers.recorded import OtherToolError
     from evenhand.doors.importers.registry import names, read_runs
 
@@ -180,7 +179,6 @@ def _written(
     Raises:
         UsageError: There is no such folder, or a file of the name has other cases. Nothing is written then.
     """
-    from evenhand.core.errors import UsageError
     from evenhand.doors.eval_sets.dataset import Dataset
     from evenhand.doors.importers.import_report import ImportedDataset
 
@@ -216,7 +214,6 @@ def _written(
 
 
 def _same(path: Path, data: object) -> bool:
-    from evenhand.core.errors import EvenhandError
     from evenhand.doors.eval_sets.dataset import Dataset
 
     try:
@@ -243,7 +240,6 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
         UsageError: There is no run, or all are there already.
         StoreError: One cannot be written.
     """
-    from evenhand.core.errors import EvenhandError, UsageError
     from evenhand.core.wording.words import safe
     from evenhand.doors.importers.import_report import ImportedFile
     from evenhand.engine.door import waited_for
@@ -300,7 +296,6 @@ def print_imported(
 def _print(
     runs: Sequence[ImportedFile], datasets: Sequence[ImportedDataset], recordings: Recordings
 ) -> None:
-    from evenhand.cli.streams import print_run
     from evenhand.core.wording.ink import Ink, takes_colors
     from evenhand.core.wording.words import put
     from evenhand.doors.importers.import_report import (

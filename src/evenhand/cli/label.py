@@ -11,6 +11,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing, say_json, tell
+from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 
@@ -111,7 +112,6 @@ def label(
     from evenhand.analysis.trust.labels.pair_sheets import ranking_in
     from evenhand.analysis.trust.labels.sheet_rows import write_items
     from evenhand.analysis.trust.selective import items_for_people
-    from evenhand.core.errors import UsageError
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count
     from evenhand.store.catalogue import find
@@ -189,8 +189,6 @@ class _Design(Record, frozen=True):
 
     def check(self, size: int | None) -> None:
         """Raises a UsageError where the options don't go together."""
-        from evenhand.core.errors import UsageError
-
         if self.equal and self.by_stratum is None:
             raise UsageError("--equal needs --by-stratum", hint="--by-stratum tags --equal")
         if not self.active and self.by_stratum is None:
@@ -206,8 +204,6 @@ class _Design(Record, frozen=True):
 
     def refuse_for(self, ranking: str, unsure: float | None) -> None:
         """Raises a UsageError for a ranking where another than a uniform draw is asked for."""
-        from evenhand.core.errors import UsageError
-
         if self.active or self.by_stratum is not None or unsure is not None:
             raise UsageError(
                 f"the pairs of {ranking!r} are drawn uniformly",
@@ -254,7 +250,6 @@ def _read_sheet(
     """Keeps the labels in a file."""
     from evenhand.analysis.trust.labels.inclusion_column import inclusion_line
     from evenhand.analysis.trust.labels.sheet_rows import NEEDED, read_labels
-    from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import count
     from evenhand.store.labels.label import NewLabel
     from evenhand.store.labels.stored_draws import add_metric_labels
@@ -360,7 +355,6 @@ def _tell_rule(metric: str, run: str, *, is_drawn: bool) -> None:
 def _codes(path: Path, rename: tuple[str, ...], *, codes: bool, as_json: bool) -> int:
     """Renames failure codes, and counts them."""
     from evenhand.analysis.trust.labels.failure_codes import code_lines, codes_document, rename_code
-    from evenhand.core.errors import UsageError
     from evenhand.store.runfile import RunFile
 
     if as_json and not (codes or rename):  # what else `label` does prints nothing
@@ -388,7 +382,6 @@ def _one_metric(run: RunFile, metrics: tuple[str, ...]) -> str:
         UsageError: None is named, and there are several.
     """
     from evenhand.analysis.trust.labels.drawing import judged_places
-    from evenhand.core.errors import UsageError
 
     _, names = judged_places(run, metrics)
     if len(names) != 1:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs
+from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.labels.inclusion_column import inclusion_line
 from evenhand.analysis.trust.labels.pair_drawing import (
     DrawnPair,
@@ -163,7 +163,6 @@ class PairLabelling(Record, frozen=True, kw_only=True):
 
 
 def _named(run: RunFile, name: str) -> list[ComparedPairs]:
-    from evenhand.analysis.trust.judgements.compared_pairs import compared_pairs
 
     return [pairs for pairs in compared_pairs(run) if pairs.name == name]
 

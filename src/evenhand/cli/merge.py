@@ -16,8 +16,11 @@ from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.core.run import VerdictWord
-from evenhand.core.wording.words import count, safe
+from evenhand.core.wording.words import count, put, safe, short_id
+from evenhand.store import merging
+from evenhand.store.catalogue import find, homes
 from evenhand.store.merging import Merged, MergedFrom
+from evenhand.store.runfile import RunFile
 
 
 @click.command(short_help="Merge the shards of a run into one run.")
@@ -37,10 +40,6 @@ def merge(runs: tuple[str, ...], to: Path, as_json: bool) -> int:
     for the verdict: `evenhand resume FILE` runs them. The exit code is that of a run with these trials.
     """
     from evenhand.analysis.trust.run_verdict import verdict_of
-    from evenhand.core.wording.words import put, short_id
-    from evenhand.store import merging
-    from evenhand.store.catalogue import find, homes
-    from evenhand.store.runfile import RunFile
 
     merged = merging.merge([find(Path.cwd(), run) for run in runs], to, homes(Path.cwd()))
     with RunFile.open(to) as run_file:

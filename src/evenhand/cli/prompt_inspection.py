@@ -16,8 +16,10 @@ from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing, say_wrapped, tell
+from evenhand.core.encoding import encode
+from evenhand.core.errors import UsageError
 from evenhand.core.ranges import ROWS, SECONDS
-from evenhand.core.wording.words import safe
+from evenhand.core.wording.words import count, safe
 
 if TYPE_CHECKING:
     from evenhand.doors.prompt_directories.doctor import Looked
@@ -88,8 +90,6 @@ def prompts_meant(texts: tuple[str, ...]) -> dict[Library, list[str] | None]:
 
 def document_of(value: Any) -> str:
     """A value as a JSON document."""
-    from evenhand.core.encoding import encode
-
     return encode(value).decode()
 
 
@@ -154,7 +154,6 @@ def show(id_: str, *, as_json: bool) -> int:
 @click.option("--promotions", is_flag=True, help="Print promotions instead of usage.")
 def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
     """Print the latest rows of .usage.jsonl, .eval.jsonl or .promotions.jsonl, unchanged."""
-    from evenhand.core.encoding import encode
     from evenhand.doors.prompt_directories.evidence import EVALS, PROMOTIONS, USAGE, read
     from evenhand.languages.documents.findings import Findings
 
@@ -186,7 +185,6 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
     don't count. With --evidence, a row that its run contradicts is a problem, and a row whose run is not on this
     machine is a warning.
     """
-    from evenhand.core.wording.words import count
     from evenhand.doors.prompt_directories.doctor import look
     from evenhand.doors.prompt_directories.runs import KeptRuns
     from evenhand.store.catalogue import home_for
@@ -311,7 +309,6 @@ def send(
     import contextlib
 
     from evenhand.cli.offline import offline_answers
-    from evenhand.core.errors import UsageError
     from evenhand.doors.prompt_directories.promotion_rules import sent_to
     from evenhand.doors.prompt_directories.sending import as_json as document
     from evenhand.doors.prompt_directories.sending import send as send_it

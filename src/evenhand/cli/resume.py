@@ -16,7 +16,7 @@ from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.replaying import ReplayRequest
 from evenhand.cli.run_and_report import run_asked, safe_text
 from evenhand.cli.session import Session, exit_code, session_options
-from evenhand.cli.streams import tell
+from evenhand.cli.streams import print_run, tell
 from evenhand.cli.study import asked_of, study_of
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.errors import UsageError
@@ -59,7 +59,6 @@ def resume(run: str | None, errors: bool, **options: Any) -> int:
 def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | None = None) -> int:
     """Redoes the trials in error of a run."""
     from evenhand.analysis.trust.run_verdict import verdict_of
-    from evenhand.cli.streams import print_run
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 

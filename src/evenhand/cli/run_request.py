@@ -26,12 +26,13 @@ import msgspec
 from msgspec.structs import replace as record_replace
 
 from evenhand.cli.streams import tell
+from evenhand.core.case import case_id
 from evenhand.core.edit import Edit
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.malformed import shape_fault
-from evenhand.core.plan import Selection
+from evenhand.core.plan import Selection, look_at_size, refuse_hints
 from evenhand.core.record import Record
 from evenhand.core.version import __version__
 from evenhand.doors.promptfoo.overrides import Chosen, Overrides
@@ -63,7 +64,6 @@ class Failing(Record, frozen=True):
             UsageError: The file holds no results.
             StoreError: It is a run file that cannot be read.
         """
-        from evenhand.core.case import case_id
         from evenhand.store.runfile import RunFile
 
         path = Path(self.path)
@@ -236,8 +236,6 @@ class Asked(Record, frozen=True, kw_only=True):
             ConfigError: All that is wrong with what they hold.
             NothingSelected: Nothing is left to run.
         """
-        from evenhand.core.plan import look_at_size, refuse_hints
-
         for path in self.paths:
             # stat() would raise OSError in the middle of something.
             if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):

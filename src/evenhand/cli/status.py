@@ -13,7 +13,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count, money, safe, seconds, short_id
+from evenhand.core.wording.words import count, money, put, safe, seconds, short_id
 from evenhand.store.calls import OPEN, BatchRecord
 from evenhand.store.runfile import RunFile
 
@@ -27,7 +27,6 @@ def status(run: str | None, as_json: bool) -> int:
     RUN is an id, the start of one, or a file. Default: the latest run. No model is called; `evenhand resume` asks
     for the batches.
     """
-    from evenhand.core.wording.words import put
     from evenhand.store.catalogue import find
 
     with RunFile.open(find(Path.cwd(), run)) as run_file:

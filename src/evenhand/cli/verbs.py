@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli import end_as_usual
-from evenhand.cli.streams import tell
+from evenhand.cli.streams import drop, tell
 from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
@@ -167,7 +167,6 @@ class _Verbs(_Commands):
         return ()
 
     def invoke(self, ctx: click.Context) -> object:
-        from evenhand.cli.streams import drop
 
         try:
             return super().invoke(ctx)

@@ -26,6 +26,7 @@ from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.run import run
 from evenhand.cli.streams import tell
+from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import MutableRecord
 from evenhand.core.wording.ink import Ink, is_dumb, is_plain
@@ -90,8 +91,6 @@ def watch(
 
 def _refuse_missing(paths: Sequence[str]) -> None:
     """Raises a UsageError that names the paths that don't exist: nothing would ever be saved there."""
-    from evenhand.core.errors import UsageError
-
     missing = [path for path in paths if not Path(split_line(path)[0]).exists()]
     if missing:
         lines = "\n".join(f"{path} does not exist" for path in missing)
@@ -100,7 +99,6 @@ def _refuse_missing(paths: Sequence[str]) -> None:
 
 def _refuse_what_never_runs(paths: Sequence[str]) -> None:
     """Raises a ConfigError for files that are of no kind that runs: saving them would never help."""
-    from evenhand.core.errors import ConfigError
     from evenhand.doors.eval_sets.eval_paths import is_evals
     from evenhand.doors.promptfoo.config_files import find_config
     from evenhand.languages.documents.findings import Findings

@@ -13,15 +13,19 @@ import msgspec
 
 from evenhand.cli.run_request import Asked, absolute
 from evenhand.cli.study import as_asked, asked_of, kept_of
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.plan import Plan, Selection
 from evenhand.core.record import MutableRecord, Record
-from evenhand.core.wording.words import count
+from evenhand.core.wording.words import count, near
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.engine.door import waited_for
-from evenhand.wings.audit.auditing import examined
-from evenhand.wings.audit.earlier import Earlier
-from evenhand.wings.audit.findings import findings_of
+from evenhand.store.catalogue import home_for
+from evenhand.store.runfile import RunFile
+from evenhand.wings import settings_of
+from evenhand.wings.audit.allowing import Settings, misallowed
+from evenhand.wings.audit.auditing import examined, keys_of
+from evenhand.wings.audit.earlier import Earlier, earlier_runs
+from evenhand.wings.audit.findings import findings_of, twins_in_files
 
 if TYPE_CHECKING:
     from evenhand.core.run import RunMeta
@@ -148,9 +152,6 @@ class AuditRequest(MutableRecord):
         Args:
             file: The run that asked judges; None where none was asked.
         """
-        from evenhand.core.wording.words import near
-        from evenhand.store.runfile import RunFile
-        from evenhand.wings.audit.findings import twins_in_files
         from evenhand.wings.audit.judging import with_judges
         from evenhand.wings.audit.report import AuditReport
 
@@ -173,13 +174,6 @@ class AuditRequest(MutableRecord):
 
     def _examined(self, *, with_judges: bool) -> list[CaseAudit]:
         if self.audits is None:
-            from evenhand.core.errors import UsageError
-            from evenhand.store.catalogue import home_for
-            from evenhand.wings import settings_of
-            from evenhand.wings.audit.allowing import Settings, misallowed
-            from evenhand.wings.audit.auditing import keys_of
-            from evenhand.wings.audit.earlier import earlier_runs
-
             plan = self.audited = self.asked.plan(prepare=False)
             earlier = earlier_runs(home_for(Path(plan.source)), keys_of(plan), self.options.at)
             self.runs = earlier.runs

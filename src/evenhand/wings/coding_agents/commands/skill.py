@@ -22,9 +22,12 @@ from evenhand.cli.study import Study, ended, kept_of, study_options, study_setti
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import REPEATS
 from evenhand.core.record import Record
+from evenhand.core.wording.words import count, put, short_id
 from evenhand.render.comparing import Comparison, compare
 from evenhand.render.run import Run
-from evenhand.wings.coding_agents.skills.plan import WITH, WITHOUT
+from evenhand.store.catalogue import home_for
+from evenhand.wings.coding_agents.skills.plan import WITH, WITHOUT, agent_command, skill_plan
+from evenhand.wings.coding_agents.skills.reading import read_skill
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
@@ -69,8 +72,6 @@ def skill(
 
     Exits with 0 if the skill helps or makes no detectable difference, 1 if it hurts, and 3 if that is undecided.
     """
-    from evenhand.store.catalogue import home_for
-
     session = Session.of(options)
     request = SkillRequest.of(folder, model, agent, judge, int(repeat), offline=offline)
     home = home_for(Path.cwd() / "skill")  # not in the skill's folder, which is shipped
@@ -89,7 +90,6 @@ def report_skill(file: Path, *, as_json: bool) -> int:
 
 
 def _print(effect: SkillEffect, run: str, totals: Totals, *, as_json: bool) -> None:
-    from evenhand.core.wording.words import count, put, short_id
 
     if as_json:
         say_json({"run": run, **effect.document()})
@@ -148,8 +148,6 @@ class SkillRequest(Record, frozen=True, kw_only=True):
         Raises:
             UsageError: There is no such agent.
         """
-        from evenhand.wings.coding_agents.skills.plan import agent_command
-
         command = shlex.join(agent_command(agent)) if agent else ""
         return SkillRequest(
             skill=str(folder.absolute()),
@@ -190,9 +188,6 @@ class SkillRequest(Record, frozen=True, kw_only=True):
             UsageError: The skill cannot be read, or nobody can answer or judge.
             ConfigError: All that is wrong with its evals.
         """
-        from evenhand.wings.coding_agents.skills.plan import skill_plan
-        from evenhand.wings.coding_agents.skills.reading import read_skill
-
         return skill_plan(
             read_skill(self.folder),
             model=self.model,

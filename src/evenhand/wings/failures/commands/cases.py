@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from evenhand.analysis.filters.vocabulary import tags_of
-from evenhand.analysis.reviews.reviewed import reviews_of
+from evenhand.analysis.reviews.reviewed import opened, reviews_of
 from evenhand.cli.streams import tell
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import as_text
-from evenhand.languages.documents.codebook import Codebook
+from evenhand.core.wording.words import count, near, safe
+from evenhand.languages.documents.codebook import Codebook, read_codebook
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import BOOK, RUNS
 
@@ -32,10 +33,7 @@ def cases(runs: tuple[str, ...], book: Path, to: Path) -> int:
 
     A case's tags are its kinds of failure, and its metadata have people's words and the answer that failed.
     """
-    from evenhand.analysis.reviews.reviewed import opened
-    from evenhand.core.wording.words import count, near, safe
     from evenhand.doors.eval_sets.writing import write_cases
-    from evenhand.languages.documents.codebook import read_codebook
 
     if to.exists():
         raise UsageError(f"{to} is there already", hint="Name a new file.")

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.analysis.reviews.reviewed import opened
+from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_options
+from evenhand.core.errors import UsageError
+from evenhand.core.wording.words import count as counted_words
+from evenhand.core.wording.words import near, put, safe
+from evenhand.languages.documents.codebook import ratify as ratified
+from evenhand.languages.documents.codebook import read_codebook, write_ratified
+from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import BOOK, BY, RUNS, author_of
 
 if TYPE_CHECKING:
@@ -49,10 +58,6 @@ def count(
     ratified kinds, without seeing verdicts or notes, and its shares are corrected by people's codes. An output may have
     several kinds.
     """
-    from evenhand.analysis.reviews.reviewed import opened
-    from evenhand.core.errors import UsageError
-    from evenhand.core.wording.words import near, safe
-    from evenhand.languages.documents.codebook import read_codebook
     from evenhand.wings.failures.counting import counted, stray_notes
 
     kinds = read_codebook(book)
@@ -95,13 +100,6 @@ def ratify(names: tuple[str, ...], book: Path, by: str | None) -> int:
 
     Judges go only by kinds that a person accepted. One whose name, rule or examples change has to be accepted again.
     """
-    from datetime import UTC, datetime
-
-    from evenhand.core.wording.words import count as counted_words
-    from evenhand.core.wording.words import safe
-    from evenhand.languages.documents.codebook import ratify as ratified
-    from evenhand.languages.documents.codebook import read_codebook, write_ratified
-
     before = read_codebook(book)
     author = author_of(by)
     after = ratified(before, names, author, datetime.now(UTC).date())
@@ -129,8 +127,6 @@ def _study_of(record: CodingRecord) -> Study:
     def came_to(file: Path, session: Session) -> int:
         from msgspec.structs import replace
 
-        from evenhand.analysis.reviews.reviewed import opened
-        from evenhand.store.runfile import RunFile
         from evenhand.wings.failures.coding import codes_of
         from evenhand.wings.failures.counting import counted
 
@@ -150,7 +146,6 @@ def _write_page(
 ) -> None:
     if to is None:
         return
-    from evenhand.core.wording.words import near, safe
     from evenhand.wings.failures.page import write_page
 
     write_page(document, runs, book, to)
@@ -159,8 +154,6 @@ def _write_page(
 
 def print_count(document: FailuresDocument, *, as_json: bool) -> int:
     """Prints a count, and returns the exit code: 3 where nothing is reviewed."""
-    from evenhand.cli.exits import NO_VERDICT, PASSED
-    from evenhand.core.wording.words import put
     from evenhand.wings.failures.counting import count_lines, failures_document
 
     if as_json:

@@ -8,20 +8,30 @@ from pathlib import Path
 
 import click
 
-from evenhand.analysis.reviews.drawing import drawn_notes, weights_of
-from evenhand.analysis.reviews.reviewed import VERDICTS, Verdict, keep_review, material_of
+from evenhand.analysis.reviews.drawing import draw_lines, draw_outputs, drawn_notes, weights_of
+from evenhand.analysis.reviews.reviewed import (
+    VERDICTS,
+    Verdict,
+    keep_review,
+    material_of,
+    opened,
+    review_document,
+    review_lines,
+    reviews_of,
+    to_review,
+)
 from evenhand.analysis.trust.labels.sheet_rows import no_labels, read_verdicts, write_rows
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.labelling import QUIT
+from evenhand.cli.labelling import QUIT, tell_fewer
 from evenhand.cli.numbers import Number
 from evenhand.cli.run_names import RunName
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
 from evenhand.core.wording.spreadsheet_cells import as_text, cell
-from evenhand.core.wording.words import safe
-from evenhand.languages.documents.codebook import NoteId
-from evenhand.store.labels.label import LONGEST_NOTE
+from evenhand.core.wording.words import count, safe
+from evenhand.languages.documents.codebook import Codebook, NoteId, read_codebook
+from evenhand.store.labels.label import LONGEST_AUTHOR, LONGEST_NOTE
 from evenhand.store.runfile import RunFile
 
 DRAW = Range(1, 100_000, whole=True)
@@ -48,8 +58,6 @@ def author_of(by: str | None) -> str:
         UsageError: It is no name that a file could hold.
     """
     if by:
-        from evenhand.store.labels.label import LONGEST_AUTHOR
-
         if safe(by) != by.strip() or not by.strip() or len(by) > LONGEST_AUTHOR:
             raise UsageError(
                 f"--by {by[:60]!r} is not a name",
@@ -93,10 +101,6 @@ def draw(runs: tuple[str, ...], size: float, column: str, seed: float | None) ->
     """
     import secrets
 
-    from evenhand.analysis.reviews.drawing import draw_lines, draw_outputs
-    from evenhand.analysis.reviews.reviewed import opened
-    from evenhand.cli.labelling import tell_fewer
-
     number = secrets.randbelow(2**31) if seed is None else int(seed)
     with opened(runs) as run_files:
         draws = draw_outputs(run_files, int(size), number, column)
@@ -130,9 +134,6 @@ def notes(runs: tuple[str, ...], by: str | None, to: Path | None, source: Path |
     review them in a spreadsheet. Several people may review the same draw: nobody sees the others' notes, and a fifth
     of the outputs are for two of them.
     """
-    from evenhand.analysis.reviews.reviewed import opened, reviews_of, to_review
-    from evenhand.core.wording.words import count
-
     if to is not None and source is not None:
         raise UsageError("--to doesn't go with --from", hint="First --to, then --from.")
     author = author_of(by)
@@ -174,9 +175,6 @@ def list_(runs: tuple[str, ...], book: Path, as_json: bool) -> int:
 
     Outputs that people disagree about come first, then failures that no kind covers.
     """
-    from evenhand.analysis.reviews.reviewed import opened, review_document, review_lines
-    from evenhand.languages.documents.codebook import Codebook, read_codebook
-
     kinds = read_codebook(book) if book.is_file() else Codebook()
     with opened(runs) as run_files, printing():
         if as_json:

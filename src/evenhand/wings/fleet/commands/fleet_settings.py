@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.streams import tell
+from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan
+from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
@@ -24,11 +27,7 @@ def with_fleet(request: object, plan: Plan, settings: Settings, session: Session
     Raises:
         UsageError: Not everything can be run by one, or there is no such cluster.
     """
-    from dataclasses import replace
-
     from evenhand.cli.run_request import Asked
-    from evenhand.core.errors import UsageError
-    from evenhand.core.version import __version__
     from evenhand.wings.fleet.driver import Fleet
 
     if not isinstance(request, Asked):
@@ -96,8 +95,6 @@ def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int,
     cluster = RayCluster(cluster_address(session.ray), cpus, folder)
     room, workers = cluster.room(), session.workers or 1
     if workers > room and not cluster.sends:  # other clusters may grow
-        from evenhand.core.errors import UsageError
-
         raise UsageError(
             f"this machine has room for {room} of {workers} workers with {cpus:g} CPU{'s'[: cpus != 1]} each",
             hint="Ask for less with --workers or --cpus-per-trial, or name a larger cluster: --ray ADDRESS.",
@@ -107,7 +104,6 @@ def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int,
 
 def _folder(request: Asked) -> Path:
     """The folder that is sent to workers: the current one, if it has all that is run, else that of what is run."""
-    from evenhand.core.errors import UsageError
     from evenhand.doors.eval_sets.eval_paths import split_line
 
     paths = [Path(split_line(path)[0]) for path in request.paths]
@@ -123,8 +119,6 @@ def _folder(request: Asked) -> Path:
 
 def _without_env_files(request: Asked) -> tuple[Asked, tuple[str, ...]]:
     """What is asked for, without the files of variables, which stay here, and the names of the variables in them."""
-    from dataclasses import replace
-
     from evenhand.doors.promptfoo.environment import read_env_files
     from evenhand.languages.documents.findings import Findings
 

@@ -14,6 +14,7 @@ from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
 from evenhand.cli.trusting import look_at_origin, trust_option
+from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
 
 RISK = Range(0.001, 0.999)
@@ -79,7 +80,6 @@ def calibrate(
     with people more often. It writes nothing beside the run; with the id of such a tryout it prints or continues it.
     """
     from evenhand.cli.study import run_or_folder
-    from evenhand.core.errors import UsageError
     from evenhand.core.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
 
@@ -115,7 +115,6 @@ def _tryout(
     **options: Any,
 ) -> int:
     """Tries variants, or goes on with that."""
-    from evenhand.core.errors import UsageError
     from evenhand.core.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.commands.tryout import continue_tryout, try_variants

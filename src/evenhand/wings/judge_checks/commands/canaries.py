@@ -12,18 +12,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.analysis.trust.calibration_file import place_of
 from evenhand.analysis.trust.canaries import CanaryReport, JudgeKey
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
-from evenhand.cli.study import Study, as_asked, ended, judges_asked, study_options
+from evenhand.cli.study import Study, as_asked, ended, judges_asked, run_or_folder, study_options
 from evenhand.cli.trusting import look_at_origin, trust_option
+from evenhand.core.errors import UsageError
+from evenhand.core.judge_checks import is_canary_check, refuse_judge_check
 from evenhand.core.ranges import Range
-from evenhand.core.wording.words import count, percent, safe, short_id
+from evenhand.core.wording.words import count, near, percent, put, safe, short_id
+from evenhand.core.wording.words import count as counted
 from evenhand.render.calibration_text import rate
 from evenhand.render.drift import drift_words
-from evenhand.wings.judge_checks.commands.canaries_of_run import report_of, settings_of
+from evenhand.store.runfile import RunFile
+from evenhand.wings.judge_checks.commands.canaries_of_run import (
+    CanaryRequest,
+    report_of,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from evenhand.core.run import RunMeta
@@ -75,14 +85,7 @@ def canaries(
     Exits with 0 if no drift is shown, 1 if a judge has drifted, and 3 if a judge gave no verdict, or there are too few
     canaries to compare.
     """
-    from evenhand.analysis.trust.calibration_file import place_of
-    from evenhand.cli.study import run_or_folder
-    from evenhand.core.errors import UsageError
-    from evenhand.core.judge_checks import is_canary_check, refuse_judge_check
-    from evenhand.core.wording.words import near
-    from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.canaries import NAME
-    from evenhand.wings.judge_checks.commands.canaries_of_run import CanaryRequest
 
     session = Session(as_json=as_json, no_table=True, **options)
     path = run_or_folder(run)
@@ -119,10 +122,6 @@ def _kept(
     path: Path, count: int, metrics: tuple[str, ...], file: Path, *, replaces: bool, following: str
 ) -> int:
     """Makes canaries of a labelled run; in the place of more of them only where the file was named."""
-    from evenhand.core.errors import UsageError
-    from evenhand.core.wording.words import count as counted
-    from evenhand.core.wording.words import near
-    from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.canaries import fewer_canaries, kept_canaries, write_canaries
 
     with RunFile.open(path) as run_file:
@@ -159,9 +158,6 @@ def _checked(
 
 def report_check(file: Path, *, as_json: bool) -> int:
     """Prints what judges said of canaries, and returns the exit code."""
-    from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.core.wording.words import put
-
     report = report_of(file)
     if as_json:
         say_json(report.document())
@@ -175,7 +171,6 @@ def report_check(file: Path, *, as_json: bool) -> int:
 
 def study(meta: RunMeta, file: Path) -> Study:
     """The check of canaries that an earlier session started."""
-    from evenhand.wings.judge_checks.commands.canaries_of_run import CanaryRequest
 
     def came_to(file: Path, session: Session) -> int:
         return report_check(file, as_json=session.as_json)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.run_and_report import safe_text
 from evenhand.cli.session import Session
 from evenhand.cli.streams import tell
@@ -127,8 +128,6 @@ def report_of(check: Path) -> CanaryReport:
 
 def code_with_canaries(code: int, run: RunFile) -> int:
     """The run's exit code: while calibration is required, a pass counts for nothing once its judge has drifted."""
-    from evenhand.cli.exits import NO_VERDICT, PASSED
-
     if code != PASSED or run.meta.settings.get("calibrated") != "required":
         return code
     from evenhand.analysis.trust.canaries import canaries_of

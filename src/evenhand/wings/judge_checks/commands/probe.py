@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
@@ -29,12 +30,15 @@ from evenhand.cli.study import (
     study_settings,
 )
 from evenhand.cli.trusting import look_at_origin, trust_option
+from evenhand.core.errors import UsageError
+from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
 from evenhand.core.ranges import SHARE, Range
 from evenhand.core.record import Record
-from evenhand.core.wording.words import count, folded, percent, safe
+from evenhand.core.wording.words import count, folded, money, percent, put, safe
 from evenhand.render.calibration_text import rate
-from evenhand.wings.judge_checks.plan import Probing
-from evenhand.wings.judge_checks.probe import Probe, ProbedJudge, ProbedKind
+from evenhand.store.runfile import RunFile
+from evenhand.wings.judge_checks.plan import Probing, probe_plan
+from evenhand.wings.judge_checks.probe import Probe, ProbedJudge, ProbedKind, probe_of
 from evenhand.wings.judge_checks.probe_kinds import NONE, WORDS
 
 if TYPE_CHECKING:
@@ -110,10 +114,6 @@ def probe(
 
     Exits with 0 if no kind is shown to pass more often than --at-most, 1 if one is, and 3 if that is undecided.
     """
-    from evenhand.core.errors import UsageError
-    from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
-    from evenhand.store.runfile import RunFile
-
     if dry_run and as_json:
         raise UsageError("--dry-run prints no document", hint="Leave --json out.")
     session = Session(as_json=as_json, no_table=True, **options)
@@ -185,8 +185,6 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
     Args:
         cached: Whether the cache answers what is asked again.
     """
-    from evenhand.core.wording.words import money
-    from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.estimate import probe_estimate
 
     with RunFile.open(request.run) as run_file:
@@ -203,11 +201,7 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
 
 def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
     """Prints what a probe came to, and returns the exit code."""
-    from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.core.wording.words import money, put
     from evenhand.store.catalogue import called
-    from evenhand.store.runfile import RunFile
-    from evenhand.wings.judge_checks.probe import probe_of
 
     with RunFile.open(file) as run_file:
         result: Probe = probe_of(run_file, at_most)
@@ -299,9 +293,6 @@ class ProbeRequest(JudgeRequest[ProbeOptions], frozen=True):
             UsageError: The files have changed since the run, or nothing in it can be probed.
             ConfigError: All that is wrong with the files.
         """
-        from evenhand.store.runfile import RunFile
-        from evenhand.wings.judge_checks.plan import probe_plan
-
         with RunFile.open(self.run) as run_file:
             return probe_plan(self.asked.plan(), run_file, self.options.probing)
 

@@ -14,9 +14,11 @@ from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, as_asked, ended, judges_asked, study_settings
 from evenhand.cli.trusting import look_at_origin
-from evenhand.core.wording.words import clip, count, folded, money, padded, percent, safe
+from evenhand.core.errors import UsageError
+from evenhand.core.wording.words import clip, count, folded, money, padded, percent, put, safe
 from evenhand.render.calibration_text import points, rate
 from evenhand.stats.correction import Estimate
+from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.tried import FEWEST, Comparison, JudgeTryout, Tried, Tryout
 from evenhand.wings.judge_checks.tryout_record import CHOOSING, CONFIRMING
 
@@ -73,7 +75,6 @@ def _tried(
 
 def _refuse_keyless(request: TryoutRequest) -> None:
     """Says which keys are missing, before anything is paid for."""
-    from evenhand.core.errors import UsageError
     from evenhand.providers.catalog import key_missing
     from evenhand.providers.missing_keys import NO_KEY, set_key
 
@@ -91,7 +92,6 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
     Args:
         quiet: Only the sum, to stderr.
     """
-    from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.estimate import tryout_estimate
     from evenhand.wings.judge_checks.tryout_plan import labelled_judges
 
@@ -119,9 +119,7 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
 
 def report_tryout(file: Path, *, as_json: bool) -> int:
     """Prints what a tryout came to. It is no gate: whatever that is, the exit code is 0."""
-    from evenhand.core.wording.words import put
     from evenhand.store.catalogue import called
-    from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.tryout import tryout_of
 
     with RunFile.open(file) as run_file:

@@ -10,7 +10,8 @@ from pathlib import Path
 from evenhand.cli.streams import tell
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
-from evenhand.store.catalogue import matching, newest_first
+from evenhand.core.wording.words import safe
+from evenhand.store.catalogue import cache_folder, home_for, matching, newest_first
 from evenhand.store.home import make_folder
 from evenhand.store.labels.exchange import Said, add_said, read_said
 from evenhand.store.replacing import beside
@@ -23,7 +24,6 @@ class RemoteRuns:
 
     def one(self, name: str) -> str | None:
         """The file of a remote's run, fetched to this machine; None where the name is none of a remote's."""
-        from evenhand.store.catalogue import cache_folder, home_for
         from evenhand.wings.remotes.address import remote_run
         from evenhand.wings.remotes.opening import remote_at
 
@@ -36,8 +36,6 @@ class RemoteRuns:
 
     def several(self, name: str) -> Sequence[Path] | None:
         """The files of all runs of a remote, on this machine; says which are left out, and why."""
-        from evenhand.core.wording.words import safe
-        from evenhand.store.catalogue import cache_folder, home_for
         from evenhand.wings.remotes.address import remote_run
         from evenhand.wings.remotes.opening import remote_at
 

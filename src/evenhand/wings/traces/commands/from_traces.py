@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import PASSED
 from evenhand.cli.numbers import Number
-from evenhand.cli.show import filtered
+from evenhand.cli.show import filtered, narrowed
 from evenhand.cli.streams import tell
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
@@ -27,7 +27,7 @@ from evenhand.core.record import Record
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.store.labels.label import Label
 from evenhand.store.runfile import RunFile
-from evenhand.wings.traces.cases import DrawnCases, decisions
+from evenhand.wings.traces.cases import DrawnCases, decisions, drawn_cases, without_left_out
 
 DRAW = Range(1, 1_000_000, whole=True)
 _FILE = click.Path(path_type=Path)
@@ -79,10 +79,8 @@ def from_traces(
     at once. The decisions are kept with RUN: the same command continues a review, and without --review it leaves out
     the same traces.
     """
-    from evenhand.cli.show import narrowed
     from evenhand.core.wording.words import count, safe
     from evenhand.store.catalogue import find
-    from evenhand.wings.traces.cases import drawn_cases, without_left_out
 
     if not review and (port is not None or open_ is not None):
         raise UsageError("--port, --open and --no-browser are for --review", hint="Add --review.")

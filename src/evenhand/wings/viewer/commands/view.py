@@ -18,6 +18,7 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.run_names import RunName, runs_elsewhere
 from evenhand.cli.streams import printing, tell
+from evenhand.core.errors import UsageError
 from evenhand.core.ranges import PORTS
 
 if TYPE_CHECKING:
@@ -116,7 +117,6 @@ def _loopback(host: str, public_url: str | None) -> str:
     Raises:
         UsageError: It needs --serve.
     """
-    from evenhand.core.errors import UsageError
     from evenhand.wings.viewer.access import loopback
 
     if public_url is not None:
@@ -131,8 +131,6 @@ def _address(host: str) -> str:
         UsageError: It is no IP address.
     """
     import ipaddress
-
-    from evenhand.core.errors import UsageError
 
     try:
         return host if host == "localhost" else str(ipaddress.ip_address(host.strip("[]")))
