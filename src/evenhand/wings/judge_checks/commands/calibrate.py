@@ -117,8 +117,11 @@ def _tryout(
     """Tries variants, or goes on with that."""
     from evenhand.core.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
-    from evenhand.wings.judge_checks.commands.tryout import continue_tryout, try_variants
-    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
+    from evenhand.wings.judge_checks.commands.tryout import (
+        TryoutRequest,
+        continue_tryout,
+        try_variants,
+    )
 
     session = Session.of(options)
     with RunFile.open(path) as run_file:
@@ -134,7 +137,15 @@ def _tryout(
     if dry_run and session.as_json:
         raise UsageError("--dry-run prints no document", hint="Leave --json out.")
     look_at_origin(meta, trust=session.trust)
-    request = TryoutRequest.of(meta, path, tried, int(seed or 0), metrics, offline=offline)
+    request = TryoutRequest.of(
+        meta,
+        path,
+        offline=offline,
+        tried=tried,
+        base=str(Path.cwd()),
+        seed=int(seed or 0),
+        metrics=metrics,
+    )
     return try_variants(request, session, dry_run=dry_run)
 
 

@@ -114,7 +114,7 @@ def canaries(
     if metrics:
         raise UsageError("--metric says nothing here", hint="It goes with --keep.")
     look_at_origin(meta, trust=session.trust)
-    request = CanaryRequest.of(meta, path, file, offline=offline)
+    request = CanaryRequest.of(meta, path, offline=offline, file=str(file), most=None)
     return _checked(request, settings_of(request, path, session), None, session)
 
 

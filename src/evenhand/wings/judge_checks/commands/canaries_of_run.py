@@ -11,8 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.run_and_report import safe_text
 from evenhand.cli.session import Session
@@ -20,10 +18,7 @@ from evenhand.cli.streams import tell
 from evenhand.cli.study import (
     JudgeRequest,
     as_asked,
-    asked_of,
     judges_asked,
-    kept_of,
-    run_beside,
     study_settings,
 )
 from evenhand.core.errors import ConfigError, UsageError
@@ -34,7 +29,6 @@ from evenhand.core.record import Record
 if TYPE_CHECKING:
     from evenhand.analysis.trust.canaries import CanaryReport
     from evenhand.core.plan import Plan
-    from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
     from evenhand.store.runfile import RunFile
 
@@ -99,7 +93,7 @@ def ask_canaries(run: Path, session: Session) -> None:
     session = replace(session, max_cost=left, verbose=False)
     file = place_of(meta).with_name(NAME).absolute()
     try:
-        request = CanaryRequest.of(meta, run, file, offline=False, most=most)
+        request = CanaryRequest.of(meta, run, offline=False, file=str(file), most=most)
         with as_asked(request):
             settings = settings_of(request, run, session)
             finished = judges_asked(request, request.plan(), settings, None, session)
@@ -151,9 +145,6 @@ class CanariesOfRun:
 CANARIES = CanariesOfRun()
 
 
-AGAIN = "Start a new check."
-
-
 class CanaryOptions(Record, frozen=True):
     """What a check's file keeps.
 
@@ -173,38 +164,11 @@ class CanaryOptions(Record, frozen=True):
 class CanaryRequest(JudgeRequest[CanaryOptions], frozen=True):
     """A check of a run's judges with canaries."""
 
-    @staticmethod
-    def of(
-        meta: RunMeta, run: Path, file: Path, *, offline: bool, most: int | None = None
-    ) -> CanaryRequest:
-        """A check of this run's judges.
+    kind, key, word, remedy = CanaryOptions, "canaries", "check", "Start a new check."
 
-        Raises:
-            UsageError: It isn't known what the run was made from.
-        """
-        request = asked_of(meta)
-        options = CanaryOptions(run.stem, str(file), offline or request.offline, most)
-        return CanaryRequest(request, run, options)
-
-    @staticmethod
-    def again(meta: RunMeta, check: Path) -> CanaryRequest:
-        """What an earlier session was asked.
-
-        Args:
-            meta: The check's own run.
-            check: Its file.
-
-        Raises:
-            UsageError: The record is damaged, or the run whose judges it asks is gone.
-        """
-        options = kept_of(meta, "canaries", CanaryOptions, f"check {meta.id}", AGAIN)
-        run = run_beside(check, options.run)
-        return CanaryRequest(asked_of(meta), run, options)
-
-    def record(self) -> Mapping[str, Any]:
-        """For the run's file. Judges are asked anew: what the cache has says nothing of today's judge."""
-        options = msgspec.to_builtins(self.options)
-        return {"asked": self.asked.record(), "canaries": options, "cache": False}
+    def record(self) -> dict[str, Any]:
+        """For the check's file. Judges are asked anew: what the cache has says nothing of today's judge."""
+        return {**super().record(), "cache": False}
 
     def plan(self) -> Plan:
         """The check's plan.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
@@ -20,11 +19,8 @@ from evenhand.cli.study import (
     JudgeRequest,
     Study,
     as_asked,
-    asked_of,
     ended,
     judges_asked,
-    kept_of,
-    run_beside,
     run_or_folder,
     study_options,
     study_settings,
@@ -137,7 +133,7 @@ def probe(
     probing = Probing(int(items), int(seed), tuple(dict.fromkeys(kinds)), metrics)
     probing.attacks()  # one that is none is said before files are read
     look_at_origin(meta, trust=session.trust)
-    request = ProbeRequest.of(meta, file, probing, at_most, offline=offline)
+    request = ProbeRequest.of(meta, file, offline=offline, probing=probing, at_most=at_most)
     settings = study_settings(file.parent.parent, session, request.record())
     return _probed(request, settings, None, session, at_most, dry_run=dry_run)
 
@@ -232,9 +228,6 @@ def study(meta: RunMeta, file: Path) -> Study:
     return Study("probe", request, came_to)
 
 
-AGAIN = "Start a new probe: answers that the cache has are not paid for twice."
-
-
 class ProbeOptions(Record, frozen=True):
     """What a probe's file keeps.
 
@@ -254,37 +247,8 @@ class ProbeOptions(Record, frozen=True):
 class ProbeRequest(JudgeRequest[ProbeOptions], frozen=True):
     """A probe of a run."""
 
-    @staticmethod
-    def of(
-        meta: RunMeta, run: Path, probing: Probing, at_most: float, *, offline: bool
-    ) -> ProbeRequest:
-        """A probe of this run.
-
-        Raises:
-            UsageError: It isn't known what the run was made from.
-        """
-        request = asked_of(meta)
-        options = ProbeOptions(run.stem, probing, at_most, offline or request.offline)
-        return ProbeRequest(request, run, options)
-
-    @staticmethod
-    def again(meta: RunMeta, file: Path) -> ProbeRequest:
-        """What an earlier session was asked.
-
-        Args:
-            meta: The probe's own run.
-            file: Its file.
-
-        Raises:
-            UsageError: The record is damaged, or the probed run is gone.
-        """
-        options = kept_of(meta, "probe", ProbeOptions, f"probe {meta.id}", AGAIN)
-        run = run_beside(file, options.run)
-        return ProbeRequest(asked_of(meta), run, options)
-
-    def record(self) -> Mapping[str, Any]:
-        """For the run's file."""
-        return {"asked": self.asked.record(), "probe": msgspec.to_builtins(self.options)}
+    kind, key, word = ProbeOptions, "probe", "probe"
+    remedy = "Start a new probe: answers that the cache has are not paid for twice."
 
     def plan(self) -> Plan:
         """The probe's plan.

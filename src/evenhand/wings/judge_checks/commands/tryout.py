@@ -12,9 +12,10 @@ import click
 
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
-from evenhand.cli.study import Study, as_asked, ended, judges_asked, study_settings
+from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_asked, study_settings
 from evenhand.cli.trusting import look_at_origin
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, count, folded, money, padded, percent, put, safe
 from evenhand.render.calibration_text import points, rate
 from evenhand.stats.correction import Estimate
@@ -23,9 +24,62 @@ from evenhand.wings.judge_checks.tried import FEWEST, Comparison, JudgeTryout, T
 from evenhand.wings.judge_checks.tryout_record import CHOOSING, CONFIRMING
 
 if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
-    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
+    from evenhand.wings.judge_checks.tryout_plan import Lineup
+
+
+class TryoutOptions(Record, frozen=True, kw_only=True):
+    """What a tryout's file keeps.
+
+    Attributes:
+        run: The id of the run.
+        tried: The variants, as they were named on the command line.
+        base: The folder that their paths start from.
+        seed: Divides the labelled outputs into halves.
+        metrics: Which metrics; empty for all with labels.
+        offline: Judges' answers come from offline.jsonl.
+    """
+
+    run: str
+    tried: tuple[str, ...]
+    base: str
+    seed: int
+    metrics: tuple[str, ...]
+    offline: bool
+
+
+class TryoutRequest(JudgeRequest[TryoutOptions], frozen=True):
+    """A tryout of variants of a run's judges. Variants are named, not copied: their models' settings may hold keys."""
+
+    kind, key, word = TryoutOptions, "tryout", "tryout"
+    remedy = "Start a new tryout: answers that the cache has are not paid for twice."
+
+    def lineup(self) -> Lineup:
+        """The variants, each with its models.
+
+        Raises:
+            ConfigError: All that is wrong with the files that hold them.
+            UsageError: What is wrong with those on the command line.
+        """
+        from evenhand.wings.judge_checks.judge_variants import read_variants
+
+        variants = read_variants(self.options.tried, Path(self.options.base))
+        return [(one, [model.provider() for model in one.models]) for one in variants]
+
+    def plan(self) -> Plan:
+        """The tryout's plan.
+
+        Raises:
+            UsageError: The files have changed since the run, nothing is labelled, or a variant is wrong.
+            ConfigError: All that is wrong with the files.
+        """
+        from evenhand.wings.judge_checks.tryout_plan import tryout_plan
+
+        lineup, options = self.lineup(), self.options
+        with RunFile.open(self.run) as run_file:
+            return tryout_plan(self.asked.plan(), run_file, lineup, options.seed, options.metrics)
 
 
 def try_variants(request: TryoutRequest, session: Session, *, dry_run: bool) -> int:
@@ -45,7 +99,6 @@ def continue_tryout(meta: RunMeta, file: Path, session: Session) -> int:
         meta: The tryout's own run.
         file: Its file.
     """
-    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
 
     if meta.status == "finished":
         return report_tryout(file, as_json=session.as_json)
@@ -143,7 +196,6 @@ def report_tryout(file: Path, *, as_json: bool) -> int:
 
 def study(meta: RunMeta, file: Path) -> Study:
     """The tryout that an earlier session started."""
-    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
 
     def came_to(file: Path, session: Session) -> int:
         return report_tryout(file, as_json=session.as_json)
