@@ -13,7 +13,7 @@ from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing, tell
-from evenhand.cli.wing_commands import WingGroup
+from evenhand.cli.verbs import WingGroup
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, SEED, SHOWN
 

@@ -109,8 +109,7 @@ def label(
         peoples_share,
     )
     from evenhand.analysis.trust.labels.pair_drawing import ranking_to_label
-    from evenhand.analysis.trust.labels.pair_sheets import ranking_in
-    from evenhand.analysis.trust.labels.sheet_rows import write_items
+    from evenhand.analysis.trust.labels.sheet_rows import ranking_in, write_items
     from evenhand.analysis.trust.selective import items_for_people
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count
@@ -248,8 +247,7 @@ def _read_sheet(
     run: RunFile, source: Path, metrics: tuple[str, ...], author: str, name: str
 ) -> int:
     """Keeps the labels in a file."""
-    from evenhand.analysis.trust.labels.inclusion_column import inclusion_line
-    from evenhand.analysis.trust.labels.sheet_rows import NEEDED, read_labels
+    from evenhand.analysis.trust.labels.sheet_rows import NEEDED, inclusion_line, read_labels
     from evenhand.core.wording.words import count
     from evenhand.store.labels.label import NewLabel
     from evenhand.store.labels.stored_draws import add_metric_labels
@@ -319,7 +317,7 @@ def _label_pairs(
     run: RunFile, pairs: ComparedPairs, rule: str | None, sheet: _Sheet, name: str
 ) -> int:
     """Labels pairs of a ranking."""
-    from evenhand.cli.labelling_pairs import PairLabelling
+    from evenhand.cli.labelling import PairLabelling
     from evenhand.store.labels.stored_draws import set_rule
 
     if rule is not None:

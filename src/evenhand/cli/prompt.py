@@ -25,7 +25,7 @@ from evenhand.cli.prompt_inspection import (
     start,
 )
 from evenhand.cli.streams import tell
-from evenhand.cli.wing_commands import WingGroup
+from evenhand.cli.verbs import WingGroup
 from evenhand.core.errors import ConfigError, UsageError
 
 

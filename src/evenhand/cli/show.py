@@ -300,7 +300,7 @@ def _list_trials(run_file: RunFile, out: TextIO) -> None:
 
 def _print_trials(run_file: RunFile, out: TextIO, *, calls: bool = False) -> None:
     """Prints each trial whole, one after the other; `calls`: with what was asked and answered."""
-    from evenhand.analysis.trust.every_label import every_label
+    from evenhand.analysis.trust.beside_people import every_label
     from evenhand.core.wording.ink import Ink, takes_colors, width_of
     from evenhand.core.wording.words import put
     from evenhand.render.cell import call_lines

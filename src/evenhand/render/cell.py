@@ -8,7 +8,7 @@ from itertools import islice
 
 from evenhand.analysis.summaries.column_names import full_names
 from evenhand.analysis.summaries.grid import Grid, numbered
-from evenhand.analysis.trust.every_label import every_label
+from evenhand.analysis.trust.beside_people import every_label
 from evenhand.core.errors import UsageError
 from evenhand.core.names import nearest
 from evenhand.core.run import CallRecord, TrialResult

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO, cast
 
-from evenhand.analysis.trust.every_label import every_label
+from evenhand.analysis.trust.beside_people import every_label
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.variant import Variant
 from evenhand.core.wing import exporter_of, format_of, imported, part, parts

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evenhand.analysis.summaries.cluster_hint import FEWEST_CASES, cluster_hint
-from evenhand.analysis.summaries.clusters import clusters_among, copies_note
+from evenhand.analysis.summaries.clusters import (
+    FEWEST_CASES,
+    cluster_hint,
+    clusters_among,
+    copies_note,
+)
 from evenhand.analysis.summaries.column_names import in_ranges
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.marks import UNSURE, Marked, marked
@@ -78,7 +82,7 @@ def findings(
 def _mixed(run: RunFile) -> list[str]:
     if run.narrowed or all(scale == SHARES for scale in run.scales().values()):
         return []
-    from evenhand.analysis.comparison.one_run import VariantTests  # noqa: PLC0415 (imported on use)
+    from evenhand.analysis.comparison.same_test import VariantTests  # noqa: PLC0415 (imported on use)
 
     return list(VariantTests(run).mixed_scales())
 
@@ -94,8 +98,11 @@ def _rankings(run: RunFile, grid: Grid, where: Marked) -> list[str]:
 def _compared(run: RunFile, grid: Grid) -> list[str]:
     if run.narrowed or len(grid.names) < 2:
         return []
-    from evenhand.analysis.comparison.one_run import VariantTests  # noqa: PLC0415 (imported on use)
-    from evenhand.analysis.comparison.same_test import chosen_by, chosen_note  # noqa: PLC0415 (imported on use)
+    from evenhand.analysis.comparison.same_test import (  # noqa: PLC0415 (imported on use)
+        VariantTests,
+        chosen_by,
+        chosen_note,
+    )
     from evenhand.analysis.comparison.variants import sentences  # noqa: PLC0415 (imported on use)
 
     chosen = chosen_by(run.meta)

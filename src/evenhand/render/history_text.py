@@ -25,7 +25,7 @@ from evenhand.core.wording.words import (
     seconds,
     short_id,
 )
-from evenhand.render.drift import canary_sentences
+from evenhand.render.calibration_text import canary_sentences
 from evenhand.stats.tallies import Share
 
 SCHEMA = "evenhand.history/1"

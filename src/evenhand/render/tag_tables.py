@@ -8,8 +8,14 @@ from typing import NamedTuple
 from evenhand.analysis.summaries.classification import MOST_LABELS, LabelMatrix, classified
 from evenhand.analysis.summaries.decisions import Decisions
 from evenhand.analysis.summaries.rates import rate_texts
-from evenhand.analysis.summaries.slices import POOLED, Slice, slices_by_tag
-from evenhand.analysis.summaries.standouts import Entry, p_of_extreme, worth_of_extremes
+from evenhand.analysis.summaries.slices import (
+    POOLED,
+    Entry,
+    Slice,
+    p_of_extreme,
+    slices_by_tag,
+    worth_of_extremes,
+)
 from evenhand.core.wording.words import (
     clip,
     columns,

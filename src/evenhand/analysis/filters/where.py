@@ -25,8 +25,12 @@ from evenhand.analysis.filters.query import (
 from evenhand.analysis.filters.vocabulary import Vocabulary, tags_of
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.grid import Grid
-from evenhand.analysis.trust.beside_people import beside_people, judged_verdicts, labelled_places
-from evenhand.analysis.trust.every_label import every_label
+from evenhand.analysis.trust.beside_people import (
+    beside_people,
+    every_label,
+    judged_verdicts,
+    labelled_places,
+)
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.record import MutableRecord

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import Annotated
 
 from evenhand.analysis.summaries.clusters import Groups, OfCase, clusters_among, sums_in, together
@@ -18,13 +19,13 @@ from evenhand.analysis.summaries.share_rows import (
     ShareRow,
     share_of,
 )
-from evenhand.analysis.summaries.standouts import p_of_extreme
 from evenhand.core.document import Key
 from evenhand.core.json_shapes import is_array
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.score import Scale
 from evenhand.core.variant import RunVariant
+from evenhand.core.wording.words import rounded, share_words
 from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.pooling import (
     FEWEST_GROUPS,
@@ -33,6 +34,7 @@ from evenhand.stats.pooling import (
     pooled_rates,
     worth_of_units,
 )
+from evenhand.stats.standouts import group_p
 from evenhand.stats.tallies import OpenNumber, Share, Tally, counted, worth_of
 from evenhand.store.decoding import MeasuredTrial
 from evenhand.store.encoding import written_case
@@ -331,3 +333,79 @@ def _variance(values: Sequence[float]) -> float:
         return 0.0
     mean = math.fsum(values) / len(values)
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+NAMED = 3
+METHOD = "corrected for their number: Benjamini–Hochberg"
+LEVEL = 0.05
+"""Of those that stand out, no larger a share is chance."""
+
+
+class Entry(Record, frozen=True):
+    """A group of cases in a list that is read for its extremes.
+
+    Attributes:
+        name: What it is called, in words that are safe to print.
+        rate: Its rate in words.
+        share: Its rate.
+        q: The p-value that it is like the cases that are not in it, corrected for how many groups there are.
+        pooled: Its rate drawn towards those of all groups; None where none is.
+    """
+
+    name: str
+    rate: str
+    share: float
+    q: float
+    pooled: Share | None = None
+
+    @property
+    def height(self) -> float:
+        """What groups are put in order by: of the lowest of many raw rates, part is chance."""
+        return self.share if self.pooled is None else self.pooled.least
+
+    @property
+    def words(self) -> str:
+        """The rate drawn towards the others with its interval and the raw one, or that alone."""
+        if self.pooled is None:
+            return self.rate
+        return f"{share_words(*self.pooled)} (raw {self.rate})"
+
+
+def p_of_extreme(own: Container[str], shares: Mapping[str, float], groups: Groups) -> float:
+    """How likely chance alone is to set cases apart from the others.
+
+    Args:
+        own: The cases of the group.
+        shares: For each case, in the group or not, how often it passed, from 0 to 1.
+        groups: What cases belong to, of those that do not stand alone.
+    """
+    inside = [each for each in shares.items() if each[0] in own]
+    outside = [each for each in shares.items() if each[0] not in own]
+    group, others = ([fmean(each) for each in together(part, groups)] for part in (inside, outside))
+    return group_p(group, others)
+
+
+def worth_of_extremes(number: str, entries: Sequence[Entry], of: str = "cases") -> str:
+    """Which of the groups say more than the extremes of so many do by chance; empty for a single one.
+
+    Args:
+        number: How many of what there are, in words.
+        entries: The groups that have a rate.
+        of: What the groups are of, in words.
+    """
+    if len(entries) < 2:
+        return ""
+    out = sorted((one for one in entries if one.q <= LEVEL), key=lambda one: (one.q, one.name))
+    if not out:
+        least = min(entries, key=lambda one: one.height)
+        return (
+            f"{number}: none stands out from the other {of} by more than chance makes the extremes of so many "
+            f"({METHOD}); the lowest is {least.name} at {least.words}, q = {rounded(least.q, 2)}"
+        )
+    listed = "; ".join(
+        f"{one.name} at {one.words}, q {'< 0.001' if one.q < 0.001 else f'= {one.q:.3f}'}"
+        for one in out[:NAMED]
+    )
+    more = f" and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
+    stand = "stands" if len(out) == 1 else "stand"
+    return f"{number}: {len(out):,} {stand} out from the other {of} ({METHOD}): {listed}{more}"

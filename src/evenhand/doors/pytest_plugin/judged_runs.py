@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from evenhand.analysis.trust.unchecked import is_unchecked
+from evenhand.analysis.trust.corrected_bounds import is_unchecked
 from evenhand.core.errors import EvenhandError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import safe

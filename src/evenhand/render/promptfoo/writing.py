@@ -17,7 +17,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, TextIO, cast
 from xml.sax.saxutils import escape, quoteattr
 
-from evenhand.analysis.trust.every_label import every_label
+from evenhand.analysis.trust.beside_people import every_label
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.variant import Variant

@@ -17,13 +17,13 @@ from evenhand.stats.saturation import named_share
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.changes import (
     FEW,
+    Codes,
     KindChange,
     KindMove,
     change_lines,
     kind_changes,
     kind_moves,
 )
-from evenhand.wings.failures.coding import Codes
 from evenhand.wings.failures.shares import RunOutputs, Within, outputs_of, peoples_code, share_of
 
 SCHEMA = "evenhand.failures/1"

@@ -36,5 +36,5 @@ WING = Wing(
         "inspect": "evenhand.wings.interchange.inspect_logs.folder:move_in",
         "lm-eval": "evenhand.wings.interchange.lm_eval.folder:move_in",
     },
-    datasets={"pydantic-evals": "evenhand.wings.interchange.pydantic_evals.dataset:document_of"},
+    datasets={"pydantic-evals": "evenhand.wings.interchange.pydantic_evals.reading:document_of"},
 )

@@ -13,8 +13,7 @@ from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.listing import Runs
-from evenhand.wings.viewer.recent import read_recent
+from evenhand.wings.viewer.listing import Runs, read_recent
 
 MOST = 100
 """Lines of one answer: the most interesting, or those that were asked for. The page draws 20 marks for each."""

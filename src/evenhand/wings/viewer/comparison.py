@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from typing import cast
 
+from evenhand.analysis.comparison.compared_runs import same_input
 from evenhand.analysis.comparison.comparison_results import Compared, ends
 from evenhand.analysis.comparison.comparison_sides import Side, matched
-from evenhand.analysis.comparison.same_input import same_input
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.wording.words import short_id

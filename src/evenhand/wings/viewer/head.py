@@ -11,9 +11,13 @@ from evenhand.analysis.summaries.grid import Grid, column_names
 from evenhand.analysis.summaries.marks import Marked
 from evenhand.analysis.summaries.marks import marked as marked_in
 from evenhand.analysis.summaries.rates import Mean, known_scale, latencies, rates, scores
-from evenhand.analysis.trust.beside_people import JudgedVerdict, judged_verdicts, labelled_places
+from evenhand.analysis.trust.beside_people import (
+    JudgedVerdict,
+    every_label,
+    judged_verdicts,
+    labelled_places,
+)
 from evenhand.analysis.trust.calibrated import judged_rates
-from evenhand.analysis.trust.every_label import every_label
 from evenhand.analysis.trust.ranking_corrections import Standings, standings
 from evenhand.core.document import Key
 from evenhand.core.errors import UsageError

@@ -20,8 +20,7 @@ from evenhand.core.variant import Variant
 from evenhand.stats.tallies import Tally
 from evenhand.store.groups import Groups
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.listing import Runs, rate
-from evenhand.wings.viewer.recent import read_recent
+from evenhand.wings.viewer.listing import Runs, rate, read_recent
 from evenhand.wings.viewer.shapes import EditedPrompt, RateShape
 
 

@@ -22,7 +22,17 @@ from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.access import HEADERS, Gate, Refused
 from evenhand.wings.viewer.asks import Asks
 from evenhand.wings.viewer.cases import case_page
-from evenhand.wings.viewer.cell import BODY, MOST, Cell, call, cell, previews
+from evenhand.wings.viewer.cell import (
+    BODY,
+    MOST,
+    Cell,
+    StepPage,
+    call,
+    cell,
+    previews,
+    steps_page,
+    whole_step,
+)
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
 from evenhand.wings.viewer.drawn import (
     draw_more,
@@ -51,7 +61,6 @@ from evenhand.wings.viewer.saved import keep_view, saved_views
 from evenhand.wings.viewer.searching import Query, search_piece
 from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
 from evenhand.wings.viewer.summary import summary
-from evenhand.wings.viewer.timeline import StepPage, steps_page, whole_step
 
 LONGEST_BODY = 1 << 20
 LABELLING: Mapping[str, Callable[[Path, Mapping[str, Any]], None]] = {

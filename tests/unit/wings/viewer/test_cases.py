@@ -14,8 +14,7 @@ from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer import cases, recent
 from evenhand.wings.viewer.cases import case_page
-from evenhand.wings.viewer.listing import Runs
-from evenhand.wings.viewer.recent import read_recent
+from evenhand.wings.viewer.listing import Runs, read_recent
 
 
 def _trials(came: str, case: str, start: int) -> list[TrialResult]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evenhand.core.run import RunMeta
     from evenhand.languages.documents.codebook import Codebook
     from evenhand.store.runfile import RunFile
-    from evenhand.wings.failures.coding import CodingRecord
+    from evenhand.wings.failures.changes import CodingRecord
     from evenhand.wings.failures.counting import FailuresDocument
 
 
@@ -77,7 +77,7 @@ def count(
             document = counted(run_files, kinds)
             _write_page(document, run_files, kinds, html)
             return print_count(document, as_json=bool(options["as_json"]))
-    from evenhand.wings.failures.coding import KEY, CodingRecord, ratified_kinds
+    from evenhand.wings.failures.changes import KEY, CodingRecord, ratified_kinds
 
     ratified_kinds(kinds)
     record = CodingRecord(
@@ -116,7 +116,7 @@ def ratify(names: tuple[str, ...], book: Path, by: str | None) -> int:
 
 def study(meta: RunMeta, file: Path) -> Study:
     """The count that an earlier session started."""
-    from evenhand.wings.failures.coding import KEY, CodingRecord
+    from evenhand.wings.failures.changes import KEY, CodingRecord
 
     del file
     hint = "Start again: evenhand review count --judge MODEL"
@@ -127,7 +127,7 @@ def _study_of(record: CodingRecord) -> Study:
     def came_to(file: Path, session: Session) -> int:
         from msgspec.structs import replace
 
-        from evenhand.wings.failures.coding import codes_of
+        from evenhand.wings.failures.changes import codes_of
         from evenhand.wings.failures.counting import counted
 
         with RunFile.open(file) as run, opened(record.runs) as run_files:

@@ -19,8 +19,7 @@ from evenhand.doors.importers.recorded import Recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.openai_evals.definition import Definition, definition_of
 from evenhand.wings.interchange.openai_evals.export import Export, read_export
-from evenhand.wings.interchange.openai_evals.outcomes import error_of
-from evenhand.wings.interchange.openai_evals.trials import trials_of
+from evenhand.wings.interchange.openai_evals.trials import error_of, trials_of
 
 RECORDED = "recorded outputs"
 """What a run without a model is called: its outputs were in its data."""

@@ -17,8 +17,7 @@ from evenhand.doors.importers.naming import one_line, slug, unlike
 from evenhand.doors.importers.recorded import each_once
 from evenhand.doors.promptfoo.porting.literal import flat, laid, literal
 from evenhand.languages.documents.foreign import Notes, Part, shown
-from evenhand.wings.interchange.pydantic_evals.dataset import cases_of
-from evenhand.wings.interchange.pydantic_evals.reading import HINT, kind_of
+from evenhand.wings.interchange.pydantic_evals.reading import HINT, cases_of, kind_of
 from evenhand.wings.interchange.pydantic_evals.specs import EvaluatorSpec, specs_in
 
 TASK = "pydantic_task"

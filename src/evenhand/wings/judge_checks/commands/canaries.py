@@ -26,8 +26,7 @@ from evenhand.core.judge_checks import is_canary_check, refuse_judge_check
 from evenhand.core.ranges import Range
 from evenhand.core.wording.words import count, near, percent, put, safe, short_id
 from evenhand.core.wording.words import count as counted
-from evenhand.render.calibration_text import rate
-from evenhand.render.drift import drift_words
+from evenhand.render.calibration_text import drift_words, rate
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.commands.canaries_of_run import (
     CanaryRequest,

@@ -99,7 +99,6 @@ def continue_tryout(meta: RunMeta, file: Path, session: Session) -> int:
         meta: The tryout's own run.
         file: Its file.
     """
-
     if meta.status == "finished":
         return report_tryout(file, as_json=session.as_json)
     look_at_origin(meta, trust=session.trust)

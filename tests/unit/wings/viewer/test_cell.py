@@ -11,7 +11,7 @@ from tests.unit.conftest import (
 from evenhand.core.encoding import encode
 from evenhand.core.score import Outcome
 from evenhand.core.step import Step
-from evenhand.wings.viewer.timeline import PAGE, TEXT, steps_page, whole_step
+from evenhand.wings.viewer.cell import PAGE, TEXT, steps_page, whole_step
 
 LONG = "x" * 900_000
 

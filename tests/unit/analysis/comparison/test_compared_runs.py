@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from tests.unit.conftest import Make, result
 
-from evenhand.analysis.comparison.same_input import same_input
+from evenhand.analysis.comparison.compared_runs import same_input
 from evenhand.render.comparing import compare
 from evenhand.store.runfile import RunFile
 
