@@ -21,7 +21,7 @@ from evenhand.core.wording.json_text import json_text, writer
 from evenhand.core.wording.spreadsheet_cells import cell
 from evenhand.render.call_rows import call_rows
 from evenhand.render.document import trial_row, write_document
-from evenhand.render.inspect_log.writing import write_log
+from evenhand.render.inspect_log import write_log
 from evenhand.render.junit import write_junit
 from evenhand.render.markdown import write_markdown
 from evenhand.render.own_files import look_for_folder, refuse_own

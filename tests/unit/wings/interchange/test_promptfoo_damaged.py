@@ -12,7 +12,7 @@ import pytest
 
 from evenhand.core.errors import UsageError
 from evenhand.store.labels.label import NewLabel
-from evenhand.wings.interchange.promptfoo_results.reading import Recorded, read_results
+from evenhand.wings.interchange.promptfoo_results import Recorded, read_results
 
 GONE = object()
 

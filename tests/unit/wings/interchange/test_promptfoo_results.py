@@ -13,7 +13,7 @@ from evenhand.core.errors import UsageError
 from evenhand.render.export import export
 from evenhand.store.keeping import keep_run
 from evenhand.store.runfile import RunFile
-from evenhand.wings.interchange.promptfoo_results.reading import read_results
+from evenhand.wings.interchange.promptfoo_results import read_results
 
 
 def row(test: int, prompt: int = 0, **other: Any) -> dict[str, Any]:
