@@ -136,9 +136,9 @@ class JudgeRequest(Record, Generic[_Options], frozen=True):
         Raises:
             UsageError: It isn't known what the run was made from.
         """
-        asked = asked_of(meta)
-        options |= {"run": run.stem, "offline": offline or asked.offline}
-        return cls(asked, run, cls.kind(**options))
+        request = asked_of(meta)
+        options |= {"run": run.stem, "offline": offline or request.offline}
+        return cls(request, run, cls.kind(**options))
 
     @classmethod
     def again(cls, meta: RunMeta, file: Path) -> Self:

@@ -12,7 +12,7 @@ from tests.unit.wings.viewer.conftest import Asking
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer import cases, recent
+from evenhand.wings.viewer import cases, listing
 from evenhand.wings.viewer.cases import case_page
 from evenhand.wings.viewer.listing import Runs, read_recent
 
@@ -74,7 +74,7 @@ async def test_older_runs_are_left_out_where_time_is_up(
 ) -> None:
     """And it is said how many; the newest run is always there."""
     runs = await _history(make_run, {"a": "f"}, {"a": "p"}, {"a": "p"})
-    monkeypatch.setattr(recent, "ENOUGH_S", -1.0)
+    monkeypatch.setattr(listing, "ENOUGH_S", -1.0)
     (path, *_) = [runs.path(one.id) for one in runs.list()]
     page = case_page(runs, path, "")
     assert (page.unread, page.lines[0].came) == (2, "p")
