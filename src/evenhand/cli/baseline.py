@@ -104,11 +104,7 @@ def baseline(
 def _files(
     runs: Sequence[str], number: float | None, tag: str, since: float | None
 ) -> tuple[Path, list[Path]]:
-    """The newest of the runs that are meant, and the others, the newest first.
-
-    Raises:
-        UsageError: A run is named twice, or cannot be found; or there are fewer runs than were to be.
-    """
+    """The newest of the runs that are meant, and the others, the newest first."""
     from evenhand.core.wording.words import count, safe, short_id
     from evenhand.store.catalogue import find, newest_first
 

@@ -78,11 +78,7 @@ def import_(
 
 
 def _meant(words: Sequence[str], importer: str | None) -> tuple[str, list[Path]]:
-    """The tool and the files that somebody means.
-
-    Raises:
-        UsageError: There is no file, or the first word is nearly the name of a tool.
-    """
+    """The tool and the files that somebody means."""
     from evenhand.doors.importers.registry import names
 
     first, *more = words
@@ -109,9 +105,6 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
 
     Args:
         guessed: Nobody named the tool: if it is another's file, the tools are listed.
-
-    Raises:
-        UsageError: They cannot be read.
     """
     from evenhand.doors.importers.recorded import OtherToolError
     from evenhand.doors.importers.registry import names, read_runs
@@ -169,15 +162,12 @@ def _is_config(file: Path) -> bool:
 def _written(
     datasets: Sequence[RecordedDataset], folder: Path, sources: Sequence[Path]
 ) -> list[ImportedDataset]:
-    """The files of these datasets, one each: `NAME.jsonl`. One that is there with the same cases stays as it is.
+    """The files of these datasets, `NAME.jsonl` each. One with the same cases stays; with others, nothing is written.
 
     Args:
         datasets: The datasets.
         folder: Where to write.
         sources: The files that they were read from. Instead of one of these, `NAME-imported.jsonl` is written.
-
-    Raises:
-        UsageError: There is no such folder, or a file of the name has other cases. Nothing is written then.
     """
     from evenhand.doors.eval_sets.dataset import Dataset
     from evenhand.doors.importers.import_report import ImportedDataset

@@ -374,11 +374,7 @@ def _codes(path: Path, rename: tuple[str, ...], *, codes: bool, as_json: bool) -
 
 
 def _one_metric(run: RunFile, metrics: tuple[str, ...]) -> str:
-    """The metric that a rule is for.
-
-    Raises:
-        UsageError: None is named, and there are several.
-    """
+    """The metric that a rule is for."""
     from evenhand.analysis.trust.labels.drawing import judged_places
 
     _, names = judged_places(run, metrics)

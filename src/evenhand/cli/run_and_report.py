@@ -289,12 +289,7 @@ def look_at_files_beside(source: str) -> None:
 
 
 def _check_outputs(session: Session, outputs: Sequence[str], plan: Plan) -> None:
-    """Looks whether all that is wanted can be written, before anything is paid for.
-
-    Raises:
-        UsageError: A file has an ending that names no format, or is one that the plan was read from; or calls are
-            wanted and no format has room for them.
-    """
+    """Looks whether all that is wanted can be written, before anything is paid for."""
     if not outputs and not session.calls:
         return
     from evenhand.render.export import check_endings, has_calls

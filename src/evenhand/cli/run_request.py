@@ -207,11 +207,7 @@ class Asked(Record, frozen=True, kw_only=True):
                 raise UsageError(f"{path.name} does not exist", hint=f"Looked in {path.parent}.")
 
     def _check_names(self) -> None:
-        """That no path lacks its folder, or its ending, as `refunds` for `prompts/refunds`, or ends in an eval's name.
-
-        Raises:
-            UsageError: One does: what was probably meant.
-        """
+        """That no path lacks its folder or its ending, as `refunds` for `prompts/refunds`, or ends in an eval's name."""
         from evenhand.cli.other_words import meant_path
 
         for path in map(_without_line, self.paths):
@@ -486,9 +482,6 @@ def _refuse(selection: Mapping[str, object], these: str) -> None:
     Args:
         selection: The options of `_INSTEAD`, with what was given; empty for what was not.
         these: What is run: `CONFIGS`, `PROMPTS` or `EVALS`.
-
-    Raises:
-        UsageError: All such options, and what to do instead.
     """
     instead = _INSTEAD[these]
     wrong = [option for option, value in selection.items() if value and option in instead]

@@ -154,11 +154,7 @@ def show(
 
 
 def _case_of_latest(name: str, error: UsageError) -> Path:
-    """The latest run, where no run, but a case of it is called so.
-
-    Raises:
-        UsageError: None is: the error, with what to type for a case or a variant that may be meant.
-    """
+    """The latest run, where no run, but a case of it is called so."""
     from evenhand.analysis.summaries.grid import Grid
     from evenhand.core.errors import EvenhandError, UsageError
     from evenhand.core.names import nearest

@@ -214,11 +214,7 @@ class Runs(MutableRecord):
             return short_id(file.meta.id), str(file.path)
 
     async def _text(self, words: list[str]) -> bytes:
-        """What a command that asks no model prints.
-
-        Raises:
-            UsageError: It can't be done, as the command says. Nothing reviewed is an answer.
-        """
+        """What a command that asks no model prints."""
         code, out, err = await self.done(words)
         if code not in (0, 3):
             raise UsageError("\n".join(_lines(err)))

@@ -77,11 +77,7 @@ def comment(gate: Path, pr: int | None, key: str, report_url: str, only_print: b
 
 
 def _place(env: Mapping[str, str], number: int | None) -> GitHubPlace | GitLabPlace:
-    """Where to comment.
-
-    Raises:
-        UsageError: Nobody says.
-    """
+    """Where to comment."""
     from evenhand.wings.code_hosts.github import github_place
     from evenhand.wings.code_hosts.gitlab import gitlab_place
 

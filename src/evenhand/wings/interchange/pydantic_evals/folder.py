@@ -151,11 +151,7 @@ def _other(spec: EvaluatorSpec, notes: Notes) -> Check:
 
 
 def _argument(spec: EvaluatorSpec, name: str) -> object:
-    """An argument by its name, or the only one.
-
-    Raises:
-        Untranslated: It is not there.
-    """
+    """An argument by its name, or the only one."""
     for key in (name, ""):
         if key in spec.arguments:
             return spec.arguments[key]

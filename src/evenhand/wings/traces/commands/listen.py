@@ -178,11 +178,7 @@ async def _quiet(listener: Listener, seconds: float) -> int:
 async def _run(
     command: tuple[str, ...], more: Mapping[str, str], started: list[asyncio.subprocess.Process]
 ) -> int:
-    """Runs the command; its exit code.
-
-    Raises:
-        UsageError: It cannot be run.
-    """
+    """Runs the command; its exit code."""
     try:
         process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **more})
     except OSError as error:

@@ -112,11 +112,7 @@ def view(
 
 
 def _loopback(host: str, public_url: str | None) -> str:
-    """The address of a viewer for one.
-
-    Raises:
-        UsageError: It needs --serve.
-    """
+    """The address of a viewer for one."""
     from evenhand.wings.viewer.access import loopback
 
     if public_url is not None:
@@ -125,11 +121,7 @@ def _loopback(host: str, public_url: str | None) -> str:
 
 
 def _address(host: str) -> str:
-    """The address of a viewer for a team.
-
-    Raises:
-        UsageError: It is no IP address.
-    """
+    """The address of a viewer for a team."""
     import ipaddress
 
     try:
