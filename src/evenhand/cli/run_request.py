@@ -207,7 +207,7 @@ class Asked(Record, frozen=True, kw_only=True):
                 raise UsageError(f"{path.name} does not exist", hint=f"Looked in {path.parent}.")
 
     def _check_names(self) -> None:
-        """That no path lacks its folder or its ending, as `refunds` for `prompts/refunds`, or ends in an eval's name."""
+        """That no path lacks its folder or ending, as `refunds` for `prompts/refunds`, or ends in an eval's name."""
         from evenhand.cli.other_words import meant_path
 
         for path in map(_without_line, self.paths):
