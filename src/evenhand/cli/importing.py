@@ -29,10 +29,7 @@ _LONGEST_NAME = 60
 @click.command(name="import", short_help="Import another tool's results, datasets and traces.")
 @click.argument("words", nargs=-1, required=True, metavar="[TOOL] FILE...")
 @click.option(
-    "--from",
-    "importer",
-    metavar="TOOL",
-    help="The tool that wrote FILE, the same as TOOL.",
+    "--from", "importer", metavar="TOOL", help="The tool that wrote FILE, the same as TOOL."
 )
 @click.option(
     "--to",

@@ -86,20 +86,12 @@ def scorers_document() -> dict[str, Any]:
         ScorersDocument(
             schema=SCORERS_SCHEMA,
             scorers=[
-                filled(
-                    ScorersScorer,
-                    one,
-                    takes=one.value,
-                    opposite=one.negated or None,
-                )
+                filled(ScorersScorer, one, takes=one.value, opposite=one.negated or None)
                 for one in scorers()
             ],
             assertions=[
                 ScorersAssertion(
-                    type=one.name,
-                    description=one.about,
-                    takes=one.takes,
-                    negation=one.negation,
+                    type=one.name, description=one.about, takes=one.takes, negation=one.negation
                 )
                 for one in kinds()
             ],
@@ -126,11 +118,4 @@ def providers_document() -> dict[str, Any]:
 
 
 def _added(group: str) -> list[Added]:
-    return [
-        filled(
-            Added,
-            one,
-            not_used=unused,
-        )
-        for one, unused in added(group)
-    ]
+    return [filled(Added, one, not_used=unused) for one, unused in added(group)]

@@ -71,10 +71,7 @@ def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | N
             if study is not None:
                 return study.printed(file, session)
             print_run(
-                earlier,
-                as_json=session.as_json,
-                table=not session.no_table,
-                calls=session.calls,
+                earlier, as_json=session.as_json, table=not session.no_table, calls=session.calls
             )
             word = verdict_of(earlier, totals)
             return exit_code(word, meta.status, 0, session)

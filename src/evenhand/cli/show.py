@@ -32,9 +32,7 @@ LARGE_PAGE = 50_000_000
 
 filtered = OptionSet(
     click.option(
-        "--where",
-        metavar="FILTER",
-        help="Only matching trials, e.g. 'status:fail score<0.5'.",
+        "--where", metavar="FILTER", help="Only matching trials, e.g. 'status:fail score<0.5'."
     ),
     click.option(
         "--baseline",

@@ -243,12 +243,7 @@ class _Watcher:
         self.complaints[target.path] = complaint
 
     def _ended(
-        self,
-        target: Target,
-        paths: Sequence[str],
-        out: IO[bytes],
-        err: IO[bytes],
-        started: float,
+        self, target: Target, paths: Sequence[str], out: IO[bytes], err: IO[bytes], started: float
     ) -> int:
         """Runs it in a process of its own, and waits for its end."""
         # -P: the current folder may hold a module that is called like one of Python's.

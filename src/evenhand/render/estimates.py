@@ -152,10 +152,7 @@ def estimate_lines(
     lines += _waits(plan, estimates)
     if not ready:
         return [*lines, ""]
-    lines += [
-        "",
-        f"{state}, and nothing was sent · next: evenhand run{path}",
-    ]
+    lines += ["", f"{state}, and nothing was sent · next: evenhand run{path}"]
     return lines
 
 

@@ -189,12 +189,7 @@ _LONG = frozenset(
         "inspect",
     }
 )
-_ENDINGS = {
-    "xml": "junit",
-    "junit.xml": "junit",
-    "md": "markdown",
-    "eval": "inspect",
-}
+_ENDINGS = {"xml": "junit", "junit.xml": "junit", "md": "markdown", "eval": "inspect"}
 _ENDINGS_OF_CONFIGS = {
     **_ENDINGS,
     "json": "promptfoo",

@@ -32,11 +32,7 @@ ALIKE = "all cases may be equally likely to pass, so which ones waver may be cha
 
 
 def findings(
-    run: RunFile,
-    grid: Grid,
-    where: Marked | None = None,
-    *,
-    ranked: Sequence[str] | None = None,
+    run: RunFile, grid: Grid, where: Marked | None = None, *, ranked: Sequence[str] | None = None
 ) -> list[str]:
     """The sentences below the table. Columns are not compared by trials that were chosen: the choice decides.
 

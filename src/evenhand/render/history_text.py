@@ -298,11 +298,7 @@ def document(history: History) -> dict[str, Any]:
         HistoryDocument(
             schema=SCHEMA,
             lines=[
-                filled(
-                    HistoryLine,
-                    line,
-                    runs=[_run(run) for run in line.runs],
-                )
+                filled(HistoryLine, line, runs=[_run(run) for run in line.runs])
                 for line in history.lines
             ],
             unreadable=[

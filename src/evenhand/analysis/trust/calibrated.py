@@ -27,10 +27,7 @@ from evenhand.analysis.trust.jury_weights import ballot_of, turned
 from evenhand.analysis.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
 from evenhand.analysis.trust.probabilities import graded
 from evenhand.analysis.trust.scores_calibrated import JudgedMean, later_mean, scale_of
-from evenhand.analysis.trust.trust_rules import (
-    UNLIKELY,
-    estimate_row,
-)
+from evenhand.analysis.trust.trust_rules import UNLIKELY, estimate_row
 from evenhand.core.document import Key, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -217,8 +214,7 @@ class RunJudged(Record, frozen=True, kw_only=True):
     mean: Annotated[
         RunJudgedMean | None,
         Key(
-            "the mean of the judge's scores",
-            null="no scores of the judge and of people that hold",
+            "the mean of the judge's scores", null="no scores of the judge and of people that hold"
         ),
     ]
     by_votes: Annotated[

@@ -412,9 +412,7 @@ class _Fits:
     """Fits of the answers with those that are missing taken for what is asked about."""
 
     def __init__(
-        self,
-        fitted: Callable[[Sequence[Comparison]], Strengths],
-        missing: Sequence[MissingAnswer],
+        self, fitted: Callable[[Sequence[Comparison]], Strengths], missing: Sequence[MissingAnswer]
     ) -> None:
         self._fitted = fitted
         self._missing = missing

@@ -12,10 +12,7 @@ from functools import cache
 from evenhand.analysis.trust.calibrated import Status
 from evenhand.analysis.trust.calibration_document import CalibrationRanking
 from evenhand.analysis.trust.calibration_file import place_of, read_rankings
-from evenhand.analysis.trust.judgements.compared_pairs import (
-    ComparedPairs,
-    compared_pairs,
-)
+from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.judgements.judged import Judgements, judgements
 from evenhand.analysis.trust.judgements.judged_basis import is_called
 from evenhand.analysis.trust.labelled_cases import case_of

@@ -257,13 +257,7 @@ class AuditReport(Record, frozen=True, kw_only=True):
 
     def _row(self, one: Finding) -> AuditFinding:
         audit = self.audits[one.case]
-        return filled(
-            AuditFinding,
-            one,
-            case=audit.key[1],
-            name=audit.name,
-            where=audit.where,
-        )
+        return filled(AuditFinding, one, case=audit.key[1], name=audit.name, where=audit.where)
 
 
 class Group(Record, frozen=True):

@@ -17,7 +17,7 @@ WING = Wing(
                 "evenhand audit --judges --max-cost 1 --json",
             ),
             section="CI",
-        ),
+        )
     },
     studies={"audit": "evenhand.wings.audit.commands.audit:study"},
     settings={"audit": "evenhand.wings.audit.allowing:Settings"},

@@ -45,8 +45,7 @@ class KindChange(Record, frozen=True, kw_only=True):
 
     name: Annotated[str, Key("the kind")]
     change: Annotated[
-        Change,
-        Key("`returned`, `new`, `growing`, `gone`, `shrinking` or `no detectable change`"),
+        Change, Key("`returned`, `new`, `growing`, `gone`, `shrinking` or `no detectable change`")
     ]
     before: Annotated[float, Key("of the cases in both, in the run before", "share")]
     after: Annotated[float, Key("the same in the last run", "share")]
@@ -116,12 +115,7 @@ def kind_changes(outputs: Sequence[RunOutputs], book: Codebook, codes: Codes) ->
             rows += [row] if row is not None else []
     corrected = holm([row.p for row in rows])
     changes = [
-        filled(
-            KindChange,
-            row,
-            change=_word(row, p),
-            p=p,
-        )
+        filled(KindChange, row, change=_word(row, p), p=p)
         for row, p in zip(rows, corrected, strict=True)
     ]
     return sorted(changes, key=lambda one: (ORDER.index(one.change), one.p, one.name))

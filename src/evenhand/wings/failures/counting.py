@@ -108,12 +108,10 @@ class FailuresDocument(Record, frozen=True, kw_only=True):
     ]
     kinds: Annotated[list[KindCount], Key("the kinds, the most frequent first")]
     coding: Annotated[
-        str | None,
-        Key("the run in which the judge coded the outputs", null="no judge was asked"),
+        str | None, Key("the run in which the judge coded the outputs", null="no judge was asked")
     ] = None
     changes: Annotated[
-        list[KindChange],
-        Key("of several runs, what changed from the last run but one to the last"),
+        list[KindChange], Key("of several runs, what changed from the last run but one to the last")
     ]
     moves: Annotated[
         list[KindMove], Key("cases that changed from one kind to another between these two runs")

@@ -128,10 +128,7 @@ def passages(value: object) -> tuple[str, ...]:
     return ()
 
 
-_CASES = (
-    ("testCases", "test_cases"),
-    ("conversationalTestCases", "conversational_test_cases"),
-)
+_CASES = (("testCases", "test_cases"), ("conversationalTestCases", "conversational_test_cases"))
 _METRIC = frozenset({"name", "threshold", "success", "score", "reason", "error"})
 _CASE = frozenset(
     {"name", "input", "actual_output", "expected_output", "success", "metrics_data", "order"}

@@ -159,11 +159,7 @@ def _score(score: Part) -> ForeignScore:
 
 
 def _trial(
-    link: Part,
-    case: str,
-    repeat: int,
-    scores: Sequence[ForeignScore],
-    export: Export,
+    link: Part, case: str, repeat: int, scores: Sequence[ForeignScore], export: Export
 ) -> ImportedTrial:
     trace = export.traces[link.text("traceId")]
     item = export.items.get(case)

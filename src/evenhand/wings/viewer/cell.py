@@ -46,8 +46,7 @@ class CellOutcome(Record, frozen=True, kw_only=True):
     hint: str
     scale: Scale | None
     calls: Annotated[
-        Sequence[int],
-        Key("The model calls that were made for it: their places among the cell's."),
+        Sequence[int], Key("The model calls that were made for it: their places among the cell's.")
     ]
 
 
@@ -88,8 +87,7 @@ class Cell(Record, frozen=True, kw_only=True):
     log: str
     calls: Sequence[Call]
     steps: Annotated[
-        StepPage | None,
-        Key("What its agent did; null for a trial that only asked a model once."),
+        StepPage | None, Key("What its agent did; null for a trial that only asked a model once.")
     ]
 
 

@@ -17,14 +17,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.wording.words import short_id
 from evenhand.render.comparing import Comparison, compare
-from evenhand.render.comparison import (
-    amount,
-    because,
-    difference,
-    level,
-    lines,
-    p_value,
-)
+from evenhand.render.comparison import amount, because, difference, level, lines, p_value
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.history import changes_since
 from evenhand.wings.viewer.listing import summary_of

@@ -94,11 +94,7 @@ class PageServer:
     """
 
     def __init__(
-        self,
-        runs: Runs,
-        gate: Gate,
-        review: Review | None = None,
-        asks: Asks | None = None,
+        self, runs: Runs, gate: Gate, review: Review | None = None, asks: Asks | None = None
     ) -> None:
         self.gate = gate
         self._asks = asks

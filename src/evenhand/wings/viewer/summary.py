@@ -63,10 +63,7 @@ def summary(run: RunFile) -> SummaryShape:
         failures_allowed=failures_allowed(meta.requirements),
         pass_rate=None if meta.requirements else meta.pass_rate,
         tags=[
-            TagRows(
-                tag,
-                [_column_rate(one, names[one.rate.variant]) for one in columns],
-            )
+            TagRows(tag, [_column_rate(one, names[one.rate.variant]) for one in columns])
             for tag, columns in list(tags.items())[:MOST_TAGS]
         ],
         more_tags=max(0, len(tags) - MOST_TAGS),

@@ -115,11 +115,7 @@ class TeamGate:
 
     def routes(self) -> Iterable[web.RouteDef]:
         """Where people sign in and out, and what their pages need."""
-        return (
-            *self._sign_in.routes(),
-            web.get(PLACE_PATH, _place),
-            web.get(STYLE_PATH, _style),
-        )
+        return (*self._sign_in.routes(), web.get(PLACE_PATH, _place), web.get(STYLE_PATH, _style))
 
 
 @needs("")

@@ -219,17 +219,7 @@ def _json_rows(text: str, columns: Sequence[str], needed: Sequence[str]) -> Iter
             yield SheetRow(number, row)
 
 
-COLUMNS = (
-    "item",
-    "case",
-    "variant",
-    "repeat",
-    "metric",
-    "input",
-    "output",
-    "inclusion",
-    "verdict",
-)
+COLUMNS = ("item", "case", "variant", "repeat", "metric", "input", "output", "inclusion", "verdict")
 NEEDED = ("item", "metric", "verdict")
 REMARKS: tuple[LabelField, ...] = ("score", "note", "code")
 """Columns that people may add to a file of labels: what they say of the whole trial."""

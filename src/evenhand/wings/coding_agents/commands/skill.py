@@ -57,13 +57,7 @@ if TYPE_CHECKING:
 @click.option("--offline", is_flag=True, help="Take replies from the folder's offline.jsonl.")
 @study_options
 def skill(
-    folder: Path,
-    agent: str,
-    model: str,
-    judge: str,
-    repeat: float,
-    offline: bool,
-    **options: Any,
+    folder: Path, agent: str, model: str, judge: str, repeat: float, offline: bool, **options: Any
 ) -> int:
     """Do the tasks in DIR/evals/evals.json with the skill and without it, and say whether it helps.
 
@@ -245,10 +239,7 @@ def effect_of(run: Run) -> SkillEffect:
             known += [one.metric for one in compare(before, after, metric=metric).results if one.n]
     others = compare(before, after, metric=known) if known else None
     return SkillEffect(
-        word_of(comparison.results[0].verdict),
-        comparison,
-        others,
-        run.meta.case_count,
+        word_of(comparison.results[0].verdict), comparison, others, run.meta.case_count
     )
 
 

@@ -73,8 +73,7 @@ def _tell(definition: Definition, notes: Notes) -> None:
     kinds = Counter(one.type or "no type" for one in definition.criteria)
     listed = ", ".join(f"{many} {one_line(kind)[:40]}" for kind, many in sorted(kinds.items()))
     notes.translated(
-        definition.part.where,
-        f"eval {shown(definition.name)}, graders: {listed or 'none'}",
+        definition.part.where, f"eval {shown(definition.name)}, graders: {listed or 'none'}"
     )
 
 

@@ -50,9 +50,7 @@ _FILE = click.Path(path_type=Path)
     "--keep-personal-data", is_flag=True, help="Don't hide secrets, addresses and numbers."
 )
 @click.option(
-    "--review",
-    is_flag=True,
-    help="Review the drawn traces in the browser: keep or leave out each.",
+    "--review", is_flag=True, help="Review the drawn traces in the browser: keep or leave out each."
 )
 @click.option("--port", type=Number(PORTS), metavar="N", help="With --review: as for `view`.")
 @click.option("--open/--no-browser", "open_", default=None, help="With --review: as for `view`.")
