@@ -117,15 +117,13 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
     except OtherToolError as error:
         if not guessed:
             raise
-        config = next((file for file in files if _is_config(file)), None)
-        if config is not None:
+        if (config := next((file for file in files if _is_config(file)), None)) is not None:
             raise UsageError(
                 f"{config} is a config, and holds no results",
                 hint=f"Run it: evenhand run {shlex.quote(str(config))}. Or write the same in Python:"
                 f" evenhand init --from {shlex.quote(str(config))}",
             ) from error
-        own = next((kind for kind in map(_kind_of_ours, files) if kind), "")
-        if own:
+        if own := next((kind for kind in map(_kind_of_ours, files) if kind), ""):
             raise UsageError(error.message, hint=own) from error
         likely = "inspect" if any(file.suffix == ".eval" for file in files) else "TOOL"
         command = f"evenhand import {likely} {shlex.join(map(str, files))}"

@@ -156,8 +156,7 @@ def label(
             if sheet.by:
                 items = items_for(sheet.by, items, standing_labels(run_file.metric_labels()))
             write_items(run_file, items, to)
-            blank = sum(not item.output for item in items)
-            if blank:
+            if blank := sum(not item.output for item in items):
                 tell(
                     f"{count(blank, 'item')} without an output: let the eval return what it has judged"
                 )
@@ -270,8 +269,7 @@ def _read_sheet(
         ],
     )
     drawn = {(place, m) for d in run.draws() for place in d.places for m in d.metrics}
-    outside = sum((index, metric) not in drawn for index, metric, _ in sheet.labels)
-    if outside:
+    if outside := sum((index, metric) not in drawn for index, metric, _ in sheet.labels):
         tell(f"{count(outside, 'label')} outside a draw: kept, and not used to correct anything")
     if changed:
         tell(changed)

@@ -315,13 +315,11 @@ class PairLabelling(Record, frozen=True, kw_only=True):
             if draw.metric == pairs.name
             for pair in draw.pairs
         }
-        outside = sum(unordered(pair) not in drawn for pair, _, _ in labels)
-        if outside:
+        if outside := sum(unordered(pair) not in drawn for pair, _, _ in labels):
             tell(
                 f"{count(outside, 'label')} outside a draw: kept, and not used to correct anything"
             )
-        changed = inclusion_line(run, source, PAIRS_NEEDED)
-        if changed:
+        if changed := inclusion_line(run, source, PAIRS_NEEDED):
             tell(changed)
         tell(f"{count(len(labels), 'label')} by {self.author}; next: evenhand calibrate {self.run}")
         return 0

@@ -67,8 +67,7 @@ def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | N
         meta, totals = earlier.meta, earlier.totals()
         if not totals.errors and meta.status == "finished":
             tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
-            study = study_of(meta, file)
-            if study is not None:
+            if (study := study_of(meta, file)) is not None:
                 return study.printed(file, session)
             print_run(
                 earlier, as_json=session.as_json, table=not session.no_table, calls=session.calls

@@ -220,8 +220,7 @@ class Asked(Record, frozen=True, kw_only=True):
                     f"{path.name}: '{name}' is not a line of {file}",
                     hint=f"Name a line, {whole}:12, or an eval: evenhand run {whole} -k {name}",
                 )
-            meant = meant_path(path)
-            if meant:
+            if meant := meant_path(path):
                 raise UsageError(f"{path.name}: does not exist", hint=f"Did you mean '{meant}'?")
 
     def plan(self, *, prepare: bool = True) -> Plan:
@@ -278,8 +277,7 @@ class Asked(Record, frozen=True, kw_only=True):
             selection = replace(selection, only=self.failing.cases())
         if any(self._is_evals(path) for path in self.paths):
             return self._evals(selection)
-        prompts = self._prompts()
-        if prompts is not None:
+        if (prompts := self._prompts()) is not None:
             return self._registry(*prompts, selection)
         return self._configs(selection, prepare=prepare)
 

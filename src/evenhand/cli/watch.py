@@ -494,8 +494,7 @@ def _targets(path: str) -> list[Target]:
             for file in files
         ]
     if place.exists() and not (place.is_dir() and any(place.glob("promptfooconfig.*"))):
-        prompts = prompts_at(place)
-        if prompts is not None:
+        if (prompts := prompts_at(place)) is not None:
             library, ids = prompts
             return [Target(str(library.prompts / one), library.root, is_evals=False) for one in ids]
     return [Target(path, place if place.is_dir() else place.parent, is_evals=False)]

@@ -95,8 +95,7 @@ def calibration_lines(
             yield from score_lines(judge)
         for i, line in enumerate(() if judge.cascade is None else judge.cascade.lines()):
             yield f"  {'' if i else 'cascade':<9}  {line}"
-        decides = selective.get((judge.metric, judge.model))
-        if decides is not None:
+        if (decides := selective.get((judge.metric, judge.model))) is not None:
             yield from lines_of(decides, calibration.run)
         yield from audit_lines(calibration.audits[judge.metric, judge.model])
         for warning in judge.warnings:

@@ -172,8 +172,7 @@ def cell_lines(
         lines += ["", f"  {ink('expected', 'dim')}"]
     for outcome in trial.outcomes:
         lines += outcome_lines(outcome, width, ink)
-    labels = standing(every_label(run)).get(trial.index, ())
-    if labels:
+    if labels := standing(every_label(run)).get(trial.index, ()):
         lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
     steps = steps_of(run, trial)
     # Steps that are all calls of models are shown below, as calls.

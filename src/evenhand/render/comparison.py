@@ -273,8 +273,7 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
         return f" ({could_turn(result.trials_in_error)})"
     if result.verdict == "undecided" and not n:
         return " (no case has a value in both)"
-    few = _too_few(result)
-    if few is not None:
+    if (few := _too_few(result)) is not None:
         return f" ({few})"
     if result.data.unscaled:
         return (

@@ -253,8 +253,7 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     word = verdict_of(run, totals)
     color = {"passed": "green", "failed": "red", "undecided": "yellow"}[word]
     parts = [passed_of(totals)]
-    share = _share(run, totals, grid)
-    if share is not None:
+    if (share := _share(run, totals, grid)) is not None:
         parts[0] += f" ({percents(share.least, share.most)}, {interval(share.low, share.high)})"
     if totals.errors:
         parts.append(count(totals.errors, "error"))

@@ -101,8 +101,7 @@ def _compared(run: RunFile, grid: Grid) -> list[str]:
     )
     from evenhand.analysis.comparison.variants import sentences  # noqa: PLC0415 (imported on use)
 
-    chosen = chosen_by(run.meta)
-    if chosen:
+    if chosen := chosen_by(run.meta):
         return [
             f"which variant is better is not said, as {chosen_note('the cases of this run', chosen)}"
         ]
@@ -208,8 +207,7 @@ def cluster_lines(run: RunFile) -> Iterator[str]:
         yield copies_note(copies)
     # The hint reads every trial, and fewer cases than this can never give one.
     if any(len(cases) >= FEWEST_CASES for cases in columns_cases):
-        hint = cluster_hint(run)
-        if hint:
+        if hint := cluster_hint(run):
             yield hint
 
 

@@ -181,8 +181,7 @@ def sample_of(
     if trial.output is not None:
         choice = {"message": answer, "stop_reason": trial.answer.finish_reason or "stop"}
         output |= {"choices": [choice], "completion": text_of(trial.output)}
-        usage = _usage(trial)
-        if usage:
+        if usage := _usage(trial):
             output["usage"] = usage
     return {
         "id": trial.case,
@@ -315,8 +314,7 @@ def _usage(trial: TrialResult) -> dict[str, Any] | None:
 
 def _usages(trial: TrialResult, model: str) -> dict[str, Any]:
     usages: dict[str, Any] = {}
-    usage = _usage(trial)
-    if usage:
+    if usage := _usage(trial):
         usages[model or "unknown"] = usage
     judged = trial.judged
     if judged and (judged.tokens_in or judged.tokens_out):

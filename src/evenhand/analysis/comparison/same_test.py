@@ -145,8 +145,7 @@ class Likeness:
         if self._judging:
             return ""
         one, two = self._mine.cases.place_of(number), self._theirs.cases.place_of(number)
-        parts = self._changes.of_case(one, two)
-        if parts:
+        if parts := self._changes.of_case(one, two):
             return f"with {part_words(parts)}"
         changes = self._changes.of_checks(one, two)
         # Time and money don't hang on what is expected.
@@ -160,8 +159,7 @@ class Likeness:
 
     def notes(self) -> Iterator[str]:
         """What differs and decides nothing."""
-        others = self._changes.other_references(self._places())
-        if others:
+        if others := self._changes.other_references(self._places()):
             with_other = count(others, "case")
             yield f"! {with_other} with another expected value: compared, as their input is the same"
         for text, cases in list(self._changes.doubts.items())[:DOUBTS]:

@@ -323,11 +323,10 @@ class _OtherTrials(MutableRecord, kw_only=True):
     def look(self, trial: TrialResult, means: Iterable[Measure]) -> None:
         """Takes note of a trial."""
         for measure in means:
-            if measure.column == trial.variant:
-                value = self._own(trial, measure)
-                if value is not None:
-                    total, n = self.sums.get((measure, trial.case), (0.0, 0))
-                    self.sums[measure, trial.case] = total + value, n + 1
+            own = self._own(trial, measure) if measure.column == trial.variant else None
+            if own is not None:
+                total, n = self.sums.get((measure, trial.case), (0.0, 0))
+                self.sums[measure, trial.case] = total + own, n + 1
         if trial.outcome in ("pass", "fail"):
             self.verdicts.setdefault((trial.case, trial.variant), set()).add(trial.outcome)
         if trial.outcome != "error":

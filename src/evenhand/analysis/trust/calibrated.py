@@ -542,8 +542,7 @@ def weighted_verdicts(
     weights = VoteWeights(jury.intercept, tuple(member.weight for member in jury.members))
     rows: list[tuple[Item, list[float]]] = []
     for trial in run.at(sorted(items)):
-        ballot = ballot_of(trial.outcomes, metric.metric, metric.model)
-        if ballot:
+        if ballot := ballot_of(trial.outcomes, metric.metric, metric.model):
             votes = [float(ballot.get(model, 0)) for model in models]
             rows.append((items[trial.index], votes))
     right = turned([votes for _, votes in rows], [item.passed for item, _ in rows])

@@ -175,8 +175,7 @@ def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTru
     except (NotEstimable, IndexError):
         raw = None
     random_p = _random_p(pairs, labels, raw) if labels else None
-    refusal = _refusal(pairs, labels, random_p)
-    if refusal:
+    if refusal := _refusal(pairs, labels, random_p):
         return RankingTrust("no verdict", refusal, raw, None, random_p)
     same, opposite, decided = _sides(labels)
     if not decided:

@@ -160,8 +160,7 @@ def peoples_scores(labels: Iterable[Label]) -> dict[int, dict[str, Label]]:
     """People's scores by place in the plan and author: those given without the judge's in sight."""
     scores: dict[int, dict[str, Label]] = {}
     for index, each in standing(labels).items():
-        own = {one.author: one for one in each if one.field == "score" and one.blind}
-        if own:
+        if own := {one.author: one for one in each if one.field == "score" and one.blind}:
             scores[index] = own
     return scores
 

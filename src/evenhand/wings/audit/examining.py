@@ -283,8 +283,7 @@ class Exam(MutableRecord, kw_only=True):
         by_place = dict(trial.known)
         keys = {} if anew else {i: self.memory.key(one) for i, one in enumerate(expectations)}
         for place, key in keys.items():
-            known = self.memory.get(key)
-            if known is not None:
+            if (known := self.memory.get(key)) is not None:
                 by_place.setdefault(place, known)
         open_ = [place for place in range(len(expectations)) if place not in by_place]
         settled = await trial.settled([expectations[place] for place in open_])

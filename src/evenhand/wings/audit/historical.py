@@ -125,11 +125,9 @@ def _backwards(audits: Sequence[CaseAudit]) -> Iterator[Finding]:
                 total, count = strengths.get(system, (0.0, 0))
                 mine = passes[system].get(place)
                 rest = total - (fmean(mine) if mine else 0.0)
-                others = count - bool(mine)
-                if others:
+                if others := count - bool(mine):
                     pairs.append((rest / others, fmean(values)))
-            test = _negative(pairs)
-            if test is not None:
+            if (test := _negative(pairs)) is not None:
                 p, r, interval = test
                 tests.append(
                     (

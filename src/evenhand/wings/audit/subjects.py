@@ -256,8 +256,7 @@ def negated(text: str) -> str:
     >>> negated("Returns are free."), negated("It isn't open."), negated("Yes, until 6 pm."), negated("billing")
     ('Returns are not free.', 'It is open.', 'No, until 6 pm.', '')
     """
-    answer = _YES_OR_NO.match(text)
-    if answer:
+    if answer := _YES_OR_NO.match(text):
         word = _OPPOSITE[answer[2].lower()]
         word = (
             word.upper()

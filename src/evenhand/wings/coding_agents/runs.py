@@ -334,8 +334,7 @@ def refuse_outside(numbers: Range, name: str, value: float | None) -> None:
     Raises:
         Refused: It is something else, such as NaN or a negative budget.
     """
-    problem = numbers.problem(name, value)
-    if problem:
+    if problem := numbers.problem(name, value):
         raise Refused(problem)
 
 

@@ -106,8 +106,7 @@ def _run(id_: str, run: Part, export: Export) -> ImportedRun | None:
     links = export.links.get(id_, [])
     name, title = run.text("name") or id_, run.text("datasetName") or run.text("datasetId")
     with_trace = [one for one in links if one.text("traceId") in export.traces]
-    missing = len(links) - len(with_trace)
-    if missing:
+    if missing := len(links) - len(with_trace):
         text = f"run {shown(name)}, items whose trace is not in the files: {missing:,} (fetch /api/public/traces/ID)"
         run.notes.left_out(run.where, text)
     if not with_trace:

@@ -353,8 +353,7 @@ def criteria_of(scorer: object) -> str:
         if inner is not None and hasattr(inner, "score"):
             return criteria_of(inner)
     for name in _CRITERIA:
-        words = _words(getattr(scorer, name, None))
-        if words:
+        if words := _words(getattr(scorer, name, None)):
             return words
     return label_of(scorer)
 

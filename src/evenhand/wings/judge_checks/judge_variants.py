@@ -239,8 +239,7 @@ class _Reader:
         return model
 
     def _repeats(self, value: object, place: Place) -> int:
-        wrong = REPEATS.problem("repeats", value)
-        if wrong:
+        if wrong := REPEATS.problem("repeats", value):
             self._problem(place, wrong, "It is how many votes each judge has.")
             return 1
         return cast(int, value)

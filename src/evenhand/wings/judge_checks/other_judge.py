@@ -128,8 +128,7 @@ def _judge_of(question: Any, trial: Trial) -> Judge:
         getattr(question, "grader", None),
         getattr(question, "evaluate", None),
     ):
-        judge = getattr(holder, "judge", None)
-        if judge is not None:
+        if (judge := getattr(holder, "judge", None)) is not None:
             return judge
     if trial.judge is None:
         raise ScoreError(

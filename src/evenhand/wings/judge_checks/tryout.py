@@ -67,8 +67,7 @@ class _Reading:
     def _add(self, trial: TrialResult, metric: str, paid: Mapping[int, float | None]) -> None:
         verdict = {"pass": True, "fail": False}.get(trial.outcome)
         self._verdicts[trial.variant][trial.case] = verdict
-        ballot = ballot_of(trial.outcomes, metric)
-        if ballot:
+        if ballot := ballot_of(trial.outcomes, metric):
             self._ballots[trial.variant][trial.case] = ballot
         cost = paid.get(trial.index)
         if verdict is not None and cost is not None:

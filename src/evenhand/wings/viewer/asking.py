@@ -223,8 +223,7 @@ def _run(request: Asked, errand: Errand, meta: RunMeta, path: Path) -> object:
     )
     settings = replace(settings_for(request, session, path.parent.parent), id=errand.id)
     with ExitStack() as opened:
-        replay = earlier.get("replay")
-        if replay:
+        if replay := earlier.get("replay"):
             source = ReplayRequest(str(replay["file"]), asks=True)
             recordings = opened.enter_context(source.opened())
             settings = replace(settings, replay=recordings, replay_asks=True)

@@ -100,8 +100,7 @@ def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iter
         (problem,) = findings.problems
         raise UsageError(problem.summary, hint=problem.hint)
     if _is_json_lines(path):
-        wrong = not_lines(path)
-        if wrong is not None:
+        if (wrong := not_lines(path)) is not None:
             raise UsageError(f"{path}: {wrong[0]}", hint=wrong[1])
         return _json_rows(text, columns, needed)
     return _csv_rows(path, text, columns, needed)

@@ -178,8 +178,7 @@ class AuditRequest(MutableRecord):
             earlier = earlier_runs(home_for(Path(plan.source)), keys_of(plan), self.options.at)
             self.runs = earlier.runs
             settings = settings_of("audit", Settings)
-            wrong = list(misallowed("[tool.evenhand.audit]", settings.allow))
-            if wrong:
+            if wrong := list(misallowed("[tool.evenhand.audit]", settings.allow)):
                 raise UsageError("\n".join(wrong))
             self.audits = waited_for(examined(plan, earlier, styles=with_judges))
             for audit in self.audits:

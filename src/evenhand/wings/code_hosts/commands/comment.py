@@ -96,8 +96,7 @@ def _summarise(gate: GateDocument, text: str) -> None:
     from evenhand.core.wording.words import put
     from evenhand.wings.code_hosts.comment_text import annotation_lines
 
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:
             with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text + "\n")

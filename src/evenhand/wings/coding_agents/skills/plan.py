@@ -100,8 +100,7 @@ def _need_judge(models: EvalSetRoster) -> None:
             "a judge checks the answers, and no judge is named",
             hint="Name one: --judge anthropic:claude-sonnet-4-5, or the variable EVENHAND_JUDGE.",
         )
-    keyless = models.keyless(models.judge)
-    if keyless is not None:
+    if (keyless := models.keyless(models.judge)) is not None:
         what, remedy = keyless
         raise UsageError(
             f"a judge checks the answers, and {what}",

@@ -71,8 +71,7 @@ def read_skill(folder: Path) -> Skill:
             'Write {"evals": [{"id": 1, "prompt": "…", "assertions": ["…"]}]}, a task each.',
         )
     else:
-        document = read_document(file, findings)
-        if document is not None:
+        if (document := read_document(file, findings)) is not None:
             evals = _evals(document, folder, findings)
     if findings.problems:
         raise findings.error()

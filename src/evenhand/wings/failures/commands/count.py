@@ -67,8 +67,7 @@ def count(
         check_place(html)
     with opened(runs) as run_files:
         paths = tuple(str(run.path.absolute()) for run in run_files)
-        strays = stray_notes(run_files, kinds)
-        if strays:
+        if strays := stray_notes(run_files, kinds):
             first = ", ".join(map(str, strays[:5]))
             tell(f"{near(book)} lists outputs that nobody reviewed: {safe(first)}")
         if judge is None:

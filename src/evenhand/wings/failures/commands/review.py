@@ -263,8 +263,7 @@ def write_sheet(runs: Sequence[RunFile], notes: Sequence[NoteId], path: Path) ->
     }
     rows: list[list[str | int | float]] = []
     for note in notes:
-        trial = by_id[note.run].trial(note.index)
-        if trial is not None:
+        if (trial := by_id[note.run].trial(note.index)) is not None:
             inclusion = 1 / weight[note.run][note.index]
             rows.append(
                 [

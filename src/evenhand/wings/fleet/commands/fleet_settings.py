@@ -149,8 +149,7 @@ def far_plan(record: Mapping[str, Any]) -> Iterator[Plan]:
     from evenhand.scorers.rag.definitions import OURS, using_definitions
 
     original = dict(record["asked"])
-    folder = str(record["folder"])
-    if folder:
+    if folder := str(record["folder"]):
         original = _moved(original, folder, str(Path.cwd()))
     request = Asked.again(original, str(record["version"]))
     offline = offline_answers(request.folder) if request.offline else contextlib.nullcontext()

@@ -49,8 +49,7 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
             notes.left_out(log.header.where, "this log has no samples")
             continue
         task = _about(log).text("task_display_name") or _about(log).text("task") or path.stem
-        other = newest.get(task)
-        if other is not None:
+        if (other := newest.get(task)) is not None:
             newer = max(other, log, key=_age)
             text = f"of the logs of task {shown(task)} the newest counts: {newer.header.where}"
             notes.changed((log if newer is other else other).header.where, text)
@@ -213,8 +212,7 @@ def checks_of(header: Part) -> list[Check]:
         header.notes.left_out(f"{about.where}.scorers", "no scorer is named in the log")
     checks: list[Check] = []
     for one in scorers:
-        check = _check(one)
-        if check is not None:
+        if (check := _check(one)) is not None:
             checks.append(check)
     return checks
 
@@ -281,8 +279,7 @@ def _judged(name: str, options: Part) -> Check:
             text = f"option {shown(key)} of {name}: a judge is asked in our words"
             notes.left_out(f"{where}.{key}", text)
     judge, imports = "", {"evenhand.scorers": ("Passes",)}
-    model = _judge(options)
-    if model:
+    if model := _judge(options):
         judge = f", judge=provider({flat(literal(model))})"
         imports["evenhand.doors.promptfoo.adapter"] = ("provider",)
     else:

@@ -191,8 +191,7 @@ def _python(one: Criterion, name: str, prefix: str) -> Check:
     }
     if "grade" not in functions:
         raise Untranslated("its source has no function grade(sample, item)")
-    missing = sorted(_modules(tree))
-    if missing:
+    if missing := sorted(_modules(tree)):
         text = f"grader {shown(one.name)} imports {', '.join(missing)}, which is not installed here"
         one.part.notes.changed(f"{one.part.where}.source", text)
     one.part.notes.changed(
@@ -224,8 +223,7 @@ def _modules(tree: ast.Module) -> set[str]:
 
 def _bound(one: Criterion, lowest: float = 0.0) -> dict[str, object]:
     """What decides: the threshold, or nothing."""
-    threshold = one.threshold
-    if threshold is not None:
+    if (threshold := one.threshold) is not None:
         return {"at_least": threshold}
     one.part.notes.changed(
         one.part.where,
@@ -239,8 +237,7 @@ def _text(one: Criterion, key: str) -> str:
     template = one.part.value.get(key)
     if not isinstance(template, str):
         raise Untranslated(f"its {key} is {shown(template)}, not text")
-    problem = problem_of(template)
-    if problem:
+    if problem := problem_of(template):
         raise Untranslated(problem)
     return "output" if is_output(template) else f"filled({flat(literal(template))}, values)"
 

@@ -70,8 +70,7 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
     names: set[str] = set()
     for id_, part in export.evals.items():
         definition = definition_of(id_, part)
-        recorded = _one(definition, export, names, rules)
-        if recorded:
+        if recorded := _one(definition, export, names, rules):
             texts |= recorded
             sets.append(next(iter(recorded)))
     if not sets:

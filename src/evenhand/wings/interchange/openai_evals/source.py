@@ -85,8 +85,7 @@ def _asking(run: Part, data: Part, cases: Sequence[Case], notes: Notes) -> Sourc
         return None
     model = asked_id(data, one_line(name))
     settings = _settings(data.part("sampling_params"), responses=data.text("type") == "responses")
-    reference = template.text("item_reference")
-    if reference:
+    if reference := template.text("item_reference"):
         if not reference.startswith("item.") or "." in reference[5:]:
             notes.left_out(template.where, f"{shown(reference)} is not a field of the item")
             return None
@@ -160,8 +159,7 @@ def _cases(definition: Definition, data: Part | None, export: Export) -> list[Ca
                 metadata=metadata,
             )
             cases.setdefault(one.id, one)
-    twice = sum(1 for row in rows if item_of(row)) - len(cases)
-    if twice:
+    if twice := sum(1 for row in rows if item_of(row)) - len(cases):
         export.notes.changed(where, f"rows that say the same as another are left out: {twice:,}")
     if cases:
         export.notes.translated(where, f"the dataset, {count(len(cases), 'row')}")

@@ -168,8 +168,7 @@ def _metadata(one: Part, sample: Part, usage: Part | None) -> dict[str, object]:
     """All that has no place of its own, so that nothing is lost."""
     more: dict[str, object] = {"output_item": one.value.get("id")}
     more |= one.without(*_ITEM)
-    settings = sample.without(*_SAMPLE)
-    if settings:
+    if settings := sample.without(*_SAMPLE):
         more["sample"] = settings
     if usage and (rest := usage.without("prompt_tokens", "completion_tokens", "total_tokens")):
         more["usage"] = rest
@@ -257,8 +256,7 @@ def _outcome_metadata(
         model = sample.text("model")
         if model and type_ in _JUDGES:
             metadata["judge"] = model
-        questions = texts_in(sample.value.get("input"))
-        if questions:
+        if questions := texts_in(sample.value.get("input")):
             metadata["asked"] = questions
         metadata["sample"] = sample.without("input", "output", "error", "model")
     return metadata | result.without(*_READ)

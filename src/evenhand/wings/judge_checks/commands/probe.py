@@ -292,8 +292,7 @@ def _sentences(judge: ProbedJudge, at_most: float) -> Iterator[str]:
     strict = [kind.kind for kind in judge.controls if kind.verdict(at_most) == "fooled"]
     if strict:
         yield f"fails answers that should pass: {_joined(strict)}"
-    left_out = sum(kind.left_out for kind in judge.kinds if kind.kind == NONE)
-    if left_out:
+    if left_out := sum(kind.left_out for kind in judge.kinds if kind.kind == NONE):
         yield f"{count(left_out, 'answer')} of other cases left out: the judge passes them without an attack"
 
 
