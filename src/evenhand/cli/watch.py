@@ -493,8 +493,9 @@ def _targets(path: str) -> list[Target]:
             Target(file, project_folder(Path(_without_line(file)).parent), is_evals=True)
             for file in files
         ]
-    if place.exists() and not (place.is_dir() and any(place.glob("promptfooconfig.*"))):
-        if (prompts := prompts_at(place)) is not None:
-            library, ids = prompts
-            return [Target(str(library.prompts / one), library.root, is_evals=False) for one in ids]
+    is_config = place.is_dir() and any(place.glob("promptfooconfig.*"))
+    prompts = prompts_at(place) if place.exists() and not is_config else None
+    if prompts is not None:
+        library, ids = prompts
+        return [Target(str(library.prompts / one), library.root, is_evals=False) for one in ids]
     return [Target(path, place if place.is_dir() else place.parent, is_evals=False)]

@@ -206,9 +206,8 @@ def cluster_lines(run: RunFile) -> Iterator[str]:
     if copies:
         yield copies_note(copies)
     # The hint reads every trial, and fewer cases than this can never give one.
-    if any(len(cases) >= FEWEST_CASES for cases in columns_cases):
-        if hint := cluster_hint(run):
-            yield hint
+    if any(len(cases) >= FEWEST_CASES for cases in columns_cases) and (hint := cluster_hint(run)):
+        yield hint
 
 
 def low_confidence(run: RunFile, places: Sequence[int] | None = None) -> tuple[int, int | None]:

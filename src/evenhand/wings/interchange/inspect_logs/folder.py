@@ -210,11 +210,7 @@ def checks_of(header: Part) -> list[Check]:
     scorers = about.parts("scorers") or list(_named_in_results(header))
     if not scorers:
         header.notes.left_out(f"{about.where}.scorers", "no scorer is named in the log")
-    checks: list[Check] = []
-    for one in scorers:
-        if (check := _check(one)) is not None:
-            checks.append(check)
-    return checks
+    return [check for one in scorers if (check := _check(one)) is not None]
 
 
 def _named_in_results(header: Part) -> Iterator[Part]:
