@@ -86,18 +86,21 @@ from evenhand.testing import example
 from evenhand.wings.judge_checks.canaries import kept_canaries
 from evenhand.wings.judge_checks.judge_variants import JudgeModel, JudgeVariant
 from evenhand.wings.judge_checks.probe import ATTACK, CONTROL, probe_of, probed_axes
-from evenhand.wings.judge_checks.tried import JudgeTryout, Tried, Tryout, decide
-from evenhand.wings.judge_checks.tryout_record import (
+from evenhand.wings.judge_checks.tried import (
     CHOOSING,
     CONFIRMING,
     TODAY,
+    JudgeTryout,
+    Tried,
     TriedItem,
     TriedJudge,
+    Tryout,
+    decide,
 )
 from evenhand.wings.remotes.address import Address
-from evenhand.wings.remotes.manifest import write_manifest
 from evenhand.wings.remotes.opening import remote_at
 from evenhand.wings.remotes.pushing import push, push_document
+from evenhand.wings.remotes.remote import write_manifest
 
 FORMATS = Path(__file__).resolve().parents[2] / "docs" / "formats"
 MAIN = "The document"

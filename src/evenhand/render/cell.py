@@ -14,10 +14,9 @@ from evenhand.core.names import nearest
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import clip, folded, money, number, safe, seconds, short_id, tokens
-from evenhand.render.call_rows import text_lines
 from evenhand.render.outcome import label_lines, outcome_lines, titled, wrapped
 from evenhand.render.step_lines import step_lines
-from evenhand.render.trial_steps import steps_of
+from evenhand.render.trial_steps import steps_of, text_lines
 from evenhand.store.encoding import written_case
 from evenhand.store.labels.label import standing
 from evenhand.store.runfile import RunFile

@@ -216,10 +216,9 @@ def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
     """The cells that a reference means, each a line of JSON in the keys of the document; see `show_trial`."""
     from evenhand.analysis.trust.beside_people import every_label  # noqa: PLC0415 (imported on use)
     from evenhand.core.wording.json_text import json_text  # noqa: PLC0415 (imported on use)
-    from evenhand.render.call_rows import call_rows  # noqa: PLC0415 (only when one is asked for)
     from evenhand.render.cell import find_cells  # noqa: PLC0415 (imported on use)
     from evenhand.render.document import trial_row  # noqa: PLC0415 (imported on use)
-    from evenhand.render.step_rows import step_rows  # noqa: PLC0415 (imported on use)
+    from evenhand.render.trial_steps import call_rows, step_rows  # noqa: PLC0415 (imported on use)
 
     labels = standing(every_label(run))
     for trial in find_cells(run, Grid(run), ref):

@@ -40,7 +40,6 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.core.wording.json_text import json_text, writer
 from evenhand.engine.replay.summary import replay_row
-from evenhand.render.call_rows import call_rows
 from evenhand.render.findings import low_confidence
 from evenhand.render.run_document import (
     RunConfiguration,
@@ -57,8 +56,8 @@ from evenhand.render.run_document import (
 )
 from evenhand.render.run_warnings import warnings
 from evenhand.render.standings import standing_rows
-from evenhand.render.step_rows import bounded_steps
 from evenhand.render.trial_document import RunError, RunOutcome, RunTrial
+from evenhand.render.trial_steps import bounded_steps, call_rows
 from evenhand.store.labels.label import Label, by_name
 from evenhand.store.runfile import RunFile
 

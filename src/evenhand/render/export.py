@@ -19,7 +19,6 @@ from evenhand.core.variant import Variant
 from evenhand.core.wing import exporter_of, format_of, imported, part, parts
 from evenhand.core.wording.json_text import json_text, writer
 from evenhand.core.wording.spreadsheet_cells import cell
-from evenhand.render.call_rows import call_rows
 from evenhand.render.document import trial_row, write_document
 from evenhand.render.inspect_log import write_log
 from evenhand.render.junit import write_junit
@@ -32,7 +31,7 @@ from evenhand.render.promptfoo.writing import (
     write_promptfoo_xml,
     write_promptfoo_yaml,
 )
-from evenhand.render.step_rows import bounded_steps
+from evenhand.render.trial_steps import bounded_steps, call_rows
 from evenhand.store.labels.label import FIELDS, by_name, standing
 from evenhand.store.replacing import replaced
 from evenhand.store.runfile import RunFile

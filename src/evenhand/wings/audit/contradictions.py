@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from evenhand.scorers.structured import ContainsJson, IsJson
 from evenhand.wings.audit.auditing import asks
-from evenhand.wings.audit.case_audit import Attempt, CaseAudit
-from evenhand.wings.audit.finding import Finding
+from evenhand.wings.audit.case_audit import Attempt, CaseAudit, Finding
 
 
 class Trust:

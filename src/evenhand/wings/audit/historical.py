@@ -15,9 +15,8 @@ from statistics import NormalDist, fmean
 
 from evenhand.stats.interval import CONFIDENCE, z_of
 from evenhand.stats.multiple import benjamini_hochberg
-from evenhand.wings.audit.case_audit import CaseAudit
+from evenhand.wings.audit.case_audit import CaseAudit, Finding
 from evenhand.wings.audit.earlier import Stored
-from evenhand.wings.audit.finding import Finding
 
 FEWEST_RUNS = 5
 """An expectation that never differed in so many runs says nothing."""

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.stats.tallies import Share, Tally, rate_of_decisions
-from evenhand.wings.audit.case_audit import Attempt, CaseAudit
-from evenhand.wings.audit.finding import TITLES, Finding
+from evenhand.wings.audit.case_audit import TITLES, Attempt, CaseAudit, Finding
 from evenhand.wings.audit.findings import findings_of
 from evenhand.wings.audit.subjects import KINDS
 

@@ -34,7 +34,7 @@ from evenhand.languages.documents.tree import Document, read_document, read_text
 from evenhand.languages.templates.rendering import NO_CONFIG
 from evenhand.providers.prompt_text import unfillable
 from evenhand.providers.roster import Roster, model_id
-from evenhand.wings.judge_checks.tryout_record import TODAY, WEIGHTED
+from evenhand.wings.judge_checks.tried import TODAY, WEIGHTED
 
 KEYS = ("model", "panel", "repeats", "prompt", "criteria")
 REPEATS = Range(1, 99, whole=True)

@@ -13,12 +13,15 @@ from evenhand.analysis.trust.jury_weights import Ballot, ballot_of, folds_of, tu
 from evenhand.core.run import TrialResult
 from evenhand.stats.votes import cross_fitted, fitted_weights
 from evenhand.store.runfile import RunFile
-from evenhand.wings.judge_checks.tried import JudgeTryout, Tried, Tryout, decide
-from evenhand.wings.judge_checks.tryout_record import (
+from evenhand.wings.judge_checks.tried import (
     CHOOSING,
     TODAY,
     WEIGHTED,
+    JudgeTryout,
+    Tried,
     TriedJudge,
+    Tryout,
+    decide,
     record_of,
 )
 

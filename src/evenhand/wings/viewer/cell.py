@@ -13,10 +13,8 @@ from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallRecord, TrialError, TrialResult
 from evenhand.core.score import Outcome, Scale, State
 from evenhand.core.step import Step, StepKind, StepStatus, depth
-from evenhand.render.call_rows import as_json
 from evenhand.render.step_lines import blaming
-from evenhand.render.step_rows import step_row
-from evenhand.render.trial_steps import steps_of
+from evenhand.render.trial_steps import as_json, step_row, steps_of
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.columns import text_of
 from evenhand.wings.viewer.shapes import Call, Preview

@@ -21,7 +21,7 @@ from evenhand.render.comparison import amount, because, difference, level, lines
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.history import changes_since
 from evenhand.wings.viewer.listing import summary_of
-from evenhand.wings.viewer.prompts import edited_prompts
+from evenhand.wings.viewer.over_runs import edited_prompts
 from evenhand.wings.viewer.shapes import ComparedRow, ComparedWords, ComparisonShape, Question
 
 _REFUSALS: dict[int, type[EvenhandError]] = {3: UsageError, 4: StoreError}

@@ -19,9 +19,8 @@ from evenhand.cli.streams import tell
 from evenhand.core.encoding import encode
 from evenhand.core.record import Record
 from evenhand.wings.viewer.access import Refused
-from evenhand.wings.viewer.identity import Identity, identity, page_of
 from evenhand.wings.viewer.oidc import OidcProvider, SignInFailed
-from evenhand.wings.viewer.roles import needs
+from evenhand.wings.viewer.roles import Identity, identity, needs, page_of
 from evenhand.wings.viewer.team_settings import OidcSettings, PublicUrl
 
 THERE = "/sign-in"

@@ -15,12 +15,10 @@ from aiohttp import web
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.providers.http import close
-from evenhand.wings.viewer.access import Gate, RequestGate
+from evenhand.wings.viewer.access import Gate, PageRunner, RequestGate
 from evenhand.wings.viewer.asks import Asks
 from evenhand.wings.viewer.listing import Runs
-from evenhand.wings.viewer.reviewing import Review
-from evenhand.wings.viewer.runner import PageRunner
-from evenhand.wings.viewer.server import PageServer
+from evenhand.wings.viewer.server import PageServer, Review
 
 _SOON_S = 1.0
 _M_MMAP_THRESHOLD = -3

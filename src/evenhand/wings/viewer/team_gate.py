@@ -14,10 +14,22 @@ from aiohttp import web
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
 from evenhand.wings.viewer.access import Refused, check_host, check_page
-from evenhand.wings.viewer.identity import PLACE, Identity, SignIn, identity, page_of
 from evenhand.wings.viewer.oidc_sign_in import BACK, THERE, OidcSignIn
 from evenhand.wings.viewer.page import index, static
-from evenhand.wings.viewer.roles import NOBODY, ROLES, Person, Role, Roles, needs, person_of
+from evenhand.wings.viewer.roles import (
+    NOBODY,
+    PLACE,
+    ROLES,
+    Identity,
+    Person,
+    Role,
+    Roles,
+    SignIn,
+    identity,
+    needs,
+    page_of,
+    person_of,
+)
 from evenhand.wings.viewer.team_settings import (
     CLIENT_SECRET,
     PROXY_SECRET,

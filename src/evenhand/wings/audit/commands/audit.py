@@ -18,7 +18,7 @@ from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, ended, judges_asked, study_options, study_settings
 from evenhand.core.ranges import ROWS, Range
 from evenhand.core.wording.words import clip, count, folded, in_one_line, interval, percents, safe
-from evenhand.wings.audit.finding import MEND, TITLES, Finding
+from evenhand.wings.audit.case_audit import MEND, TITLES, Finding
 from evenhand.wings.audit.report import AuditReport, AuditScore, Group, grouped
 from evenhand.wings.audit.subjects import KINDS
 

@@ -13,9 +13,8 @@ from evenhand.doors.importers.naming import class_name, slug, unlike
 from evenhand.doors.promptfoo.porting.literal import Node, flat, laid, led, literal
 from evenhand.languages.documents.foreign import shown
 from evenhand.scorers.metrics.similarity import SIMILARITIES
-from evenhand.wings.interchange.openai_evals.definition import Criterion
+from evenhand.wings.interchange.openai_evals.definition import Criterion, is_output, problem_of
 from evenhand.wings.interchange.openai_evals.source import messages_in
-from evenhand.wings.interchange.openai_evals.tags import is_output, problem_of
 
 EMBEDDER = "openai:embedding:text-embedding-3-large"
 """The model that OpenAI's documentation names for cosine."""

@@ -33,15 +33,13 @@ from evenhand.wings.interchange.openai_evals.definition import (
     definition_of,
     field_named,
     item_of,
-)
-from evenhand.wings.interchange.openai_evals.export import Export, read_export
-from evenhand.wings.interchange.openai_evals.source import Messages, Source, messages_in, source_of
-from evenhand.wings.interchange.openai_evals.tags import (
     parts_of_output,
     pieces,
     problem_of,
     sample_of,
 )
+from evenhand.wings.interchange.openai_evals.export import Export, read_export
+from evenhand.wings.interchange.openai_evals.source import Messages, Source, messages_in, source_of
 from evenhand.wings.interchange.openai_evals.trials import texts_in
 
 TEMPLATES = "openai_templates"

@@ -12,10 +12,15 @@ from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.doors.importers.naming import one_line
 from evenhand.languages.documents.foreign import Notes, Part, shown
-from evenhand.wings.interchange.openai_evals.definition import Definition, id_of, item_of, line_of
+from evenhand.wings.interchange.openai_evals.definition import (
+    Definition,
+    id_of,
+    item_of,
+    line_of,
+    problem_of,
+)
 from evenhand.wings.interchange.openai_evals.export import Export
 from evenhand.wings.interchange.openai_evals.runs import asked_id
-from evenhand.wings.interchange.openai_evals.tags import problem_of
 from evenhand.wings.interchange.openai_evals.trials import compared_by
 
 _SETTINGS = (

@@ -17,8 +17,13 @@ from evenhand.doors.importers.naming import one_line, slug, unlike
 from evenhand.doors.importers.recorded import each_once
 from evenhand.doors.promptfoo.porting.literal import flat, laid, literal
 from evenhand.languages.documents.foreign import Notes, Part, shown
-from evenhand.wings.interchange.pydantic_evals.reading import HINT, cases_of, kind_of
-from evenhand.wings.interchange.pydantic_evals.specs import EvaluatorSpec, specs_in
+from evenhand.wings.interchange.pydantic_evals.reading import (
+    HINT,
+    EvaluatorSpec,
+    cases_of,
+    kind_of,
+    specs_in,
+)
 
 TASK = "pydantic_task"
 _TASK = '''"""The task that the datasets of pydantic-evals were evaluated with."""

@@ -20,8 +20,15 @@ from evenhand.core.wording.words import clip, count, folded, money, padded, perc
 from evenhand.render.calibration_text import points, rate
 from evenhand.stats.correction import Estimate
 from evenhand.store.runfile import RunFile
-from evenhand.wings.judge_checks.tried import FEWEST, Comparison, JudgeTryout, Tried, Tryout
-from evenhand.wings.judge_checks.tryout_record import CHOOSING, CONFIRMING
+from evenhand.wings.judge_checks.tried import (
+    CHOOSING,
+    CONFIRMING,
+    FEWEST,
+    Comparison,
+    JudgeTryout,
+    Tried,
+    Tryout,
+)
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan

@@ -15,8 +15,7 @@ from evenhand.store.catalogue import cache_folder, home_for, matching, newest_fi
 from evenhand.store.home import make_folder
 from evenhand.store.labels.exchange import Said, add_said, read_said
 from evenhand.store.replacing import beside
-from evenhand.wings.remotes.manifest import Manifest
-from evenhand.wings.remotes.remote import LARGEST_SAID, Remote, said_name
+from evenhand.wings.remotes.remote import LARGEST_SAID, Manifest, Remote, said_name
 
 
 class RemoteRuns:

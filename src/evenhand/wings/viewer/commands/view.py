@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenhand.wings.viewer.access import Gate
     from evenhand.wings.viewer.asks import Asks
     from evenhand.wings.viewer.listing import Runs
-    from evenhand.wings.viewer.reviewing import Review
+    from evenhand.wings.viewer.server import Review
     from evenhand.wings.viewer.team_gate import TeamGate
 
 PORT = 15_500

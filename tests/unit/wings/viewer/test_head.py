@@ -15,7 +15,7 @@ from evenhand.analysis.summaries.slices import slices_by_tag
 from evenhand.core.variant import Variant
 from evenhand.render.run import Run
 from evenhand.scorers import Label
-from evenhand.wings.viewer import history, summary
+from evenhand.wings.viewer import head, history
 from evenhand.wings.viewer.history import measures
 
 
@@ -46,7 +46,7 @@ async def test_a_run_is_sent_with_its_requirements_tags_and_labels(ask: Asking) 
 def test_a_requirement_has_numbers_and_the_words_of_the_command_line(tmp_path: Path) -> None:
     """Five of six: value, ends, bound and state; trials that fail are allowed where no pass rate is required."""
     with labelled(tmp_path, require={"label": at_least(0.5)}) as found:
-        told = summary.summary(found.file)
+        told = head.summary(found.file)
         (one,) = told.requirements
     assert (one.metric, one.column, one.state, one.shares) == ("label", "says", "kept", False)
     assert one.least == one.most == pytest.approx(5 / 6)
@@ -59,9 +59,9 @@ def test_of_many_tags_and_labels_the_first_are_sent_and_the_rest_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing vanishes without a word: answers with a label that is not listed are counted apart."""
-    monkeypatch.setattr(summary, "MOST_TAGS", 3)
+    monkeypatch.setattr(head, "MOST_TAGS", 3)
     with labelled(tmp_path, labels=40) as found:
-        told = summary.summary(found.file)
+        told = head.summary(found.file)
         own = slices_by_tag(found.file)
     assert ([tag.tag for tag in told.tags], told.more_tags) == (["t0", "t1", "t10"], 37)
     for tag in told.tags:
@@ -80,7 +80,7 @@ async def test_trials_that_were_chosen_by_what_came_of_them_meet_no_requirement(
 ) -> None:
     """A report of the failures says why it has no rates."""
     found = narrow(await make_run([result(0), result(1, ok=False)]), "status:fail")
-    told = summary.summary(found)
+    told = head.summary(found)
     assert (told.requirements, told.tags, told.labels) == ([], [], [])
     assert "chosen by what came of them" in told.without
 
