@@ -10,9 +10,7 @@ _default:
 
 # Make or refresh .venv from the hashed pins
 setup:
-    python3 -m venv .venv
-    {{ bin }}/pip install -q --no-deps --require-hashes -r requirements/dev.txt
-    {{ bin }}/pip install -q --no-deps --no-build-isolation -e .
+    requirements/install
 
 # Format, lint, prose, types, floors and the unit tests of what was changed, side by side: no network
 [parallel]

@@ -97,16 +97,10 @@ def test_what_is_installed_without_extras_does_the_main_jobs(
         pytest.skip(f"there is no Python {version}")
     home = tmp_path / "venv"
     wanted = ROOT / "requirements" / pins
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        home / "bin/python",
-    ]  # one of its own is slow to set up
+    uv = [Path(sys.executable).with_name("uv"), "pip", "install", "--python", home / "bin/python"]
     for command in (
         [python, "-m", "venv", "--without-pip", home],
-        [*pip, "install", "-q", "--no-deps", "--require-hashes", "-r", wanted],
+        [*uv, "-q", "--system-certs", "--no-deps", "--require-hashes", "-r", wanted],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

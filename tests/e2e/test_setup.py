@@ -22,6 +22,7 @@ PIPS = {
     "26.3": "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13",
 }
 """The oldest pip that a Python of ours brings, and a current one."""
+INSTALLERS = {**dict.fromkeys(PIPS, "pip install"), "uv": "uv pip install"}
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -68,15 +69,15 @@ def index(tmp_path: Path) -> Iterator[tuple[str, str]]:
         server.shutdown()
 
 
-def the_readmes() -> list[str]:
-    """The words of the README's test command that install the pins."""
-    (line,) = re.findall(
-        r"\.venv/bin/(pip install \S.*? -r requirements/dev\.txt)", (ROOT / "README.md").read_text()
-    )
+def the_scripts(installer: str) -> list[str]:
+    """The words with which the README's script installs all pins."""
+    script = (ROOT / "requirements/install").read_text("utf-8")
+    words = rf"\.venv/bin/({installer} \S.*? -r requirements/dev\.txt)"
+    (line,) = re.findall(words, script)
     return line.split()
 
 
-@pytest.mark.parametrize("version", PIPS)
+@pytest.mark.parametrize("version", INSTALLERS)
 def test_what_is_newest_on_the_index_changes_nothing_of_the_set_up(
     version: str, index: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -85,7 +86,8 @@ def test_what_is_newest_on_the_index_changes_nothing_of_the_set_up(
     venv = [sys.executable, "-m", "venv", "--without-pip", ".venv"]
     subprocess.run(venv, cwd=tmp_path, check=True, timeout=120)
     bin_ = tmp_path / ".venv/bin"
-    (tmp_path / "pip.txt").write_text(f"pip=={version} --hash=sha256:{PIPS[version]}\n")
+    pip = version if version in PIPS else max(PIPS)
+    (tmp_path / "pip.txt").write_text(f"pip=={pip} --hash=sha256:{PIPS[pip]}\n")
     ours = (sys.executable, "-m", "pip", "--python", bin_ / "python")
     pinned = ("install", "-q", "--no-deps", "--require-hashes", "-r", "pip.txt")
     subprocess.run([*ours, *pinned], cwd=tmp_path, check=True, timeout=120)
@@ -93,6 +95,8 @@ def test_what_is_newest_on_the_index_changes_nothing_of_the_set_up(
     (tmp_path / "requirements/dev.txt").write_text(pins)
     alone = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     alone |= {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": address, "PIP_NO_CACHE_DIR": "1"}
+    alone |= {"UV_DEFAULT_INDEX": address, "UV_NO_CACHE": "1", "VIRTUAL_ENV": ".venv"}
+    (bin_ / "uv").symlink_to(Path(sys.executable).with_name("uv"))
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -105,7 +109,7 @@ def test_what_is_newest_on_the_index_changes_nothing_of_the_set_up(
             timeout=120,
         )
 
-    command = the_readmes()
+    command = the_scripts(INSTALLERS[version])
     installed = run(*command)
     assert installed.returncode == 0, installed.stderr
     assert set(pins.split()[::2]) <= set(run("pip", "freeze").stdout.split())
@@ -117,8 +121,10 @@ def test_what_is_newest_on_the_index_changes_nothing_of_the_set_up(
 
 
 def test_every_set_up_from_pins_leaves_pip_nothing_to_resolve() -> None:
-    """In the README, CONTRIBUTING, CI, just, the workflows and the image."""
-    places = (".ci/run", "justfile", "README.md", "CONTRIBUTING.md", "packaging/Containerfile")
+    """In the script of the README, CONTRIBUTING, CI and just; in the workflows and the image."""
+    for place in (".ci/run", "justfile", "README.md", "CONTRIBUTING.md"):
+        assert "requirements/install" in (ROOT / place).read_text("utf-8")
+    places = ("requirements/install", "packaging/Containerfile")
     files = [*(ROOT / place for place in places), *(ROOT / ".github/workflows").glob("*.yml")]
     lines = [(f, x) for f in files for x in f.read_text("utf-8").splitlines() if "pip install" in x]
     hashed = [
@@ -127,6 +133,6 @@ def test_every_set_up_from_pins_leaves_pip_nothing_to_resolve() -> None:
         for words in re.findall(r"pip install[^&|\n]*", line)
         if "--require-hashes" in words
     ]
-    assert len(hashed) == len(files)
+    assert len(hashed) == 5
     assert [words for words in hashed if "--no-deps" not in words] == []
     assert "\ninstalled:\n    pip check\n" in (ROOT / "justfile").read_text("utf-8")

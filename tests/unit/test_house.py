@@ -124,7 +124,7 @@ def test_a_class_of_these_rooms_has_a_name_of_its_own():
 
 
 def absent(name: str) -> bool:
-    """Whether a name in dots of this package, such as `stats.choosing.Half`, leads to no module or nothing in one."""
+    """Whether a name in dots of this package, such as `stats.multiple.Half`, leads to no module or nothing in one."""
     place = PACKAGE
     for part in name.split("."):
         inside = place if place.is_file() else place / "__init__.py"

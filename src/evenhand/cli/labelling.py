@@ -39,8 +39,7 @@ from evenhand.core.record import Record
 from evenhand.core.wording.words import count, safe
 from evenhand.render.calibration_text import labels_line, worth_line
 from evenhand.store.catalogue import called
-from evenhand.store.labels.draw import LabelledVerdict
-from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, unordered
+from evenhand.store.labels.draw import LabelledVerdict, Pair, PairAnswer, unordered
 from evenhand.store.labels.label import LabelField, LabelValue, NewLabel, newest, standing
 from evenhand.store.labels.stored_draws import (
     add_metric_labels,

@@ -11,10 +11,9 @@ from msgspec import UNSET
 
 from evenhand.core.document import filled
 from evenhand.core.encoding import decode, encode
-from evenhand.core.run import CallRecord, ToolRecord, TrialResult
+from evenhand.core.run import CallRecord, ToolRecord, TrialResult, ended
 from evenhand.core.step import Step, record_of
 from evenhand.core.timeline import StepNote, kind_asked, steps_from, told
-from evenhand.core.tool_ending import ended
 from evenhand.core.wording.ink import Ink
 from evenhand.providers.journaled import journaled_reply
 from evenhand.render.outcome import wrapped

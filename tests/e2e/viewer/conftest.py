@@ -244,8 +244,8 @@ class Watched:
 
     def show(self, run: str = "", **state: object) -> None:
         """Goes to a state of the page by its address, as somebody does who was sent it."""
+        self.page.goto("about:blank")  # from the page itself, nothing would be loaded
         self.page.goto(self.root + fragment(run, **state))
-        self.page.reload()
         self.settled()
 
     def turn(self, run: str = "", **state: object) -> None:

@@ -49,8 +49,7 @@ def test_a_state_is_the_same_after_a_reload_and_for_whoever_is_sent_it(
     assert len(content) > 50
     seen.page.reload()
     assert settled_content(seen) == (address, content)
-    other = watch(served.link)
-    other.show(runs[1], **state)
+    other = watch(served.link + address)
     assert settled_content(other) == (address, content)
 
 

@@ -12,16 +12,14 @@ from evenhand.core.json_shapes import is_texts
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.measured import Decided, Reaches
 from evenhand.doors.assertions.values import bound, fraction
-from evenhand.scorers.metrics.meteor import meteor
-from evenhand.scorers.metrics.overlap import bleu, edit_distance, gleu, rouge_n
+from evenhand.scorers.metrics.overlap import bleu, edit_distance, gleu, meteor, rouge_n
 from evenhand.scorers.text import quoted, text_of
 
 GROUP = "wording"
 _MEASURES = {"bleu": bleu, "gleu": gleu}
 
 
-def _overlap(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _overlap(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     references = _references(assertion, value)
     measure = _MEASURES[assertion.type]
     return Reaches(
@@ -31,8 +29,7 @@ def _overlap(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     )
 
 
-def _meteor(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _meteor(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     references = _references(assertion, value)
     settings = {
         name: fraction(assertion.more.get(name), default)
@@ -45,8 +42,7 @@ def _meteor(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     )
 
 
-def _rouge(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _rouge(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     (reference,) = _references(assertion, value, only_one=True)
     return Reaches(
         _label(assertion, (reference,)),
@@ -55,8 +51,7 @@ def _rouge(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     )
 
 
-def _levenshtein(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _levenshtein(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     (reference,) = _references(assertion, value, only_one=True)
     most = bound(assertion.threshold, 5.0)
     return Decided(_label(assertion, (reference,)), partial(_near, reference, most))
@@ -91,38 +86,13 @@ def _label(assertion: Assertion, references: Sequence[str]) -> str:
 _TEXTS = "text, or list of texts"
 KINDS = (
     Kind(
-        name="levenshtein",
-        group=GROUP,
-        about="at most threshold (5) characters to change for this text",
-        make=_levenshtein,
-        takes="text",
+        "levenshtein",
+        "at most threshold (5) characters to change for this text",
+        _levenshtein,
+        "text",
     ),
-    Kind(
-        name="rouge-n",
-        group=GROUP,
-        about="shares words with this text: ROUGE-1's F1, at least 0.75",
-        make=_rouge,
-        takes="text",
-    ),
-    Kind(
-        name="bleu",
-        group=GROUP,
-        about="shares 1- to 4-grams with a text: BLEU, at least 0.5",
-        make=_overlap,
-        takes=_TEXTS,
-    ),
-    Kind(
-        name="gleu",
-        group=GROUP,
-        about="the same, as Google BLEU, at least 0.5",
-        make=_overlap,
-        takes=_TEXTS,
-    ),
-    Kind(
-        name="meteor",
-        group=GROUP,
-        about="words align by form or stem: METEOR, at least 0.5",
-        make=_meteor,
-        takes=_TEXTS,
-    ),
+    Kind("rouge-n", "shares words with this text: ROUGE-1's F1, at least 0.75", _rouge, "text"),
+    Kind("bleu", "shares 1- to 4-grams with a text: BLEU, at least 0.5", _overlap, _TEXTS),
+    Kind("gleu", "the same, as Google BLEU, at least 0.5", _overlap, _TEXTS),
+    Kind("meteor", "words align by form or stem: METEOR, at least 0.5", _meteor, _TEXTS),
 )

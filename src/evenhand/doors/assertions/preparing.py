@@ -22,7 +22,7 @@ from evenhand.core.message import Task
 from evenhand.core.score import Score
 from evenhand.core.secrets import known
 from evenhand.core.traits import label_of
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Make
+from evenhand.doors.assertions.assertion import NO_CELL, Assertion, Cell, Kind, Make
 from evenhand.doors.assertions.kinds import kind_of
 from evenhand.doors.assertions.transform import split_reference, transformed
 from evenhand.languages.javascript.source import is_reference
@@ -79,7 +79,7 @@ class Computed:
             script = javascript.function(base / path, name)
             value = (await javascript.call(trial, script, output, context)).value
         elif path.endswith(".rb"):
-            from evenhand.doors.assertions.ruby import source as ruby_source  # noqa: PLC0415 (only for configs with code)
+            from evenhand.doors.assertions.user_code import ruby_source  # noqa: PLC0415 (only for configs with code)
             from evenhand.scorers.ruby import called as called_ruby  # noqa: PLC0415 (only for configs with code)
 
             source = ruby_source(self.assertion, reference)
@@ -92,7 +92,7 @@ class Computed:
         if (
             not isinstance(value, (str, int, float, list, Mapping))
             or isinstance(value, bool)
-            or "pass" in _keys(value)
+            or "pass" in (tuple(value) if isinstance(value, Mapping) else ())
         ):
             kind = "a verdict" if isinstance(value, (bool, Mapping)) else f"{type(value).__name__}"
             raise ScoreError(
@@ -271,7 +271,7 @@ def fixed_scorer(assertion: Assertion) -> Scorer | None:
         return None
     if kind.tags and _is_filled_in(value):
         return None
-    return kind.make(assertion, None, value)
+    return kind.make(assertion, NO_CELL, value)
 
 
 def _renderer(kind: Kind, value: Any, templates: Templates) -> Callable[[Mapping[str, Any]], Any]:
@@ -279,9 +279,8 @@ def _renderer(kind: Kind, value: Any, templates: Templates) -> Callable[[Mapping
     if kind.tags and isinstance(value, str) and has_tags(value):
         return lambda variables: clean(templates.render(value, variables))
     if kind.tags and is_array(value):
-        items = value
         return lambda variables: [
-            clean(templates.render(v, variables)) if isinstance(v, str) else v for v in items
+            clean(templates.render(v, variables)) if isinstance(v, str) else v for v in value
         ]
     return lambda _: value
 
@@ -309,7 +308,3 @@ def _is_filled_in(value: object) -> bool:
 def is_file(value: object) -> bool:
     """Whether a value names a file."""
     return isinstance(value, str) and value.startswith("file://")
-
-
-def _keys(value: object) -> Sequence[object]:
-    return tuple(value) if isinstance(value, Mapping) else ()

@@ -297,12 +297,8 @@ class EvalSet:
             # Resolved before it is compared, so that neither `..` nor a link leads outside.
             path = (folder / name).resolve()
             there = path.is_file()
-        except (
-            TypeError,
-            ValueError,
-            OSError,
-            RuntimeError,
-        ) as error:  # no text, a NUL, links in a circle
+        except (TypeError, ValueError, OSError, RuntimeError) as error:
+            # No text, a NUL, links in a circle.
             raise UsageError(f"file {name!r} cannot be read: {error}") from None
         if not path.is_relative_to(folder):
             raise UsageError(f"file {name!r} lies outside of {folder}")
@@ -339,11 +335,7 @@ class EvalSet:
 
 
 def _check_kinds(name: object, over: object, require: object, compare: object) -> None:
-    """Refuses arguments of another kind, which nothing else could be said of.
-
-    Raises:
-        UsageError: One is.
-    """
+    """Refuses arguments of another kind, which nothing else could be said of."""
     if not isinstance(name, str):
         hint = 'Write EvalSet("support", data=…).'
         raise UsageError(f"EvalSet: its name is {name!r:.60}, not a text", hint=hint)
@@ -451,11 +443,7 @@ def _no_tags(tags: str) -> str:
 
 
 def _code(function: Callable[..., Any]) -> CodeType:
-    """Where a function stands, under its decorators.
-
-    Raises:
-        UsageError: It isn't one.
-    """
+    """Where a function stands, under its decorators."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if not isinstance(code, CodeType):
         hint = "Write @evals.eval above a def; tags are given by name, @evals.eval(tags=['slow'])."

@@ -252,10 +252,7 @@ def _count(test: Test, pairs: Sequence[Combination], repeats: int, survey: Surve
 
 
 def estimate(
-    rows: Iterator[Row],
-    pairs: Sequence[Combination],
-    survey: Survey,
-    judges: Sequence[Provider],
+    rows: Iterator[Row], pairs: Sequence[Combination], survey: Survey, judges: Sequence[Provider]
 ) -> list[CallEstimate]:
     """The calls of a plan.
 
@@ -318,6 +315,6 @@ def estimate(
                 calls * JUDGE_TOKENS,
                 None if price is None else price * calls,
                 request.tokens_out * calls if request and request.tokens_out is not None else None,
-            ),
+            )
         )
     return estimates

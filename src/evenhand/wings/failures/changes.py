@@ -24,11 +24,11 @@ from evenhand.doors.eval_sets.expect import Expect
 from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
 from evenhand.scorers.avoids import need_ratified, question_of
-from evenhand.stats.hypergeometric import chances
+from evenhand.stats.distributions import chances
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.kind_shares import difference_p
 from evenhand.stats.multiple import holm
-from evenhand.stats.permutation import sign_flip
+from evenhand.stats.paired_difference import sign_flip
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.shares import RunOutputs, peoples_code, share_of
 

@@ -23,10 +23,9 @@ from evenhand.analysis.trust.calibration import estimate_row
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import RunMeta
-from evenhand.stats.choosing import Half, confirmed, corrected, winner
 from evenhand.stats.correction import Estimate, replaced_share
 from evenhand.stats.interval import z_of
-from evenhand.stats.multiple import holm
+from evenhand.stats.multiple import Half, confirmed, corrected, holm, winner
 from evenhand.stats.paired_difference import Differences, Word, verdict
 
 SCHEMA = "evenhand.tryout/1"

@@ -43,8 +43,7 @@ from evenhand.core.record import Record
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import interval, percent
 from evenhand.render.calibration_text import labels_line, worth_line
-from evenhand.store.labels.draw import LabelledVerdict
-from evenhand.store.labels.drawn_pairs import PairAnswer, PairLabel, unordered
+from evenhand.store.labels.draw import LabelledVerdict, PairAnswer, PairLabel, unordered
 from evenhand.store.labels.label import LONGEST_AUTHOR, LONGEST_NOTE, newest, standing
 from evenhand.store.labels.stored_draws import (
     add_metric_labels,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.stats.correction import Verdicts
 from evenhand.stats.design_effect import DesignEffects
-from evenhand.stats.hypergeometric import chances
+from evenhand.stats.distributions import chances
 from evenhand.stats.weighted import Weighted, weighted
 from evenhand.store.labels.draw import Draw
 

@@ -24,8 +24,7 @@ from evenhand.languages.documents.delimited import Header, NotDelimited, records
 from evenhand.languages.documents.file_kinds import not_lines
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import decoded
-from evenhand.store.labels.draw import Draw, LabelledVerdict
-from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, PairDraw, unordered
+from evenhand.store.labels.draw import Draw, LabelledVerdict, Pair, PairAnswer, PairDraw, unordered
 from evenhand.store.labels.label import LabelField, NewLabel, checked
 from evenhand.store.runfile import RunFile
 

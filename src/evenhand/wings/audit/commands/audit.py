@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
+from evenhand.cli.batching import batch_options, batch_record, foresee, policy_of
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session
@@ -47,7 +49,7 @@ SHARE = Range(0, 1)
 @click.option(
     "--judges",
     is_flag=True,
-    help="Ask judges, too; --max-cost and --offline mean that as well.  [default: judges aren't asked]",
+    help="Ask judges, too; --max-cost, --batch and --offline mean that as well.  [default: judges aren't asked]",
 )
 @click.option(
     "--against",
@@ -57,6 +59,12 @@ SHARE = Range(0, 1)
     help="Look for twins of the cases in this dataset: the other part of a split. May be repeated.",
 )
 @click.option("--offline", is_flag=True, help="Answer judges from the folder's offline.jsonl.")
+@click.option(
+    "--batch",
+    is_flag=True,
+    help="Ask judges in batches, at half price: answers may take a day.",
+)
+@batch_options
 @study_options
 def audit(
     paths: tuple[str, ...],
@@ -65,6 +73,7 @@ def audit(
     judges: bool,
     against: tuple[Path, ...],
     offline: bool,
+    batch: bool,
     **options: Any,
 ) -> int:
     """Give the cases of PATH made answers that must fail, and say which get through.
@@ -77,6 +86,7 @@ def audit(
     """
     from evenhand.wings.audit.commands.audit_request import AuditRequest
 
+    policy = policy_of(options, batch=batch and not offline)
     session = Session.of({**options, "no_table": True})
     request = AuditRequest.of(
         paths,
@@ -85,7 +95,7 @@ def audit(
         offline=offline,
         first=None if first is None else int(first),
     )
-    judges = judges or offline or session.max_cost is not None
+    judges = judges or offline or batch or session.max_cost is not None
     with request.ready(judges=judges):
         if not judges:
             return _with_problems(printed(request.report(), session), request)
@@ -96,7 +106,12 @@ def audit(
 
         if not offline:
             tell(f"{count(plan.size, 'made answer')} for judges to look at")
-        settings = study_settings(home_for(request.folder), session, request.record())
+        record = request.record()
+        if policy is not None:
+            record = {**record, "batch": batch_record(policy)}
+        settings = study_settings(home_for(request.folder), session, record)
+        if policy is not None:
+            settings = foresee(plan, replace(settings, batch=policy))
         finished = judges_asked(request, plan, settings, None, session)
         code = ended(finished, printed(request.report(finished.path), session), "audit")
         return _with_problems(code, request)
@@ -158,7 +173,7 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
     """The report as lines: the score, what to mend, and what was left out."""
     cases = count(len(report.audits), "case")
     yield f"{safe(report.source)} · {cases}, {report.examined:,} examined"
-    score = report.score()
+    score = report.score
     yield f"score  {_rate(score)}"
     if report.examined and report.examined < FEW:
         few = count(report.examined, "case")

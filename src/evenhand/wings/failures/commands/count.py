@@ -17,8 +17,7 @@ from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_opt
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count as counted_words
 from evenhand.core.wording.words import near, put, safe
-from evenhand.languages.documents.codebook import ratify as ratified
-from evenhand.languages.documents.codebook import read_codebook, write_ratified
+from evenhand.languages.documents.codebook import read_codebook
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import BOOK, BY, RUNS, author_of
 
@@ -99,10 +98,10 @@ def ratify(names: tuple[str, ...], book: Path, by: str | None) -> int:
 
     Judges go only by kinds that a person accepted. One whose name, rule or examples change has to be accepted again.
     """
-    before = read_codebook(book)
+    from evenhand.wings.failures.writing import ratify_in
+
     author = author_of(by)
-    after = ratified(before, names, author, datetime.now(UTC).date())
-    write_ratified(after, book)
+    before, after = ratify_in(book, names, author, datetime.now(UTC).date())
     for kind in before.kinds:
         changed = kind.ratified is not None and not kind.is_ratified
         if changed and kind.notes and (not names or kind.name in names):
