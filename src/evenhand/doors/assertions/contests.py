@@ -20,9 +20,8 @@ from evenhand.doors.assertions.grading import Grader, as_variable
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags
 from evenhand.scorers.judge_prompt import fenced, mark_of
 from evenhand.scorers.judge_reply import shown
-from evenhand.scorers.judging import judged_text
 from evenhand.scorers.spoken_verdict import is_disowned, last_line
-from evenhand.scorers.text import quoted
+from evenhand.scorers.text import quoted, text_of
 
 GROUP = "contests"
 
@@ -59,7 +58,7 @@ class SelectBest:
         if self.template:
             values["outputs"] = [as_variable(one.output) for one in contestants]
         else:
-            texts = [judged_text(one.output) for one in contestants]
+            texts = [text_of(one.output) for one in contestants]
             values["mark"] = mark = mark_of(criterion, *texts)
             values["outputs"] = "\n\n".join(
                 fenced(f"output {i}", text, mark) for i, text in enumerate(texts)

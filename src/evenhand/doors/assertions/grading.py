@@ -22,6 +22,7 @@ from evenhand.providers.prompt_text import filled_messages
 from evenhand.scorers.deciding import answered_each, decider_in, reply_details, says_yes
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judging import ask_judge, instrument_of
+from evenhand.scorers.text import text_of
 
 T = TypeVar("T")
 _LABELS = {
@@ -84,7 +85,7 @@ class Grader:
 
     def shown(self, output: object) -> object:
         """An output as the grader is shown it: in the user's words, as `as_variable` has it."""
-        return as_variable(output) if self.template else judged_text(output)
+        return as_variable(output) if self.template else text_of(output)
 
     @property
     def own(self) -> bool:

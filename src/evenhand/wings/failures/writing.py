@@ -53,10 +53,10 @@ def ratify_in(path: Path, names: Collection[str], by: str, on: date) -> tuple[Co
         with replaced(path) as file:
             try:
                 file.write_text(with_ratified(path.read_text("utf-8"), after), "utf-8")
-                kept = read_codebook(file) == after
+                intact = read_codebook(file) == after
             except (ValueError, ConfigError):
-                kept = False
-            if not kept:
+                intact = False
+            if not intact:
                 file.write_text(written(after), "utf-8")
     return before, after
 

@@ -1,7 +1,7 @@
 """What variants of a judge came to: which agrees with people more often than today's judge, and whether it holds.
 
 One half of the labelled outputs chooses a variant, the other half compares it once with today's judge (see
-`stats.choosing`). A judge that gave no verdict is an error, which is no disagreement: rates and differences leave it
+`stats.multiple`). A judge that gave no verdict is an error, which is no disagreement: rates and differences leave it
 out, their intervals and what is confirmed hold for whatever it would have been.
 
 The record of a tryout is kept in the tryout's own file, so that labels which come later change nothing in it.
