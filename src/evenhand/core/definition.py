@@ -2,7 +2,7 @@
 
 How this works: a scorer is known by its class and its arguments, one by one, so that it can be said which of them
 changed. Of a function, and of a class that is none of ours, the code counts as well: what it does, and not its comments
-or its layout (`core.function_code`).
+or its layout.
 
 Of code, what counts is what it does, with the functions and constants of its module that it names; comments, layout and
 docstrings don't. What it calls in other modules isn't looked at. Python compiles code to something else in each of its
