@@ -100,9 +100,9 @@ class Window:
     """The window that an account is in.
 
     It holds what was accepted between an opening and the next. Once that much has been sent, one more call tries
-    whether there is more, so the end of a window that is known costs one refusal. A vendor that names no wait has to be asked
-    whether the next window has begun, which costs refusals too. An opening lies between the last call that was refused
-    and the first that was accepted. Once two of them may be a minute apart, the next one is waited for.
+    whether there is more, so the end of a window that is known costs one refusal. A vendor that names no wait has to be
+    asked whether the next window has begun, which costs refusals too. An opening lies between the last call that was
+    refused and the first that was accepted. Once two of them may be a minute apart, the next one is waited for.
 
     Attributes:
         nth: Which one.

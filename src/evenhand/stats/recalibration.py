@@ -7,8 +7,9 @@ line that was fitted to the others (cross-fitting).
 
 A pass rate can use them, and not only the verdict. `corrected_rate` takes each side of a judge, what it passes and what
 it fails, at the rate that labels show for it. Within a side, the recalibrated probabilities say which items are
-likelier passes; how far people's verdicts follow them is one slope, and what the slope explains is taken out of the side's rate,
-and out of its error. A slope that labels don't bear out on items that it was not fitted to explains nothing.
+likelier passes; how far people's verdicts follow them is one slope, and what the slope explains is taken out of the
+side's rate, and out of its error. A slope that labels don't bear out on items that it was not fitted to explains
+nothing.
 """
 
 from __future__ import annotations
