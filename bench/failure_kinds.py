@@ -16,7 +16,7 @@ import argparse
 import math
 from random import Random
 
-from evenhand.stats.allocation import allocated
+from evenhand.stats.weighted import allocated
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.kind_shares import difference_p, kind_share, named_share
 

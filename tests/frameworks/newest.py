@@ -14,7 +14,7 @@ import json
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ MOST_USED = (
 """What --pinned tests where nothing is named."""
 Pins = Mapping[str, Any]
 """What the matrix has of a framework: `versions` by package, and the `date` of the test."""
-_MARKS: Mapping[str | None, str] = {"yes": "yes", "no": "no", None: "–"}
 _ABOUT = """# Frameworks: what works
 
 ```python
@@ -45,28 +44,25 @@ with recording.install() as installed:  # eval sets and pytest do this by themse
 
 {intro}
 
-| framework | versions | tested | {columns} |
-| --- | --- | --- | {dashes} |
+| framework | doesn't work | doesn't apply | tested | versions |
+| --- | --- | --- | --- | --- |
 {rows}
 
-Each row is an agent with one tool, in an eval set, without a line for Evenhand in it (`tests/frameworks`). The checks
-run against a [fake provider](fake-provider.md), whose ledger counts what a vendor would charge.
+Each row is an agent with one tool, in an eval set, without a line for Evenhand in it. `tests/frameworks` checks it
+against a [fake provider](fake-provider.md), whose ledger counts what a vendor would charge:
 
-| column | means |
-| --- | --- |
-| recorded | every call of the ledger is in the run, with tokens and cost |
-| tools | every tool call is a [step](agents.md#what-a-step-is) with its arguments and result |
-| failures | a tool that raises is a step that failed |
-| streaming | streamed answers are recorded in the same way |
-| stream tokens | their tokens are known: the framework asks the vendor to count them |
-| resume | after `kill -9`, `resume` pays for no finished call again |
-| replay | `--replay latest` passes without a network |
-| budget | a `--max-cost` below the price of one call sends nothing |
-| batch | all turns of the agent go through [batches](batches.md) |
+- *recorded*: every call of the ledger is in the run, with tokens and cost
+- *tools*: every tool call is a [step](agents.md#what-a-step-is) with its arguments and result
+- *failures*: a tool that raises is a step that failed
+- *streaming*: streamed answers are recorded in the same way
+- *stream tokens*: the framework asks the vendor to count the tokens of streams
+- *resume*: after `kill -9`, `resume` pays for no finished call again
+- *replay*: `--replay latest` passes without a network
+- *budget*: a `--max-cost` below the price of one call sends nothing
+- *batch*: all turns of the agent go through [batches](batches.md)
 
-A dash means that the check doesn't apply. LangChain has OpenAI count a stream's tokens only with `stream_usage=True`.
-Streams and calls
-of Gemini's own SDK, Azure and OpenRouter don't go in batches. Strands tells the model of a failure, and nobody else.
+LangChain has OpenAI count a stream's tokens only with `stream_usage=True`. Batches don't take streams, nor calls of
+Gemini's own SDK, Azure and OpenRouter. Strands reports a tool's failure to the model only.
 
 `just frameworks` installs the newest releases, runs the checks and writes this page. CI tests the ten most used
 frameworks as they stand here (`just frameworks --pinned`).
@@ -131,27 +127,25 @@ def tested(framework: Framework, python: str) -> dict[str, Any]:
 
 def page(results: Mapping[str, Any]) -> str:
     """The page of the matrix."""
-    columns = list(CHECKS)
-    rows = list(_rows(results, columns))
+    rows = list(_rows(results))
     intro = (
         "In eval sets and in pytest, the [model calls of a framework are recorded](recording.md) without a line of "
-        f"yours. {len(rows)} combinations were tested with the newest releases at these dates."
+        f"yours. {len(rows)} combinations were tested with the newest releases at these dates. All {len(CHECKS)} "
+        "checks hold, except where a row says otherwise."
     )
-    return _ABOUT.format(
-        intro=intro,
-        columns=" | ".join(columns),
-        dashes=" | ".join("---" for _ in columns),
-        rows="\n".join(rows),
-    )
+    return _ABOUT.format(intro=intro, rows="\n".join(rows))
 
 
-def _rows(results: Mapping[str, Any], columns: Sequence[str]) -> Iterable[str]:
+def _rows(results: Mapping[str, Any]) -> Iterable[str]:
     for framework in FRAMEWORKS:
         result = results.get(framework.agent)
         if result is not None:
             named = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-            marks = " | ".join(_MARKS[result["outcomes"].get(name)] for name in columns)
-            yield f"| {framework.title} | {named} | {result['date']} | {marks} |"
+            outcomes = {name: result["outcomes"].get(name) for name in CHECKS}
+            failing = ", ".join(name for name, outcome in outcomes.items() if outcome == "no")
+            absent = ", ".join(name for name, outcome in outcomes.items() if outcome is None)
+            cells = (framework.title, failing, absent, result["date"], named)
+            yield f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
 
 
 def main() -> int:

@@ -138,7 +138,7 @@ def absent(name: str) -> bool:
 
 
 def test_files_and_modules_that_comments_send_readers_to_are_there():
-    """`bench/coverage.py`, `analysis/gates/gate_verdict.py`, `stats.choosing`: all are named where they are."""
+    """`bench/coverage.py`, `analysis/gates/gate_verdict.py`, `stats.multiple`: all are named where they are."""
     rooms = sorted(p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__")
     tops = sorted(p.name for p in ROOT.iterdir() if p.is_dir() and not p.name.startswith("."))
     file = re.compile(rf"`((?:{'|'.join([*tops, *rooms])})/[\w./-]+\.\w+)`")

@@ -44,7 +44,7 @@ from evenhand.core.wording.words import (
     share_words,
     short_id,
 )
-from evenhand.stats.alternative import Alternative
+from evenhand.stats.agreement import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
 from evenhand.stats.tallies import Share

@@ -81,8 +81,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count, percent
-from evenhand.stats.agreement import alpha
-from evenhand.stats.alternative import Alternative, alternative_annotator
+from evenhand.stats.agreement import Alternative, alpha, alternative_annotator
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.multiple import holm
 from evenhand.store.labels.draw import Draw, MetricLabel

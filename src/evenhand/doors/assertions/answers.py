@@ -94,9 +94,7 @@ class Refuses(Record, frozen=True):
 
 def _finish(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     if not isinstance(value, str):
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, not a text", hint="Write stop, say."
-        )
+        raise assertion.misvalued(value, ", not a text", hint="Write stop, say.")
     finish_reason = cell.reply.finish_reason if cell.reply else ""
     reason = (
         f"it finished with {quoted(finish_reason)}"

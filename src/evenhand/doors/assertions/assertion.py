@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import field as msgspec_field
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Reply, Task
@@ -73,6 +73,10 @@ class Assertion(Record, frozen=True, kw_only=True):
     def written(self) -> str:
         """The type as written."""
         return f"not-{self.type}" if self.negated else self.type
+
+    def misvalued(self, value: object, what: str = "", hint: str = "") -> ScoreError:
+        """The error that this is not its value: `what` goes on from there, as in `, not a text`."""
+        return ScoreError(f"the value of '{self.written}' is {value!r}{what}", hint=hint)
 
 
 class Cell(MutableRecord, kw_only=True):

@@ -25,9 +25,8 @@ def _f1(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     items = value.split(",") if isinstance(value, str) else as_array(value)
     names = frozenset(name for name in (printed(item).strip() for item in items) if name)
     if not names:
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, which names no tools",
-            hint="Write a list of names, or names with commas.",
+        raise assertion.misvalued(
+            value, ", which names no tools", hint="Write a list of names, or names with commas."
         )
     return ToolNamesF1(names, bound(assertion.threshold, 1.0), assertion.negated)
 
@@ -81,9 +80,8 @@ def _skill(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     items = value if is_array(value) else [value]
     names = [item.strip() for item in items if isinstance(item, str) and item.strip()]
     if not names or len(names) < len(items):
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}",
-            hint="Write a name, a list of names, or {name or pattern: …, min: …, max: …}.",
+        raise assertion.misvalued(
+            value, hint="Write a name, a list of names, or {name or pattern: …, min: …, max: …}."
         )
     if assertion.negated:
         return Answered(label, check(not any(name in used for name in names), reason))

@@ -100,9 +100,7 @@ def _value(score: Score) -> float:
 def _similar(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     items = value if is_array(value) else [value]
     if not items or not is_texts(items):
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, not a text or a list of texts"
-        )
+        raise assertion.misvalued(value, ", not a text or a list of texts")
     return Similar(
         assertion.type,
         items,
@@ -135,7 +133,7 @@ class InClass:
 
 def _classifier(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     if value is not None and not isinstance(value, str):
-        raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not a label")
+        raise assertion.misvalued(value, ", not a label")
     return InClass(value, _judge(assertion), bound(assertion.threshold, 1.0))
 
 
@@ -163,9 +161,7 @@ class Harmless:
 
 def _moderation(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     if value and not is_texts(value):
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, not a list of categories"
-        )
+        raise assertion.misvalued(value, ", not a list of categories")
     return Harmless(value or [], _judge(assertion))
 
 

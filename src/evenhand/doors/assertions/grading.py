@@ -206,7 +206,7 @@ def wanted_text(assertion: Assertion, value: object) -> str:
     """
     if isinstance(value, str):
         return value
-    raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not a text")
+    raise assertion.misvalued(value, ", not a text")
 
 
 def _text(value: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from evenhand.core.errors import ScoreError
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.doors.assertions.assertion import Assertion, Kind
 from evenhand.languages.templates.printing import printed
@@ -20,8 +19,8 @@ def _elements(assertion: Assertion, value: object) -> tuple[tuple[str, ...], ...
     if is_mapping(value) and value:
         elements = value.get("requiredElements")
         if not is_array(elements):
-            raise ScoreError(
-                f"the value of '{assertion.written}' is {value!r}",
+            raise assertion.misvalued(
+                value,
                 hint="Write the elements: a.b, c.d; or a list of them; or {requiredElements: […]}.",
             )
     return _split(printed(item) for item in elements) if is_array(elements) else ()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.core.json_shapes import is_texts
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -75,7 +74,7 @@ def _references(assertion: Assertion, value: Any, *, only_one: bool = False) -> 
         return (value,)
     if only_one or not value or not is_texts(value):
         expected = "a text" if only_one else "a text or a list of texts"
-        raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not {expected}")
+        raise assertion.misvalued(value, f", not {expected}")
     return tuple(value)
 
 

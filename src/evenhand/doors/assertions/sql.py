@@ -28,9 +28,8 @@ def _asked(assertion: Assertion, value: object) -> IsSql:
     if not value:
         return IsSql()
     if not is_mapping(value):
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, not an object",
-            hint="Write {databaseType: PostgreSQL}, say, or no value.",
+        raise assertion.misvalued(
+            value, ", not an object", hint="Write {databaseType: PostgreSQL}, say, or no value."
         )
     name = str(value.get("databaseType") or "MySQL")
     database = known_database(name)

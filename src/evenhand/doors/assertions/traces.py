@@ -21,9 +21,8 @@ def _count(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     settings = as_mapping(value)
     pattern = settings.get("pattern")
     if not isinstance(pattern, str) or not pattern:
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, without a pattern",
-            hint="Write {pattern: 'llm.*', max: 3}, say.",
+        raise assertion.misvalued(
+            value, ", without a pattern", hint="Write {pattern: 'llm.*', max: 3}, say."
         )
     least, most = (_number(assertion, settings, key) for key in ("min", "max"))
     count = len(_matching(assertion, cell, pattern))
@@ -35,9 +34,8 @@ def _duration(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     settings = as_mapping(value)
     most = _number(assertion, settings, "max")
     if most is None:
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, without a max",
-            hint="Write {pattern: '*', max: 2000}, in milliseconds.",
+        raise assertion.misvalued(
+            value, ", without a max", hint="Write {pattern: '*', max: 2000}, in milliseconds."
         )
     percentile = _number(assertion, settings, "percentile")
     if percentile is not None and not 0 <= percentile <= 100:

@@ -33,8 +33,8 @@ def _used(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
         return _known(assertion, expected.pattern, passed is not assertion.negated, steps)
     items = value if is_array(value) else [value]
     if not items or not is_texts(items):
-        raise _not_this(
-            assertion, value, "Write a name, a list of names, or {name or pattern, min, max}."
+        raise assertion.misvalued(
+            value, hint="Write a name, a list of names, or {name or pattern, min, max}."
         )
     all_wanted = [WantedSteps(item, _TOOL) for item in items]
     met = [any(expected.is_met_by(step) for step in steps) for expected in all_wanted]
@@ -49,7 +49,9 @@ def _sequence(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     if is_mapping(value):
         exact, listed = value.get("mode") == "exact", value.get("steps")
     if not is_array(listed) or not listed:
-        raise _not_this(assertion, value, "Write a list of tools, or {mode: exact, steps: […]}.")
+        raise assertion.misvalued(
+            value, hint="Write a list of tools, or {mode: exact, steps: […]}."
+        )
     expected = [_wanted(assertion, item, must=True) for item in listed]
     if exact:
         passed = len(steps) == len(expected) and all(
@@ -69,7 +71,7 @@ def _arguments(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     expected = _wanted(assertion, settings, must=True)
     key = "args" if "args" in settings else "arguments"
     if key not in settings:
-        raise _not_this(assertion, value, "Write {name: …, args: {…}}.")
+        raise assertion.misvalued(value, hint="Write {name: …, args: {…}}.")
     fits = _fit(assertion, settings, settings[key])
     called = [s for s in steps if expected.is_met_by(s) and s.arguments is not Nothing]
     passed = any(fits(step.arguments) for step in called)
@@ -136,7 +138,7 @@ def _steps(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     settings = as_mapping(value)
     least, most = _number(settings, "min"), _number(settings, "max")
     if least is None and most is None:
-        raise _not_this(assertion, value, "Write {type: tool, max: 5}, say.")
+        raise assertion.misvalued(value, hint="Write {type: tool, max: 5}, say.")
     expected = _wanted(assertion, settings)
     count = sum(map(expected.is_met_by, steps))
     passed = (least is None or count >= least) and (most is None or count <= most)
@@ -201,7 +203,7 @@ def _ruling(text: str, *, scale: tuple[float, float] | None, alone: bool) -> Rul
 def _goal(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     goal = value.get("goal") if is_mapping(value) else value
     if not isinstance(goal, str) or not goal.strip():
-        raise _not_this(assertion, value, "Write the goal in words, or {goal: …}.")
+        raise assertion.misvalued(value, hint="Write the goal in words, or {goal: …}.")
     return ReachesGoal(
         goal.strip(),
         summary(trace_of(assertion, cell)),
@@ -234,7 +236,7 @@ def _wanted(assertion: Assertion, value: object, *, must: bool = False) -> Wante
         )
         pattern = str(fields.get("pattern") or fields.get("name") or "")
     if must and not pattern:
-        raise _not_this(assertion, value, "Give it a name or a pattern.")
+        raise assertion.misvalued(value, hint="Give it a name or a pattern.")
     return WantedSteps(pattern, types)
 
 
@@ -246,10 +248,6 @@ def _number(settings: Mapping[str, object], key: str) -> float | None:
 def _known(assertion: Assertion, what: str, passed: bool, steps: Sequence[AgentStep]) -> Answered:
     tools = ", ".join(step.name for step in steps) or "none"
     return Answered(f"{assertion.written} {what}", check(passed, f"tools used: {tools}"))
-
-
-def _not_this(assertion: Assertion, value: object, hint: str) -> ScoreError:
-    return ScoreError(f"the value of '{assertion.written}' is {value!r}", hint=hint)
 
 
 def _kind(name: str, about: str, make: MakeScorer, takes: str) -> Kind:

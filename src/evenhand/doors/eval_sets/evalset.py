@@ -192,9 +192,7 @@ class EvalSet:
         Raises:
             UsageError: It is no function, or its tags are no list.
         """
-        if not isinstance(self, EvalSet):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
-            hint = "Make a set, and add to it: evals = EvalSet('…'), then @evals.eval."
-            raise UsageError("@EvalSet.eval adds to no set", hint=hint)
+        _need_set(self, "eval")
         if isinstance(tags, str):
             raise UsageError(f"EvalSet {self.name!r}: {_no_tags(tags)}")
 
@@ -255,9 +253,7 @@ class EvalSet:
             repeatable: Whether it can be made again for the same trial, as runs with `--batch` do. They refuse evals
                 that ask for one that can't.
         """
-        if not isinstance(self, EvalSet):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
-            hint = "Make a set, and add to it: evals = EvalSet('…'), then @evals.fixture."
-            raise UsageError("@EvalSet.fixture adds to no set", hint=hint)
+        _need_set(self, "fixture")
 
         def add(function: F) -> F:
             self._add_fixture(function)
@@ -332,6 +328,12 @@ class EvalSet:
 
     def __repr__(self) -> str:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"
+
+
+def _need_set(evals: object, method: str) -> None:
+    if not isinstance(evals, EvalSet):
+        hint = f"Make a set, and add to it: evals = EvalSet('…'), then @evals.{method}."
+        raise UsageError(f"@EvalSet.{method} adds to no set", hint=hint)
 
 
 def _check_kinds(name: object, over: object, require: object, compare: object) -> None:

@@ -260,6 +260,10 @@ def _inside(path: Path, folder: Path, findings: Findings) -> bool:
     return True
 
 
+_PLAIN_TEXTS = ("id", "version", "created", "updated", "notes")
+_LISTS_OF_TEXTS = ("tags", "triggers", "not_for")
+
+
 def _meta(id: str, document: Document, findings: Findings) -> Meta:
     if not is_mapping(document.value):
         findings.problem(
@@ -283,19 +287,14 @@ def _meta(id: str, document: Document, findings: Findings) -> Meta:
                 document.at(name), f"{name} is {fields[name]!r}, not a date", "Write 2025-12-31."
             )
 
+    texts: dict[str, Any] = {name: str(fields.get(name) or "") for name in _PLAIN_TEXTS}
+    texts |= {name: _texts(fields, name, document, findings) for name in _LISTS_OF_TEXTS}
     return _tables(document.at, findings).read(
         Meta,
         fields,
-        id=str(fields.get("id") or ""),
         status=status if status in STATUSES else "draft",
-        version=str(fields.get("version") or ""),
-        created=str(fields.get("created") or ""),
-        updated=str(fields.get("updated") or ""),
-        tags=_texts(fields, "tags", document, findings),
         inputs=_inputs(fields, document, findings),
-        triggers=_texts(fields, "triggers", document, findings),
-        not_for=_texts(fields, "not_for", document, findings),
-        notes=str(fields.get("notes") or ""),
+        **texts,
         promotion=_promotion(fields.get("promotion"), document, findings),
         hook_limit_s=_hook_limit_s(fields.get("hooks"), document, findings),
     )

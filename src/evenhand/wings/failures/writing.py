@@ -53,10 +53,10 @@ def ratify_in(path: Path, names: Collection[str], by: str, on: date) -> tuple[Co
         with replaced(path) as file:
             try:
                 file.write_text(with_ratified(path.read_text("utf-8"), after), "utf-8")
-                intact = read_codebook(file) == after
+                is_edited = read_codebook(file) == after
             except (ValueError, ConfigError):
-                intact = False
-            if not intact:
+                is_edited = False
+            if not is_edited:
                 file.write_text(written(after), "utf-8")
     return before, after
 
