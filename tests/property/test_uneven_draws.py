@@ -28,7 +28,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from evenhand.analysis.trust.judgements.draw_test import drawn_within_strata
+from evenhand.analysis.trust.judgements.strata import drawn_within_strata
 from evenhand.analysis.trust.labels.uneven_drawing import FLOOR, _spread  # pyright: ignore[reportPrivateUsage]
 from evenhand.stats.correction import (
     Verdicts,

@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 from scipy.stats import hypergeom
 
-from evenhand.analysis.trust.judgements.draw_test import drawn_within_strata
+from evenhand.analysis.trust.judgements.strata import drawn_within_strata
 from evenhand.stats.agreement import ac1, kappa
 from evenhand.stats.correction import (
     Estimate,

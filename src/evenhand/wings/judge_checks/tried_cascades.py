@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from evenhand.analysis.trust.agreement import tells_apart
 from evenhand.analysis.trust.judgements.judged import CascadeStages
 from evenhand.stats.cascading import JudgedTwice, Limits, limits_of
-from evenhand.wings.judge_checks.tried import Tried, TriedCascade
-from evenhand.wings.judge_checks.tryout_record import CHOOSING, TriedItem
+from evenhand.wings.judge_checks.tried import CHOOSING, Tried, TriedCascade, TriedItem
 
 Paid = Mapping[str, float | None]
 """What the judges of an output cost, by model."""

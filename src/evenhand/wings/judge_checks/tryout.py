@@ -14,15 +14,18 @@ from evenhand.analysis.trust.jury_weights import Ballot, ballot_of, folds_of, tu
 from evenhand.core.run import TrialResult
 from evenhand.stats.votes import cross_fitted, fitted_weights
 from evenhand.store.runfile import RunFile
-from evenhand.wings.judge_checks.tried import JudgeTryout, Tried, Tryout, decide
-from evenhand.wings.judge_checks.tried_cascades import Paid, cascaded
-from evenhand.wings.judge_checks.tryout_record import (
+from evenhand.wings.judge_checks.tried import (
     CHOOSING,
     TODAY,
     WEIGHTED,
+    JudgeTryout,
+    Tried,
     TriedJudge,
+    Tryout,
+    decide,
     record_of,
 )
+from evenhand.wings.judge_checks.tried_cascades import Paid, cascaded
 
 
 def tryout_of(run: RunFile) -> Tryout:
@@ -71,8 +74,7 @@ class _Reading:
     def _add(self, trial: TrialResult, metric: str, paid: Mapping[int, Paid]) -> None:
         verdict = {"pass": True, "fail": False}.get(trial.outcome)
         self._verdicts[trial.variant][trial.case] = verdict
-        ballot = ballot_of(trial.outcomes, metric)
-        if ballot:
+        if ballot := ballot_of(trial.outcomes, metric):
             self._ballots[trial.variant][trial.case] = ballot
         stages = next(filter(None, map(stages_of, trial.outcomes)), None)
         of_models = paid.get(trial.index, {})
