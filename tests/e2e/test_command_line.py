@@ -237,7 +237,7 @@ def test_a_run_is_shown_again_listed_and_looked_into(evenhand: Run, tmp_path: Pa
     assert "demo" in listed.out
     run_id = listed.out.split()[0]
     assert evenhand("show", run_id[:6]).out == shown.out
-    cell = evenhand("show", run_id, "1")
+    cell = evenhand("show", run_id, "2")
     assert "I cannot say." in cell.out
     assert "Q: bad" in cell.out
     assert evenhand("show", "--json").out.startswith('{"schema":')
