@@ -112,9 +112,9 @@ def _no_case(what: str, run: RunFile, grid: Grid, name: str) -> UsageError:
 
 
 def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
-    """The columns that a name means: by its name in the table, else by prompt or model, else by a part of it; all for "".
+    """The columns that a name means: by its name in the table, else by prompt or model, else by a part of it.
 
-    Reports number columns with long names: `#2` is the second.
+    Reports number columns with long names: `#2` is the second. "" means all.
     """
     every = list(enumerate(zip(grid.names, run.meta.variants, strict=True)))
     if not column:
