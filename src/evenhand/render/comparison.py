@@ -42,6 +42,7 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
+from evenhand.render.calibration_text import doubt_about
 from evenhand.render.comparison_document import (
     CompareChange,
     CompareDocument,
@@ -138,7 +139,7 @@ def judged_line(each: JudgedDifference, pair: str = "") -> str:
     labels = f"{each.first.labels:,} and {count(each.second.labels, 'label')}"
     both = f", {count(each.paired, 'case')} labelled in both" if each.paired else ""
     text = f"{name}: {points(one.value)} points {interval} corrected, {labels}{both} · {judge}"
-    return f"{text}{_means(each)}{looked}"
+    return f"{text}{_means(each)}{doubt_about(each.first, each.second)}{looked}"
 
 
 def _means(each: JudgedDifference) -> str:

@@ -202,7 +202,7 @@ def _listed_cells(listed: ListedRun) -> tuple[str, str, str, str, str] | str:
     except StoreError as error:
         return safe(error.message)
     status = "running" if listed.alive else "killed" if meta.status == "running" else meta.status
-    kind = "gate · " if "gate" in meta.settings else ""
+    kind = "gate · " if meta.is_of_gate else ""
     return (
         time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at)),
         f"{totals.passed:,}/{counting(totals):,} passed",

@@ -16,7 +16,7 @@ from evenhand.analysis.trust.standings import Standings, standings
 from evenhand.core.errors import UsageError
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
-from evenhand.render.calibration_text import standing
+from evenhand.render.calibration_text import standing, state_of
 from evenhand.render.findings import findings
 from evenhand.render.run_warnings import warnings
 from evenhand.render.standings import standing_notes, standing_sentence
@@ -136,6 +136,7 @@ def judged(run: RunFile) -> list[JudgedShape]:
             corrected=rate.corrected and Interval(*rate.corrected, rate.labels),
             status=rate.status,
             trusted=rate.trusted,
+            state=state_of(rate),
             words=standing(rate),
         )
         for rate in judged_rates(run)
