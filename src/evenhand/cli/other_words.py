@@ -274,7 +274,8 @@ def meant_path(path: Path) -> str:
     if there is None:
         near = [one for inner in ("prompts", "evals", "") for one in _inside(folder / inner)]
         by_name = {one.name.removesuffix("_evals.py"): one for one in reversed(near)}
-        there = by_name.get(nearest(stem, by_name))
+        by_file = {one.name: one for one in reversed(near)}
+        there = by_name.get(nearest(stem, by_name)) or by_file.get(nearest(name, by_file))
     if there is None:
         return ""
     here = Path.cwd()

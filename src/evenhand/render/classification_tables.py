@@ -70,7 +70,7 @@ def _worth(one: LabelMatrix, qs: Mapping[str, float]) -> str:
         return ""
     recalls = [(label, one.recall[label].share) for label in one.labels]
     entries = [
-        Entry(clip(safe(label), NAME), percents(share.least, share.most), share.least, qs[label])
+        Entry(clip(safe(label), NAME), percents(share.least, share.most), qs[label])
         for label, share in recalls
         if share
     ]

@@ -122,7 +122,6 @@ def _worth(by_tag: Mapping[str, Sequence[Slice]], labels: Sequence[str]) -> str:
         Entry(
             f"{clip(safe(tag), NAME)}{f' in {labels[one.rate.variant]}' if several else ''}",
             str(one.rate),
-            one.rate.share.least,
             one.q,
             one.pooled,
         )

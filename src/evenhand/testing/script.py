@@ -24,6 +24,7 @@ from evenhand.core.json_shapes import is_object
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip
+from evenhand.providers.faults import NO_RULE
 from evenhand.testing.function_calls import ToolCalls, problems_of
 
 FAULTS: Mapping[str, str] = {
@@ -221,7 +222,7 @@ class Script:
 
     def lacks(self, asked: ScriptedRequest) -> str:
         """That no rule fits a request, with the words that tell it from others."""
-        return f"{self.file or 'the script'} has no rule for: {_excerpt(asked.text)}"
+        return f"{self.file or 'the script'}{NO_RULE}{_excerpt(asked.text)}"
 
     def fault_for(self, key: str, attempt: int) -> str:
         """The fault that this attempt at a request draws; empty for none."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.analysis.comparison.case_values import PASSED, Seen
 from evenhand.analysis.comparison.comparison_sides import LISTED
+from evenhand.analysis.comparison.pairing import once
 from evenhand.analysis.comparison.same_test import chosen_by, chosen_note
 from evenhand.analysis.gates.advice import with_advice
 from evenhand.analysis.gates.baseline import Baseline, BaselineTrial
@@ -91,6 +92,8 @@ def gate(
     results = [
         replace(one, where=meta.variants[j].where, places=places.get(j, {})) for j, one in compared
     ]
+    if not metrics:
+        results = list(_once(results))
     notes += _left_out(results)
     notes += _first_error(run, results, names)
     level = decider.level(run_whole=stopped is None) if decider is not None else LEVEL
@@ -113,6 +116,13 @@ def gate(
         run=meta.id,
         in_full=dict(zip(names, full_names(meta.variants), strict=True)),
     )
+
+
+def _once(results: Sequence[GateResult]) -> Iterator[GateResult]:
+    """The results, of which those that are another's, too, say so; see `Compared.same_as`."""
+    marked = once(one.compared for one in results if one.compared is not None)
+    for result in results:
+        yield result if result.compared is None else replace(result, compared=next(marked))
 
 
 def _left_out(results: Iterable[GateResult]) -> Iterator[str]:

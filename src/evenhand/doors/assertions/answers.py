@@ -207,6 +207,7 @@ KINDS = (
     Kind(
         name="perplexity-score",
         group=GROUP,
+        highest=1.0,
         about="the model's sureness, from 0 to 1, is at least the threshold",
         make=_perplexity_score,
         optional=True,

@@ -183,6 +183,7 @@ class Kind(Record, frozen=True, kw_only=True):
         takes: What its value is, in words; empty for nothing.
         optional: It needs no value.
         needs_threshold: What the threshold counts ("milliseconds"), where it cannot do without; else empty.
+        highest: The highest score that its threshold is held against, by a judge's own prompt; None where any may be.
         of_each_cell: The scorer looks at more of the cell than the output, so it is made for each.
         negation: What `not-` does to it.
         asks: What it asks a model for; None where it asks none.
@@ -200,6 +201,7 @@ class Kind(Record, frozen=True, kw_only=True):
     takes: str = ""
     optional: bool = False
     needs_threshold: str = ""
+    highest: float | None = None
     of_each_cell: bool = False
     negation: Negation = "opposite"
     asks: Task | None = None

@@ -162,6 +162,7 @@ KINDS = (
     Kind(
         name="tool-call-f1",
         group=GROUP,
+        highest=1.0,
         about="F1 of the names of the tools called against these is at least the threshold (1)",
         make=_f1,
         takes="list of names, or names with commas",

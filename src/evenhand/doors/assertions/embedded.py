@@ -194,6 +194,7 @@ KINDS = (
             group=GROUP,
             about=about,
             make=_similar,
+            highest=1.0 if _NEARNESS[name] is cosine else None,
             takes="text, or list of texts",
             negation="own",
             asks="embed",
@@ -203,6 +204,7 @@ KINDS = (
     Kind(
         name="classifier",
         group=GROUP,
+        highest=1.0,
         about="a classifier gives this label a score of at least the threshold (1)",
         make=_classifier,
         takes="label, optional",

@@ -426,6 +426,7 @@ KINDS = (
     Kind(
         name="llm-rubric",
         group=GROUP,
+        highest=1.0,
         about="a model says that the output meets this rubric",
         make=_rubric,
         takes="text",
@@ -435,6 +436,7 @@ KINDS = (
     Kind(
         name="g-eval",
         group=GROUP,
+        highest=1.0,
         about="a model works out steps for these criteria, follows them, and scores at least the threshold (0.7)",
         make=_g_eval,
         takes="text, or list of texts",
@@ -456,6 +458,7 @@ KINDS = (
     Kind(
         name="conversation-relevance",
         group=GROUP,
+        highest=1.0,
         about="a model finds the assistant's messages relevant to the conversation, at least 0.5 of them",
         make=_conversation,
         optional=True,

@@ -100,6 +100,7 @@ KINDS = (
     Kind(
         name="rouge-n",
         group=GROUP,
+        highest=1.0,
         about="shares words with this text: ROUGE-1's F1, at least 0.75",
         make=_rouge,
         takes="text",
@@ -107,6 +108,7 @@ KINDS = (
     Kind(
         name="bleu",
         group=GROUP,
+        highest=1.0,
         about="shares 1- to 4-grams with a text: BLEU, at least 0.5",
         make=_overlap,
         takes=_TEXTS,
@@ -114,6 +116,7 @@ KINDS = (
     Kind(
         name="gleu",
         group=GROUP,
+        highest=1.0,
         about="the same, as Google BLEU, at least 0.5",
         make=_overlap,
         takes=_TEXTS,
@@ -121,6 +124,7 @@ KINDS = (
     Kind(
         name="meteor",
         group=GROUP,
+        highest=1.0,
         about="words align by form or stem: METEOR, at least 0.5",
         make=_meteor,
         takes=_TEXTS,

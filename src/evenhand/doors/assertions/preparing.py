@@ -226,6 +226,17 @@ def lacks(assertion: Assertion) -> list[Lack]:
                 f"Say what is allowed, in {kind.needs_threshold}: threshold: …",
             )
         )
+    threshold, highest = assertion.threshold, kind.highest
+    if (
+        threshold is not None
+        and highest is not None
+        and threshold > highest
+        and not assertion.rubric_prompt
+    ):
+        what = (
+            f"'{assertion.written}' has the threshold {threshold:g}, and scores at most {highest:g}"
+        )
+        problems.append((what, "Write a threshold from 0 to 1."))
     problems += nobody_to_ask(assertion)
     for model in (assertion.judge, assertion.embedder):
         key = key_missing(model, judges=True) if model is not None else ""

@@ -381,6 +381,7 @@ KINDS = (
     Kind(
         name="context-recall",
         group=GROUP,
+        highest=1.0,
         about="the context holds what this says, at least the threshold (0.5) of its sentences",
         make=_context_recall,
         takes="text",
@@ -390,6 +391,7 @@ KINDS = (
     Kind(
         name="context-relevance",
         group=GROUP,
+        highest=1.0,
         about="the context is needed to answer `query`, at least 0.5 of its sentences",
         make=_needs_query(_relevance),
         optional=True,
@@ -399,6 +401,7 @@ KINDS = (
     Kind(
         name="context-faithfulness",
         group=GROUP,
+        highest=1.0,
         about="the context backs the output, at least 0.5 of its statements",
         make=_needs_query(_faithfulness),
         optional=True,
@@ -408,6 +411,7 @@ KINDS = (
     Kind(
         name="answer-relevance",
         group=GROUP,
+        highest=1.0,
         about="the questions that the output answers are like the one asked: similarity of at least 0.5",
         make=_answer_relevance,
         optional=True,

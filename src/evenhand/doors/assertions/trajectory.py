@@ -301,6 +301,7 @@ KINDS = (
     Kind(
         name="trajectory:goal-success",
         group=GROUP,
+        highest=1.0,
         about="a model says that the agent reached this goal",
         make=_goal,
         takes="text",
