@@ -92,8 +92,6 @@ def gate(
     results = [
         replace(one, where=meta.variants[j].where, places=places.get(j, {})) for j, one in compared
     ]
-    if not metrics:
-        results = list(_once(results))
     notes += _left_out(results)
     notes += _first_error(run, results, names)
     level = decider.level(run_whole=stopped is None) if decider is not None else LEVEL
@@ -101,6 +99,8 @@ def gate(
     columns = {names[j]: (sides.mine[i], theirs[j]) for i, j in sides.pairs}
     reused = sum(bool(trial.taken) for trial in run.trials())
     results = list(with_advice(results, columns, run, totals.trials - reused))
+    if not metrics:
+        results = list(_once(results))
     return Gate(
         results=tuple(results),
         margin=margin,
@@ -119,10 +119,15 @@ def gate(
 
 
 def _once(results: Sequence[GateResult]) -> Iterator[GateResult]:
-    """The results, of which those that are another's, too, say so; see `Compared.same_as`."""
+    """The results, of which those that are another's, too, say so, unless there is more to say of them."""
+    advice = {(one.variant, one.metric): one.advice for one in results}
     marked = once(one.compared for one in results if one.compared is not None)
     for result in results:
-        yield result if result.compared is None else replace(result, compared=next(marked))
+        compared = None if result.compared is None else next(marked)
+        same = (
+            compared is not None and advice.get((result.variant, compared.same_as)) == result.advice
+        )
+        yield replace(result, compared=compared) if same else result
 
 
 def _left_out(results: Iterable[GateResult]) -> Iterator[str]:
