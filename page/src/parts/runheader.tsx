@@ -57,10 +57,11 @@ export function RunTotals({ head, blind, live, ranked, children }: { head: Head;
 function Headline({ of }: { of: readonly string[] }) {
   const [open, set] = useState(false);
   if (of[0] === undefined) return null;
+  const more = of.length > 1 || of[0].length > LONG;
   return (
     <div class="headline">
-      {open ? <ul class="notices">{of.map((line) => <li key={line}>{told(line)}</li>)}</ul> : <p>{told(of[0])}</p>}
-      {(of.length > 1 || of[0].length > LONG) && <button type="button" class="button quiet small" aria-expanded={open} onClick={() => set(!open)}>{open ? "Less" : of.length > 1 ? count(of.length - 1, "more finding") : "More"}</button>}
+      {open ? <ul class="notices">{of.map((line) => <li key={line}>{told(line)}</li>)}</ul> : <p class={more ? "" : "whole"}>{told(of[0])}</p>}
+      {more && <button type="button" class="button quiet small" aria-expanded={open} onClick={() => set(!open)}>{open ? "Less" : of.length > 1 ? count(of.length - 1, "more finding") : "More"}</button>}
     </div>
   );
 }
