@@ -18,8 +18,7 @@ from random import Random
 
 from evenhand.stats.allocation import allocated
 from evenhand.stats.correction import Estimate, Verdicts
-from evenhand.stats.kind_shares import difference_p, kind_share
-from evenhand.stats.saturation import named_share
+from evenhand.stats.kind_shares import difference_p, kind_share, named_share
 
 SEED = 20_261_129
 OUTPUTS = 500

@@ -23,7 +23,7 @@ from judge_lines import SEED, Line, print_lines, seeded
 from judge_tables import Table, counted, recorded
 
 from evenhand.stats.correction import corrected_rate
-from evenhand.stats.graded import GradedItem, GradedLabel, graded_rate, verdicts_in
+from evenhand.stats.recalibration import GradedItem, GradedLabel, graded_rate, verdicts_in
 
 KINDS = {
     "sure of anything": (0.0, 1.0),

@@ -69,7 +69,7 @@ def build(site: Path) -> Path:
         sections = contents.sections(sources)
         shutil.copytree(sources, work / "docs")
         contents.leave_out_of_search(work / "docs", sections)
-        (work / "zensical.toml").write_text(config.written(sections, __version__), "utf-8")
+        (work / "zensical.toml").write_text(config.written(sections), "utf-8")
         command = [sys.executable, "-m", "zensical", "build", "--strict", "-f", "zensical.toml"]
         done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
         if done.returncode:

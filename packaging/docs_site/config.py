@@ -8,7 +8,7 @@ from contents import Page
 
 HEAD = """
 [project]
-site_name = "Evenhand {version}"
+site_name = "Evenhand"
 site_description = "Find out whether your LLM application is good"
 use_directory_urls = false
 docs_dir = "docs"
@@ -53,13 +53,8 @@ toc.slugify = {{ object = "pymdownx.slugs.slugify", kwds = {{ case = "lower" }} 
 """
 
 
-def written(sections: list[tuple[str, list[Page]]], version: str) -> str:
-    """The configuration's text.
-
-    Args:
-        sections: The navigation.
-        version: Evenhand's.
-    """
+def written(sections: list[tuple[str, list[Page]]]) -> str:
+    """The configuration's text, for this navigation."""
     lines: list[str] = []
     for title, pages in sections:
         items = [f"{{ {json.dumps(name)} = {json.dumps(path)} }}" for name, path in pages]
@@ -67,4 +62,4 @@ def written(sections: list[tuple[str, list[Page]]], version: str) -> str:
             lines.append(f"  {{ {json.dumps(title)} = [{', '.join(items)}] }},")
         else:
             lines.extend(f"  {item}," for item in items)
-    return HEAD.format(version=version, nav="\n".join(lines))
+    return HEAD.format(nav="\n".join(lines))

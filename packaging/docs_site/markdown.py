@@ -2,6 +2,7 @@
 
 The two differ in four ways that our pages meet: a list needs an empty line before it, what belongs to an item of a
 list is indented by four, a bar in code in a table has no backslash, and a link can only lead to what is on the site.
+A picture `NAME-light.png` is `NAME-dark.png` in the dark.
 """
 
 from __future__ import annotations
@@ -79,7 +80,11 @@ def _linked(
             return f"{mark}[{text}]({there}{hash_}{anchor})"
         if mark:
             docs = next(p for p in pages if p.name == "index.md").parent
-            return f"![{text}]({os.path.relpath(aim.relative_to(docs), place.parent)})"
+            there = os.path.relpath(aim.relative_to(docs), place.parent)
+            dark = there.replace("-light.", "-dark.")
+            if dark == there or not aim.with_name(Path(dark).name).exists():
+                return f"![{text}]({there})"
+            return f"![{text}]({there}#only-light)![{text}]({dark}#only-dark)"
         return text if text.startswith("`") else f"{text} (`{aim.name}`)"
 
     in_fence = False

@@ -21,7 +21,7 @@ from evenhand.core.run import RunStatus, Totals, TrialError, VerdictWord
 from evenhand.core.score import State
 from evenhand.render.trial_document import RunStep
 from evenhand.store.counted import ModelUsage
-from evenhand.store.labels.drawn_pairs import PairAnswer
+from evenhand.store.labels.draw import PairAnswer
 from evenhand.store.labels.label import Label
 from evenhand.wings.viewer import (
     cases,

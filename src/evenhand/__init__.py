@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from evenhand.core.lazy import lazily
-from evenhand.core.public_names import PUBLIC
-from evenhand.core.short_names import install
+from evenhand.core.public_names import PUBLIC, install
 from evenhand.core.version import __version__
 
 TYPE_CHECKING = (

@@ -34,7 +34,5 @@ def test_the_page_explains_every_key_and_every_fault_of_a_script():
     """It is where people look who write an `offline.jsonl`."""
     page = (ROOT / "docs" / "fake-provider.md").read_text("utf-8")
     section = page.partition("## Scripts on disk")[2]
-    named = set(
-        re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)))
-    )
+    named = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^- (`.+?): ", section, re.MULTILINE))))
     assert named == set(RULE_KEYS) | set(FAULTS)

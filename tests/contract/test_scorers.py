@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.scorers.evaluators.objects import Autoevals42, Has42, Ragas42, Share42
+from tests.unit.scorers.evaluator_objects import Autoevals42, Has42, Ragas42, Share42
 
 import evenhand.scorers as public
 from evenhand.core.case import Case

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -113,6 +114,34 @@ def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: P
         (*re.findall(r"env\.(\w+)", code), "OPENAI_API_KEY", "ANTHROPIC_API_KEY"), "k"
     )
     assert list(load(tmp_path, Chosen(env=keys)).hints) == []
+
+
+WHOLE = [
+    one
+    for one in blocks("yaml")
+    if "audit.md" not in one.id
+    and {"prompts", "providers", "tests"} <= yaml.safe_load(one.values[0]).keys()
+]
+"""Whole configs, but for those of the page that shows what `evenhand audit` reports."""
+
+
+@pytest.mark.parametrize("code", WHOLE)
+def test_no_whole_config_of_the_documentation_passes_an_echo(
+    code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Readers copy examples: a subject that repeats the question passes none of them."""
+    (tmp_path / "promptfooconfig.yaml").write_text(code, "utf-8")
+    (tmp_path / "tests.csv").write_text("message,__expected\nx,equals:y\n", "utf-8")
+    (tmp_path / "grader.py").write_text("def get_assert(output, context): return True\n", "utf-8")
+    (tmp_path / "prompts").mkdir()
+    for name in ("plain", "strict"):
+        (tmp_path / "prompts" / f"{name}.md").write_text("{{message}}", "utf-8")
+    with pytest.raises(SystemExit):
+        evenhand(["audit", str(tmp_path), "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["cases"] > 0
+    survivors = {one["subject"]: one["survived"] for one in document["subjects"]}
+    assert survivors.get("echo", 0) == 0
 
 
 @pytest.mark.parametrize("code", [*blocks("sh")])

@@ -88,8 +88,17 @@ def test_the_site_loads_nothing_from_elsewhere(pages: Mapping[Path, Page]):
         elsewhere = [load for load in page.loads if "//" in load]
         assert elsewhere == [], path.name
         if path.name != "404.html":
-            missing = [load for load in page.loads if not (path.parent / unquote(load)).exists()]
+            files = [path.parent / unquote(load.partition("#")[0]) for load in page.loads]
+            missing = [file for file in files if not file.exists()]
             assert missing == [], path.name
+
+
+def test_a_picture_of_the_viewer_has_the_theme_of_the_page(site: Path, pages: Mapping[Path, Page]):
+    """Both are there, and the theme shows one."""
+    folder = site / evenhand.__version__
+    for name in ("index.html", "viewer.html"):
+        shown = [load for load in pages[folder / name].loads if "matrix" in load]
+        assert shown == ["images/matrix-light.png#only-light", "images/matrix-dark.png#only-dark"]
 
 
 def test_a_bar_in_the_code_of_a_table_has_no_backslash(site: Path):

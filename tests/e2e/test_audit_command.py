@@ -12,6 +12,9 @@ import pytest
 import yaml
 from tests.e2e.commands import Run, in_process
 
+from evenhand.store.runfile import RunFile
+from evenhand.testing import BatchRules, FakeProvider, Rule, Script
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit.md"
 JUDGED: dict[str, Any] = {
     "prompts": ["Answer: {{question}}"],
@@ -31,6 +34,13 @@ FOOLED = {
     "model": "gpt-5",
     "reply": {"reason": "It is thorough.", "pass": True, "score": 1},
 }
+
+RULES = [
+    Rule(
+        match=("authoritative sources|Within 30 days|It costs 4.20 euros",), reply=FOOLED["reply"]
+    ),
+    Rule(reply=STRICT["reply"]),
+]
 
 
 @pytest.fixture
@@ -163,6 +173,33 @@ def test_outputs_of_cases_are_shown_without_commands_to_the_terminal(run: Run, t
     }
     config(tmp_path, {"prompts": ["{{question}}"], "providers": ["echo"], "tests": [test]})
     assert "\x1b" not in run("audit", ".").out
+
+
+def test_judges_are_asked_in_batches_and_a_detached_audit_is_collected_later(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The findings of a live audit, at half its price; whoever detaches gets them from `resume`."""
+    config(tmp_path, JUDGED)
+    batches = BatchRules(takes_s=3600.0, speed=36_000.0)
+    quick = ("--batch-poll", "0.02", "--no-cache", "--json")
+    with FakeProvider(Script(RULES), batches=batches) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        live = json.loads(run("audit", ".", "--judges", "--no-cache", "--json").out)
+        batched = run("audit", ".", "--batch", *quick)
+        detached = run("audit", ".", "--batch", "--detach", *quick)
+        assert detached.code == 6
+        assert "evenhand resume" in detached.err
+        collected = run("resume", json.loads(detached.out)["run"], *quick[:2], "--json")
+    costs: list[float] = []
+    for path in sorted((tmp_path / ".evenhand" / "runs").glob("*.db")):
+        with RunFile.open(path) as opened:
+            costs.append(opened.totals().cost_usd or 0)
+    assert costs == pytest.approx([costs[0], costs[0] / 2, costs[0] / 2])
+    for ended in (batched, collected):
+        document = json.loads(ended.out)
+        assert ended.code == 0
+        assert {**document, "run": ""} == {**live, "run": ""}
 
 
 def test_a_thousand_cases_take_seconds(run: Run, tmp_path: Path):

@@ -1,8 +1,9 @@
 """Tests the newest releases of agent frameworks, and writes the matrix of what works: `just frameworks`.
 
-    python tests/frameworks/newest.py [FRAMEWORK]... [--in FOLDER] [--kept]
+    python tests/frameworks/newest.py [FRAMEWORK]... [--in FOLDER] [--kept] [--pinned]
 
-Each framework gets an environment of its own below FOLDER. Packages come from the index that pip is set up for.
+Each framework gets an environment of its own below FOLDER. With --pinned, the ten most used frameworks are installed as
+the matrix has them, with everything that they require as it was on the day of that test; nothing is written.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,13 @@ from tests.frameworks.frameworks import FRAMEWORKS, Framework  # noqa: E402
 
 PAGE = ROOT / "docs" / "frameworks-matrix.md"
 RESULTS = Path(__file__).parent / "results.json"
-_MARKS: Mapping[str | None, str] = {"yes": "yes", "no": "no", None: "–"}
+MOST_USED = (
+    *("openai_agents", "langchain_openai", "pydantic_ai", "llama_index", "smolagents"),
+    *("crewai", "google_adk", "dspy", "autogen", "haystack"),
+)
+"""What --pinned tests where nothing is named."""
+Pins = Mapping[str, Any]
+"""What the matrix has of a framework: `versions` by package, and the `date` of the test."""
 _ABOUT = """# Frameworks: what works
 
 ```python
@@ -37,53 +44,54 @@ with recording.install() as installed:  # eval sets and pytest do this by themse
 
 {intro}
 
-| framework | versions | tested | {columns} |
-| --- | --- | --- | {dashes} |
+| framework | doesn't work | doesn't apply | tested | versions |
+| --- | --- | --- | --- | --- |
 {rows}
 
-Each row is an agent with one tool, in an eval set, without a line for Evenhand in it (`tests/frameworks`). The checks
-run against a [fake provider](fake-provider.md), whose ledger counts what a vendor would charge.
+Each row is an agent with one tool, in an eval set, without a line for Evenhand in it. `tests/frameworks` checks it
+against a [fake provider](fake-provider.md), whose ledger counts what a vendor would charge:
 
-| column | means |
-| --- | --- |
-| recorded | every call of the ledger is in the run, with tokens and cost |
-| tools | every tool call is a [step](agents.md#what-a-step-is) with its arguments and result |
-| failures | a tool that raises is a step that failed |
-| streaming | streamed answers are recorded in the same way |
-| stream tokens | their tokens are known: the framework asks the vendor to count them |
-| resume | after `kill -9`, `resume` pays for no finished call again |
-| replay | `--replay latest` passes without a network |
-| budget | a `--max-cost` below the price of one call sends nothing |
-| batch | all turns of the agent go through [batches](batches.md) |
+- *recorded*: every call of the ledger is in the run, with tokens and cost
+- *tools*: every tool call is a [step](agents.md#what-a-step-is) with its arguments and result
+- *failures*: a tool that raises is a step that failed
+- *streaming*: streamed answers are recorded in the same way
+- *stream tokens*: the framework asks the vendor to count the tokens of streams
+- *resume*: after `kill -9`, `resume` pays for no finished call again
+- *replay*: `--replay latest` passes without a network
+- *budget*: a `--max-cost` below the price of one call sends nothing
+- *batch*: all turns of the agent go through [batches](batches.md)
 
-A dash means that the check doesn't apply. LangChain has OpenAI count a stream's tokens only with `stream_usage=True`.
-Streams and calls
-of Gemini's own SDK, Azure and OpenRouter don't go in batches. Strands tells the model of a failure, and nobody else.
+LangChain has OpenAI count a stream's tokens only with `stream_usage=True`. Batches don't take streams, nor calls of
+Gemini's own SDK, Azure and OpenRouter. Strands reports a tool's failure to the model only.
 
-`just frameworks` installs the newest releases, runs the checks and writes this page.
+`just frameworks` installs the newest releases, runs the checks and writes this page. CI tests the ten most used
+frameworks as they stand here (`just frameworks --pinned`).
 [How to use each framework](frameworks.md).
 """
 
 
-def environment(framework: Framework, folder: Path, *, kept: bool) -> str:
-    """The interpreter of an environment that has the framework and this Evenhand."""
+def environment(framework: Framework, folder: Path, *, kept: bool, pins: Pins | None) -> str:
+    """The interpreter of an environment that has the framework and this Evenhand.
+
+    Args:
+        framework: What is installed.
+        folder: Environments are below it.
+        kept: Whether one that is there is used as it is.
+        pins: The versions and the day that the matrix has; None for the newest releases.
+    """
     place = folder / framework.packages[0].partition("[")[0]
     python = place / "bin" / "python"
+    uv = [str(Path(sys.executable).with_name("uv")), "--system-certs", "-q"]
     if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        subprocess.run([*uv, "venv", "--python", sys.executable, str(place)], check=True)
     elif kept:
         return str(python)
-    install = [
-        str(python),
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--upgrade",
-        "--upgrade-strategy",
-        "eager",
-    ]
-    subprocess.run([*install, "-e", str(ROOT), *framework.packages], check=True)
+    wanted, until = list(framework.packages), ["--upgrade"]
+    if pins is not None:
+        wanted = [f"{one}=={pins['versions'][one.partition('[')[0]]}" for one in wanted]
+        until = ["--exclude-newer", pins["date"]]
+    install = [*uv, "pip", "install", "--python", str(python), *until]
+    subprocess.run([*install, "-e", str(ROOT), *wanted], check=True)
     return str(python)
 
 
@@ -119,27 +127,25 @@ def tested(framework: Framework, python: str) -> dict[str, Any]:
 
 def page(results: Mapping[str, Any]) -> str:
     """The page of the matrix."""
-    columns = list(CHECKS)
-    rows = list(_rows(results, columns))
+    rows = list(_rows(results))
     intro = (
         "In eval sets and in pytest, the [model calls of a framework are recorded](recording.md) without a line of "
-        f"yours. {len(rows)} combinations were tested with the newest releases at these dates."
+        f"yours. {len(rows)} combinations were tested with the newest releases at these dates. All {len(CHECKS)} "
+        "checks hold, except where a row says otherwise."
     )
-    return _ABOUT.format(
-        intro=intro,
-        columns=" | ".join(columns),
-        dashes=" | ".join("---" for _ in columns),
-        rows="\n".join(rows),
-    )
+    return _ABOUT.format(intro=intro, rows="\n".join(rows))
 
 
-def _rows(results: Mapping[str, Any], columns: Sequence[str]) -> Iterable[str]:
+def _rows(results: Mapping[str, Any]) -> Iterable[str]:
     for framework in FRAMEWORKS:
         result = results.get(framework.agent)
         if result is not None:
             named = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-            marks = " | ".join(_MARKS[result["outcomes"].get(name)] for name in columns)
-            yield f"| {framework.title} | {named} | {result['date']} | {marks} |"
+            outcomes = {name: result["outcomes"].get(name) for name in CHECKS}
+            failing = ", ".join(name for name, outcome in outcomes.items() if outcome == "no")
+            absent = ", ".join(name for name, outcome in outcomes.items() if outcome is None)
+            cells = (framework.title, failing, absent, result["date"], named)
+            yield f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
 
 
 def main() -> int:
@@ -148,18 +154,24 @@ def main() -> int:
     parser.add_argument("agents", nargs="*", metavar="FRAMEWORK")
     parser.add_argument("--in", dest="folder", type=Path, default=ROOT / ".frameworks")
     parser.add_argument("--kept", action="store_true", help="use environments as they are")
+    parser.add_argument("--pinned", action="store_true", help="test what the matrix has")
     words = parser.parse_args()
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     failures = 0
+    agents = words.agents or (MOST_USED if words.pinned else [one.agent for one in FRAMEWORKS])
     for framework in FRAMEWORKS:
-        if words.agents and framework.agent not in words.agents:
+        if framework.agent not in agents:
             continue
-        python = environment(framework, words.folder, kept=words.kept)
-        result = results[framework.agent] = tested(framework, python)
+        pins = results[framework.agent] if words.pinned else None
+        python = environment(framework, words.folder, kept=words.kept, pins=pins)
+        result = tested(framework, python)
         failures += sum(
             outcome == "no" and expected(framework, name)
             for name, outcome in result["outcomes"].items()
         )
+        if words.pinned:
+            continue
+        results[framework.agent] = result
         RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", "utf-8")
         PAGE.write_text(page(results), "utf-8")
     return int(failures > 0)

@@ -17,7 +17,7 @@ from evenhand.doors.importers.imported import Imported, ImportedRun, ImportedTri
 from evenhand.doors.importers.registry import read_runs
 from evenhand.engine.door import waited_for
 from evenhand.render.export import export
-from evenhand.store.keeping import keep_run
+from evenhand.store.merging import keep_run
 from evenhand.store.runfile import RunFile
 
 pytestmark = pytest.mark.timeout(300)  # most of it is the import of the package

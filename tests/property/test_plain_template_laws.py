@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.doors.prompt_directories.prompt_values import vars_hash
+from evenhand.doors.prompt_directories.prompt import vars_hash
 from evenhand.languages.templates.plain import names_in, render
 
 NAMES = ("a", "b", "c-d", "e.f")

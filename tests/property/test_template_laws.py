@@ -8,7 +8,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.doors.assertions.python_source import filled_in
+from evenhand.doors.assertions.values_in_code import python_filled
 from evenhand.languages.templates.rendering import NO_CONFIG
 from evenhand.scorers.json_objects import UnreadableError, objects_in, whole_objects
 
@@ -53,7 +53,7 @@ def test_a_value_prints_the_same_with_and_without_an_engine(value):
 def test_text_in_code_is_the_text(value):
     """In every kind of quotes, and bare, where it is no number and no truth value."""
     for code in ("'{{v}}'", '"{{v}}"', '"""{{v}}"""', "{{ v | dump }}"):
-        assert eval(filled_in(code, {"v": value}), {}) == value
+        assert eval(python_filled(code, {"v": value}), {}) == value
 
 
 @given(

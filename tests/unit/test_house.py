@@ -124,7 +124,7 @@ def test_a_class_of_these_rooms_has_a_name_of_its_own():
 
 
 def absent(name: str) -> bool:
-    """Whether a name in dots of this package, such as `stats.choosing.Half`, leads to no module or nothing in one."""
+    """Whether a name in dots of this package, such as `stats.multiple.Half`, leads to no module or nothing in one."""
     place = PACKAGE
     for part in name.split("."):
         inside = place if place.is_file() else place / "__init__.py"
@@ -138,7 +138,7 @@ def absent(name: str) -> bool:
 
 
 def test_files_and_modules_that_comments_send_readers_to_are_there():
-    """`bench/coverage.py`, `analysis/gates/gate_verdict.py`, `stats.choosing`: all are named where they are."""
+    """`bench/coverage.py`, `analysis/gates/gate_verdict.py`, `stats.multiple`: all are named where they are."""
     rooms = sorted(p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__")
     tops = sorted(p.name for p in ROOT.iterdir() if p.is_dir() and not p.name.startswith("."))
     file = re.compile(rf"`((?:{'|'.join([*tops, *rooms])})/[\w./-]+\.\w+)`")

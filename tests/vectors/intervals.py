@@ -7,10 +7,10 @@ import random
 from pathlib import Path
 from typing import Any
 
+from evenhand.stats.distributions import t_quantile
 from evenhand.stats.interval import CONFIDENCE, mean_of_sums, wilson
 from evenhand.stats.paired_difference import FEWEST, Differences
 from evenhand.stats.sequential import share_sequence
-from evenhand.stats.student import t_quantile
 
 FILE = Path(__file__).with_name("intervals.json")
 

@@ -248,8 +248,8 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
     from evenhand.doors.importers.import_report import ImportedFile
     from evenhand.engine.door import waited_for
     from evenhand.store.catalogue import files
-    from evenhand.store.keeping import keep_run
     from evenhand.store.labels.stored_labels import append_labels
+    from evenhand.store.merging import keep_run
     from evenhand.store.runfile import RunFile
 
     if not recordings.runs and recordings.datasets:

@@ -24,7 +24,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, safe
 from evenhand.render.ranking_calibration import labels_line
-from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, unordered
+from evenhand.store.labels.draw import Pair, PairAnswer, unordered
 from evenhand.store.labels.stored_draws import add_pair_labels, set_rule, standing_pair_labels
 from evenhand.store.runfile import RunFile
 

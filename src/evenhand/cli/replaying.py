@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.offline import environment_kept
-from evenhand.core.ages import age_s
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
+from evenhand.core.wording.words import age_s
 
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
@@ -126,7 +126,7 @@ class ReplayRequest(Record, frozen=True):
             UsageError: There is no such run, or it is too old.
             StoreError: It cannot be read.
         """
-        from evenhand.store.opening import recordings_of
+        from evenhand.store.cassette import recordings_of
 
         recordings = recordings_of(Path.cwd(), self.source, self.max_age_s)
         try:

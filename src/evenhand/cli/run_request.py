@@ -26,12 +26,11 @@ import msgspec
 from msgspec.structs import replace as record_replace
 
 from evenhand.cli.streams import tell
-from evenhand.core.edit import Edit
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.malformed import shape_fault
-from evenhand.core.plan import Selection
+from evenhand.core.plan import Edit, Selection
 from evenhand.core.record import Record
 from evenhand.core.version import __version__
 from evenhand.doors.promptfoo.overrides import Chosen, Overrides

@@ -226,11 +226,7 @@ def _among(question: DecisionQuestion, answer: Mapping[str, Any]) -> Decision:
 
 
 def _check_legend(question: DecisionQuestion, legend: Mapping[str, Any]) -> None:
-    """Refuses levels that stand in another order than they were asked in, by what the reply calls each.
-
-    Raises:
-        JudgeError: They do.
-    """
+    """Refuses levels that stand in another order than they were asked in, by what the reply calls each."""
     for place, (name, words) in enumerate(question.options):
         stated = legend.get(str(place))
         if isinstance(stated, str) and stated not in (name, words, f"{name}: {words}"):
@@ -241,11 +237,7 @@ def _check_legend(question: DecisionQuestion, legend: Mapping[str, Any]) -> None
 
 
 def _whole(numbers: Sequence[float]) -> tuple[float, ...]:
-    """Probabilities that come to 1 but for rounding, made to do so.
-
-    Raises:
-        JudgeError: They don't.
-    """
+    """Probabilities that come to 1 but for rounding, made to do so; raises JudgeError where they don't."""
     total = math.fsum(numbers)
     if abs(total - 1) > min(_ROUNDING * len(numbers), 0.1):
         raise JudgeError(
@@ -260,11 +252,7 @@ def _less(number: float, most: float) -> bool:
 
 
 def _probability(value: object) -> float:
-    """The probability that this says.
-
-    Raises:
-        JudgeError: It is not a number from 0 to 1.
-    """
+    """The probability that this says; raises JudgeError where it is not a number from 0 to 1."""
     if is_number(value) and 0 <= value <= 1:  # NaN is neither
         return float(value)
     raise JudgeError(

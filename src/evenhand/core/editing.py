@@ -13,10 +13,9 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from evenhand.core.edit import Edit, Editable
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
-from evenhand.core.plan import Editor, Plan, PlannedTrial
+from evenhand.core.plan import Edit, Editable, Editor, Plan, PlannedTrial
 from evenhand.core.wording.words import short_id
 
 ASKED_FROM = " · asked again from "

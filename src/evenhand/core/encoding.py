@@ -90,6 +90,18 @@ def decode(data: bytes | str) -> object:
         raise _too_deep() from None
 
 
+def decoded(data: bytes | str, default: Any = None) -> Any:
+    """The value that this JSON says; `default` in place of what is no JSON, or nested too deeply.
+
+    >>> decoded(b"[1]"), decoded("no JSON"), decoded("", {})
+    ([1], None, {})
+    """
+    try:
+        return decode(data)
+    except ValueError:
+        return default
+
+
 def decode_once(data: bytes) -> object:
     """The value that people's JSON says; an object that has a key twice is refused, as only one could count.
 

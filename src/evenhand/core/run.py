@@ -10,12 +10,14 @@ from msgspec import UNSET, UnsetType, field
 
 from evenhand.core.definition import Definition
 from evenhand.core.document import Key
+from evenhand.core.encoding import decode
+from evenhand.core.errors import ScoreError
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import CallRole, Origin
 from evenhand.core.record import Record
 from evenhand.core.requirement import Requirement
 from evenhand.core.score import PASSED, Outcome, Scale, State, Verdict
 from evenhand.core.shard import Sharded
-from evenhand.core.sight import REFUSED
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 
@@ -458,3 +460,35 @@ class ProgressSnapshot(Record, frozen=True, kw_only=True):
     cost_usd: float
     waiting: str
     seconds: float
+
+
+REFUSED = "refused: "
+"""What stands before the name of a call that belongs to no trial, and was not sent."""
+
+UNSEEN = "unseen: "
+"""What stands before the name of a call that asked a model in a way that can't be recorded."""
+
+
+def unseen(calls: Sequence[str]) -> ScoreError:
+    """The error of a scorer that would have to know of calls that were made and not recorded."""
+    first = calls[0].removeprefix(UNSEEN)
+    more = f" and {len(calls) - 1} more" if len(calls) > 1 else ""
+    if first != calls[0]:
+        return ScoreError(
+            f"what the trial did and took is not known: it made a call that can't be recorded, {first}{more}",
+            hint="In an async def eval, use an async client or asyncio.to_thread.",
+        )
+    return ScoreError(
+        "what the trial did and took is not known: while it ran, a call was made that belongs to no trial, "
+        f"{first}{more}",
+        hint="Make it in the trial's own thread, in one that it starts, or through asyncio.to_thread.",
+    )
+
+
+def ended(record: ToolRecord) -> dict[str, Any]:
+    """The fields of the step: its result and that it went well, or that it failed and why."""
+    if not record.error:
+        return {"result": decode(record.result), "status": "ok"}
+    fields = as_mapping(decode(record.error))
+    words = " ".join(map(str, as_array(fields.get("args"))))
+    return {"status": "error", "error": f"{fields.get('type')}: {words}".rstrip(": ")}

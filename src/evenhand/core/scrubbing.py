@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decode, decoded, encode
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.secrets import HIDDEN, is_secret_name, is_telling, known, redacted
 
@@ -104,10 +104,7 @@ def _inner(text: str) -> str | None:
         for ascii_only in (True, False):
             form = json.dumps(old, ensure_ascii=ascii_only)
             changed = changed.replace(form, json.dumps(new, ensure_ascii=ascii_only))
-    try:
-        same = decode(changed) == clean
-    except ValueError:
-        same = False
+    same = decoded(changed) == clean
     return changed if same else encode(clean, ordered=False).decode("utf-8", "replace")
 
 

@@ -34,11 +34,7 @@ class Part:
 
 
 def _dealt(plan: Plan, shard: Shard) -> tuple[array[int], bytearray, int]:
-    """The unit of each trial, whether each unit is the shard's, and how many cases are.
-
-    Raises:
-        UsageError: The plan changed while it was read.
-    """
+    """The unit of each trial, whether each unit is the shard's, and how many cases are; raises UsageError."""
     units, joined = array("I"), dict[int, int]()
     near: dict[str, int] = {}  # the units of the cases of a row: with repeats they come again
     count, repeated, last, once = 0, False, "", plan.repeats == 1

@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import replace
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_array, as_mapping, is_object
 from evenhand.core.message import Reply, ToolCall
 from evenhand.core.record import MutableRecord, Record
@@ -232,10 +232,7 @@ def _role(message: object) -> object:
 
 
 def _body(request: bytes) -> Mapping[str, Any]:
-    try:
-        value = decode(request)
-    except ValueError:
-        return {"request": request.decode("utf-8", "replace")}
+    value = decoded(request, request.decode("utf-8", "replace"))
     whole = value if is_object(value) else {"request": value}
     body = whole.get("body")
     return body if is_object(body) else whole
@@ -296,7 +293,4 @@ def _response(value: object) -> tuple[Any, StepStatus]:
 
 
 def _is_json(text: str) -> bool:
-    try:
-        return text[:1] in "[{" and isinstance(decode(text), (list, dict))
-    except ValueError:
-        return False
+    return text[:1] in "[{" and isinstance(decoded(text), (list, dict))

@@ -24,14 +24,14 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.errors import CodeError, EvenhandError, ProviderError
 from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task
 from evenhand.core.provider import Provider
-from evenhand.core.sight import REFUSED, UNSEEN
+from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.engine.budget import Spending
 from evenhand.providers.configured import reading_by
 
@@ -429,3 +429,29 @@ class LentModel:
         reply = await self._ask(self._provider, prompt, self._role)
         self._trial.spending.add(reply, self._role)
         return reply.output
+
+
+T = TypeVar("T")
+
+
+class Flight(Generic[T]):
+    """What is under way, and how many wait for it."""
+
+    __slots__ = ("task", "waiters")
+
+    def __init__(self, task: asyncio.Task[T]) -> None:
+        self.task = task
+        self.waiters = 0
+
+    async def landed(self) -> T:
+        """The reply of the call. When all who wait are cancelled, so is the call; it is over when this returns."""
+        self.waiters += 1
+        try:
+            return await asyncio.shield(self.task)
+        except asyncio.CancelledError:
+            if self.waiters == 1 and not self.task.done():
+                self.task.cancel()
+                await asyncio.wait([self.task])
+            raise
+        finally:
+            self.waiters -= 1

@@ -48,9 +48,8 @@ from evenhand.engine.backing import (
     RunJournal,
 )
 from evenhand.engine.budget import NOTHING, Reservation, asked_with
-from evenhand.engine.call_context import Strangers, add_asked
+from evenhand.engine.call_context import Flight, Strangers, add_asked
 from evenhand.engine.call_ends import ended, worth_keeping
-from evenhand.engine.flight import Flight
 from evenhand.engine.outcome import answer_in
 from evenhand.engine.pace import Permit
 from evenhand.engine.replay.answering import Replay, recorded_error
@@ -216,11 +215,7 @@ class CallDesk:
         return replace(reply, cost_usd=recorded.cost_usd if recorded.attempts else reply.cost_usd)
 
     def _look_back(self, trial: LiveTrial, provider: Provider, request: Request) -> None:
-        """Notes what is expected of an answer, and ends a trial whose result an earlier run knows.
-
-        Raises:
-            Taken: It does.
-        """
+        """Notes what is expected of an answer, and ends a trial whose result an earlier run knows; raises Taken."""
         alone = says(provider, "answers_by_request_alone")
         if alone:
             trial.checks = checks_of(trial.planned, trial.vars)
@@ -281,11 +276,7 @@ class CallDesk:
         self.counts.cached += 1
         reply = provider.reply(known.without(end.body))
         return replace(
-            reply,
-            latency_s=end.latency_s,
-            first_byte_s=end.first_byte_s,
-            origin=origin,
-            attempts=0,
+            reply, latency_s=end.latency_s, first_byte_s=end.first_byte_s, origin=origin, attempts=0
         )
 
     def _from_recordings(self, start: CallStart, provider: Provider, end: CallEnd) -> Reply:
@@ -312,11 +303,7 @@ class CallDesk:
         return replace(reply, latency_s=answer.latency_s)
 
     async def _pay(
-        self,
-        start: CallStart,
-        provider: Provider,
-        request: Request,
-        cache: Answers | None = None,
+        self, start: CallStart, provider: Provider, request: Request, cache: Answers | None = None
     ) -> _Paid:
         account = self._limits.account(provider.account)
         attempt = _Attempts(await self._reserved(provider, request))
@@ -400,12 +387,7 @@ class CallDesk:
         account: CallAccount,
         attempt: _Attempts,
     ) -> None:
-        """Waits before the next attempt.
-
-        Raises:
-            ProviderError: There is to be none.
-            BudgetStop: The failed one may have cost its worst price, and there is no money for another.
-        """
+        """Waits before the next attempt; raises ProviderError or BudgetStop."""
         if error.fatal:
             self._dead[provider.account, provider.id] = error
             raise error

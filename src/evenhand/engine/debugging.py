@@ -163,11 +163,7 @@ def _unless_out(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _look_for_terminal() -> None:
-    """Refuses a debugger that nobody could talk to.
-
-    Raises:
-        CodeError: There is no terminal.
-    """
+    """Refuses a debugger that nobody could talk to."""
     if os.isatty(0) and os.isatty(1) and sys.__stdin__ is not None and sys.__stdout__ is not None:
         return
     place = users_line()

@@ -37,7 +37,6 @@ from evenhand.engine.breadcrumbs import Word, barred, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, asked_with, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
-from evenhand.engine.ending import Ending
 from evenhand.engine.rate_limits import Limits
 from evenhand.engine.replay.answering import Replay, record_of
 from evenhand.engine.replay.cassettes import (
@@ -49,7 +48,7 @@ from evenhand.engine.replay.cassettes import (
 from evenhand.engine.retry import RetryPolicy
 from evenhand.engine.reuse import Taking
 from evenhand.engine.runner import Note, Runner, ShowProgress
-from evenhand.engine.session import Decider, Session
+from evenhand.engine.session import Decider, Ending, Session
 from evenhand.engine.surroundings import run_surrounded
 from evenhand.engine.tasks import run_to_end
 from evenhand.store.cache import Cache
@@ -173,13 +172,7 @@ def run(
     """
     return waited_for(
         settle(
-            plan,
-            settings,
-            resume=resume,
-            progress=progress,
-            note=note,
-            resumed=resumed,
-            tell=tell,
+            plan, settings, resume=resume, progress=progress, note=note, resumed=resumed, tell=tell
         )
     )
 

@@ -207,9 +207,7 @@ def _read(page: mmap.mmap, start: int) -> str:
     return os.fsdecode(page[start:end])
 
 
-def without_echoes(
-    handle: Callable[[int, float], None],
-) -> Callable[[int, float], None]:
+def without_echoes(handle: Callable[[int, float], None]) -> Callable[[int, float], None]:
     """A signal's handler that is not called again for one that came from its sender and from the guardian, too."""
     passed_on = 0
     times: dict[bool, float] = {}

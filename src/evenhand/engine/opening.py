@@ -1,4 +1,4 @@
-"""The first calls to an account, of which nobody knows yet what it takes.
+"""What an account goes through: its first calls, of which nobody knows what it takes; its windows; and being closed.
 
 How this works: until one is answered, a few calls go out at once and the others one after the other, so fast that a
 run with many calls at once hardly notices. Where headers name no limit by the minute, the first answer ends it. Where
@@ -30,16 +30,7 @@ class Opening:
         over: It holds nothing back any more.
     """
 
-    __slots__ = (
-        "_accepted",
-        "_at",
-        "_most",
-        "_rate",
-        "_refused",
-        "_room",
-        "_since",
-        "over",
-    )
+    __slots__ = ("_accepted", "_at", "_most", "_rate", "_refused", "_room", "_since", "over")
 
     def __init__(self) -> None:
         self.over = False
@@ -97,3 +88,181 @@ class Opening:
 
     def _room_at(self, now: float) -> float:
         return min(self._most, self._room + (now - self._at) * self._rate)
+
+
+MINUTE_S = 60.0
+"""Vendors that count in windows count by the minute. The ends of other windows are found by asking."""
+HALF_S = 30.0
+"""An account that was closed for less may be in a shorter window, of which several make a minute."""
+
+
+class Window:
+    """The window that an account is in.
+
+    It holds what was accepted between an opening and the next. Once that much has been sent, one more call tries
+    whether there is more, so the end of a window that is known costs one refusal. A vendor that names no wait has to be
+    asked whether the next window has begun, which costs refusals too. An opening lies between the last call that was
+    refused and the first that was accepted. Once two of them may be a minute apart, the next one is waited for.
+
+    Attributes:
+        nth: Which one.
+    """
+
+    __slots__ = ("_began_at", "_by_minute", "_earliest", "_more", "_size", "_taken", "nth")
+
+    def __init__(self) -> None:
+        self.nth = 0
+        self._size = float("inf")
+        self._taken = 0
+        self._more = 1
+        self._began_at = float("-inf")
+        # No call was accepted between this and the beginning.
+        self._earliest = float("-inf")
+        self._by_minute = False
+
+    def used_up(self, now: float) -> bool:
+        """Whether no more may be sent while calls are in flight: as much is taken as is known to be there."""
+        if self._taken < self._size:
+            return False
+        tried = self._more if self._more > 1 else 0
+        return self._taken >= self._size + tried and now < self._began_at + MINUTE_S
+
+    def sent(self, now: float, *, closed: bool) -> bool:
+        """A call is sent; if the account is closed, to see whether it is. Returns whether it is one too many."""
+        if self._taken >= self._size and now >= self._began_at + MINUTE_S and not closed:
+            self._begin(now)
+        self._taken += 1
+        return self._taken > self._size and not closed
+
+    def took_nothing(self, nth: int) -> None:
+        """A call of that window was refused, or not sent after all."""
+        if nth == self.nth:
+            self._taken -= 1
+
+    def holds_more(self) -> None:
+        """One more than the window was known to hold was accepted: twice as many are tried in each round trip."""
+        self._size += 1
+        self._more += 1
+
+    def opened(self, closed_at: float, refused_at: float, sent_at: float) -> None:
+        """An account that was closed for long is open.
+
+        Args:
+            closed_at: When it closed.
+            refused_at: When the last call was refused.
+            sent_at: When the first was sent that was accepted.
+        """
+        least, most = refused_at - self._began_at, sent_at - self._earliest
+        self._by_minute = least < MINUTE_S <= most and sent_at - closed_at > HALF_S
+        self._size = self._taken - 1.0  # without the call that found it open
+        self._begin(sent_at)
+        self._taken = 1
+        self._earliest = refused_at
+
+    def ends_in_s(self, now: float) -> float | None:
+        """Seconds until the next one begins; None where that is not known."""
+        left = self._began_at + MINUTE_S - now
+        return left if self._by_minute and left > 0 else None
+
+    def _begin(self, now: float) -> None:
+        self.nth += 1
+        self._taken = 0
+        self._more = 1
+        self._began_at = now
+        self._earliest = now
+
+
+PAUSE_S = 0.25
+"""The first pause where the vendor names none."""
+LONGEST_PAUSE_S = 8.0
+"""The longest for an account at its limit: a window of a minute is found open within an eighth of it."""
+LONGEST_OVERLOAD_S = 0.5
+"""The longest for a vendor that is overloaded: that passes by itself, and two calls a second do not delay it. Half of
+it is lost on average after each overload."""
+OVERLOADS = 5
+"""So many calls in a row that a vendor is too busy for: fewer are an accident."""
+WINDOW_S = 5.0
+"""A vendor that accepts nothing for longer than this hands out windows: a bucket would have had something by then."""
+
+
+class Closing:
+    """Whether an account is closed, and until when.
+
+    It is closed for as long as the vendor says, or, where it says nothing, for pauses that double. Then one call at a
+    time is sent until one of these is accepted: no herd meets a window that has just opened.
+
+    Attributes:
+        until: When it opens.
+        alone: One call at a time: it has opened, and nothing has been accepted since.
+        windowed: It has been closed for so long that it must hand out windows.
+        closed_at: When it closed; None where it is open.
+        refused_at: When it last closed, or was closed for longer.
+    """
+
+    __slots__ = (
+        "_limited",
+        "_overloads",
+        "_pauses",
+        "alone",
+        "closed_at",
+        "refused_at",
+        "until",
+        "windowed",
+    )
+
+    def __init__(self) -> None:
+        self.until = float("-inf")
+        self.alone = False
+        self.windowed = False
+        self.closed_at: float | None = None
+        self.refused_at = float("-inf")
+        self._pauses = 0
+        self._limited = False
+        self._overloads = 0
+
+    def close(self, now: float, asked_s: float | None, *, overload: bool = False) -> None:
+        """Closes the account; where it is closed, it stays so for as long as was said first.
+
+        Args:
+            now: Seconds.
+            asked_s: The wait that the vendor asks for; None for none.
+            overload: It is too busy, and not at its limit.
+        """
+        if now < self.until:
+            return
+        if asked_s is None:
+            longest_s = LONGEST_OVERLOAD_S if overload else LONGEST_PAUSE_S
+            asked_s = min(longest_s, PAUSE_S * 2 ** min(self._pauses, 30))
+            self._pauses += 1
+        if self.closed_at is None:
+            self.closed_at, self._limited = now, True
+        self._limited = self._limited and not overload
+        self.refused_at = now
+        self.until = now + asked_s
+        self.alone = True
+
+    def overloaded(self, now: float, asked_s: float | None) -> None:
+        """The vendor was too busy for a call."""
+        self._overloads += 1
+        if self._overloads >= OVERLOADS:
+            self.close(now, asked_s, overload=True)
+
+    def finds_window(self, sent_at: float) -> bool:
+        """Whether a call that was sent at that time and accepted found that a window has begun."""
+        return (
+            self.closed_at is not None
+            and self._limited
+            and sent_at >= self.until
+            and sent_at - self.closed_at > WINDOW_S
+        )
+
+    def accepted(self, sent_at: float) -> None:
+        """A call was accepted that was sent at that time."""
+        self._overloads = 0
+        # What was sent before it closed and is answered afterwards does not say that it is open.
+        if self.closed_at is None or sent_at < self.until:
+            return
+        self.windowed = self.windowed or self.finds_window(sent_at)
+        self.closed_at = None
+        self.alone = False
+        self._pauses = 0

@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 from msgspec.structs import replace
 
 from evenhand.core.cascade import metric_asked
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.errors import (
     BudgetStop,
     CodeError,
@@ -38,6 +38,7 @@ from evenhand.core.traits import label_of
 from evenhand.engine.call_context import Asked, asked, asking
 from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.guardian import running
+from evenhand.engine.place import users_line
 from evenhand.engine.python_names import Watched, users_call
 from evenhand.providers.answer_text import CutShort
 from evenhand.providers.wrapped import Paused
@@ -155,12 +156,7 @@ def _shows(trial: Thinker, provider: Provider) -> bool:
 
 
 def _with_text(provider: Provider, reply: Reply, text: str) -> Reply:
-    output: object = text
-    if says(provider, "parses"):
-        try:
-            output = decode(text)
-        except ValueError:
-            output = text
+    output = decoded(text, text) if says(provider, "parses") else text
     return replace(reply, text=text, output=output, spoken=None)
 
 
@@ -205,11 +201,7 @@ def _scale(expectation: Expectation, scale: object) -> Scale:
 
 
 def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
-    """What a score comes to, given the expectation's bounds.
-
-    Raises:
-        UsageError: Nothing decides: the score has no verdict of its own, and the expectation no bound.
-    """
+    """What a score comes to, given the expectation's bounds; raises UsageError."""
     value, state = score.value, "not_applicable"
     reason = score.reason
     # A failure needs no number, nor does a pass where no bound has to be held.
@@ -455,3 +447,23 @@ async def _outcome(
     finally:
         deciding.end()
     return resting_on(calls, outcome)
+
+
+def too_late(expectation: Expectation) -> CodeError:
+    """What to say of an expectation that comes when its trial is settled."""
+    name = expectation.label or label_of(expectation.scorer)
+    return CodeError(
+        f"expected after the trial had ended: {name}",
+        hint=f"Await, or join, what expects before the function returns. {users_line()}".strip(),
+    )
+
+
+def task_name(task: asyncio.Task[Any]) -> str:
+    """The function that a task runs."""
+    name = getattr(task.get_coro(), "__qualname__", task.get_name())
+    return str(name).rpartition("<locals>.")[2]
+
+
+def task_error(task: asyncio.Task[Any], error: BaseException) -> CodeError:
+    """What to say of a task that raised, and that nobody awaited."""
+    return CodeError(f"the task {task_name(task)} raised {first_line(error)}")

@@ -32,11 +32,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evenhand.core.record import MutableRecord
-from evenhand.engine.closing import Closing
 from evenhand.engine.flow import LONG_BURST_S, Flow
-from evenhand.engine.opening import Opening
+from evenhand.engine.opening import Closing, Opening, Window
 from evenhand.engine.refusals import Refusals
-from evenhand.engine.window import Window
 
 SLACK = 0.99
 """The share of a measured rate that is used: at all of it, the first jitter meets a refusal."""

@@ -43,8 +43,8 @@ from evenhand.core.errors import (
 )
 from evenhand.core.provider import RateLimits
 from evenhand.core.record import MutableRecord, Record
-from evenhand.engine.closing import Closing
 from evenhand.engine.flow import Mean
+from evenhand.engine.opening import Closing
 from evenhand.engine.pace import Pace, Permit
 from evenhand.engine.retry import RetryPolicy
 

@@ -37,8 +37,7 @@ from evenhand.engine.backing import TrialSource
 from evenhand.engine.call_context import Home
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.contest import Contests
-from evenhand.engine.ending import Ending, settled_again
-from evenhand.engine.session import Session
+from evenhand.engine.session import Ending, Session, settled_again
 from evenhand.engine.signals import heard
 from evenhand.engine.strays import tell_of_the_unawaited, threads_over
 from evenhand.engine.suspending import Suspended
@@ -457,11 +456,7 @@ class Runner:
         return ()
 
     def _abandon(
-        self,
-        worker: asyncio.Task[None],
-        trial: LiveTrial,
-        agenda: TrialSource,
-        error: CodeError,
+        self, worker: asyncio.Task[None], trial: LiveTrial, agenda: TrialSource, error: CodeError
     ) -> None:
         """Settles a trial whose code does not end, and leaves its task behind."""
         seat = self._seats.pop(worker, None)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evenhand.core.plan import Plan, PlannedTrial
-from evenhand.core.record import Record
-from evenhand.core.run import TrialResult
+from evenhand.core.record import MutableRecord, Record
+from evenhand.core.run import RunStatus, TrialResult
 from evenhand.core.shard_part import Part
 from evenhand.engine.backing import CallBudget, CallLimits, RunJournal, SettleElsewhere
 from evenhand.engine.calls import CallDesk
@@ -73,3 +73,27 @@ class Session(Record, frozen=True, kw_only=True):
     lane: BatchLane | None = None
     part: Part | None = None
     elsewhere: SettleElsewhere | None = None
+
+
+class Ending(MutableRecord):
+    """How a run ended, and why, where it did not settle all its trials."""
+
+    status: RunStatus = "finished"
+    message: str = ""
+    signal: int = 0
+
+
+def settled_again(trials: int, calls: int) -> str:
+    """What to say of trials that had a verdict and were settled once more."""
+    what = (
+        "1 trial that comes after one in error was"
+        if trials == 1
+        else f"{trials:,} trials that come after one in error were"
+    )
+    if not calls:
+        return f"{what} settled again from the replies in the run file; no call was paid for twice"
+    new = "1 call" if calls == 1 else f"{calls:,} calls"
+    return (
+        f"{what} settled again; {new} among theirs had not been answered before, "
+        "as an earlier answer has changed: these were sent"
+    )

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from evenhand.core.errors import EvenhandError
 from evenhand.engine.debugging import debuggable
-from evenhand.engine.ending import Ending
 from evenhand.engine.process import run_in_process
 from evenhand.engine.python_names import names_watched, trouble
 from evenhand.engine.runner import Runner
-from evenhand.engine.session import Session
+from evenhand.engine.session import Ending, Session
 from evenhand.engine.strays import strays_told, trials_carried
 from evenhand.engine.tasks import own_tasks
 from evenhand.engine.watchdog import can_be_broken_into, watching

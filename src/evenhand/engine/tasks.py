@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 
 from evenhand.core.errors import CodeError
 from evenhand.engine.capture import in_user_code
+from evenhand.engine.outcome import task_error
 from evenhand.engine.place import users_line
-from evenhand.engine.stragglers import task_error
 from evenhand.engine.strays import holds
 from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import LiveTrial, present

@@ -26,15 +26,15 @@ from evenhand.core.expect import Expectation
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Host, L, Provider
-from evenhand.core.run import TrialError, TrialResult
+from evenhand.core.run import TrialError, TrialResult, unseen
 from evenhand.core.score import Outcome, Verdict
-from evenhand.core.sight import unseen
 from evenhand.core.step import Step
 from evenhand.core.step_recorder import StepLog
 from evenhand.core.variant import Variant
 from evenhand.engine.budget import Spending, beside
 from evenhand.engine.call_context import (
     Asked,
+    Flight,
     Home,
     LentModel,
     OwnCalls,
@@ -45,21 +45,21 @@ from evenhand.engine.call_context import (
     phase,
 )
 from evenhand.engine.capture import Sink
-from evenhand.engine.cascading import CascadeModel, system_of
+from evenhand.engine.cascading import CascadeModel, FallbackModel, system_of
 from evenhand.engine.deciding import Deciding, as_scorer
-from evenhand.engine.falling_back import FallbackModel
-from evenhand.engine.flight import Flight
 from evenhand.engine.outcome import (
     ANYTHING,
     first_line,
     problem_of,
     raise_if_final,
     settle_all,
+    task_error,
+    task_name,
+    too_late,
     trial_error,
     with_problems,
 )
 from evenhand.engine.reuse import Taken
-from evenhand.engine.stragglers import task_error, task_name, too_late
 from evenhand.engine.suspending import Suspended, put_off
 from evenhand.engine.time_limit import UNLIMITED, TrialClock
 from evenhand.providers.cascade import CascadeJudge
@@ -415,11 +415,7 @@ class LiveTrial:
             self.home.look(self)
 
     def _go_on(self) -> None:
-        """Sees to it that a trial whose code goes on without an answer that is not there yet does not.
-
-        Raises:
-            Suspended: It does.
-        """
+        """Sees to it that a trial whose code goes on without an answer that is not there yet does not."""
         if self.suspended:
             raise Suspended
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decode, decoded, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import answer_text, ending
-from evenhand.providers.chat import ChatProvider, Dialect, passed_on, read_as, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, number, passed_on, read_as
 from evenhand.providers.message_forms import (
     SYSTEM_ROLES,
     Row,
@@ -29,10 +29,9 @@ from evenhand.providers.message_forms import (
     result_name,
     rows_of,
 )
-from evenhand.providers.prices import cost, price_of
+from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration, until
 from evenhand.providers.structured import RARE, fitted
-from evenhand.providers.usage import number
 from evenhand.providers.wanted import Wanted
 
 HOME = "https://api.anthropic.com"
@@ -40,17 +39,7 @@ VERSION = "2023-06-01"
 # Models from here on answer a request that sets temperature with an error.
 _NO_SAMPLING = re.compile(r"^claude-(opus-4-[7-9]|sonnet-5|opus-5|haiku-5|fable|mythos)")
 
-_NAMES = {
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "tools": "tools",
-    "tool_choice": "tool_choice",
-    "thinking": "thinking",
-    "stop_sequences": "stop_sequences",
-    "system": "system",
-    "output_config": "output_config",
-    "service_tier": "service_tier",
-}
+_NAMES = "top_p top_k tools tool_choice thinking stop_sequences system output_config service_tier".split()
 
 
 def make(wanted: Wanted) -> ChatProvider:
@@ -64,17 +53,15 @@ def make(wanted: Wanted) -> ChatProvider:
         raise wanted.refused(
             "is an agent, not a model", "Write agent:claude, which runs Claude Code."
         )
-    return ChatProvider(
-        id=wanted.id,
-        label=wanted.label or wanted.id,
+    return chat_provider(
+        wanted,
+        DIALECT,
         model=model,
         url=f"{base}/v1/messages" if not base.endswith("/v1") else f"{base}/messages",
         key=wanted.setting("apiKey", variable).strip(),
-        dialect=DIALECT,
-        config=config,
-        price=price_of("anthropic", model, config, at_home=base == HOME),
-        timeout_s=seconds(config, wanted.id),
         key_variable=variable,
+        vendor="anthropic",
+        at_home=base == HOME,
     )
 
 
@@ -161,15 +148,7 @@ def _content(row: Row) -> str | list[object]:
 
 
 _FOREIGN = frozenset(
-    {
-        "image_url",
-        "input_text",
-        "output_text",
-        "input_image",
-        "input_audio",
-        "input_file",
-        "file",
-    }
+    {"image_url", "input_text", "output_text", "input_image", "input_audio", "input_file", "file"}
 )
 
 
@@ -288,12 +267,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         written = ""  # the text up to the sequence
     others = [block.type for block in answer.content if block.type != "text"]
     text = answer_text(written, reason, "content", others[0] if others else "")
-    output: object = text
-    if parsed and text:
-        try:
-            output = decode(text)
-        except ValueError:
-            output = text
+    output: object = decoded(text, text) if parsed and text else text
     usage = as_mapping(answer.usage)
     fresh, cached = number(usage.get("input_tokens")), number(usage.get("cache_read_input_tokens"))
     created = number(usage.get("cache_creation_input_tokens"))

@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from msgspec.structs import replace as record_replace
 
-from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.encoding import decode, decoded, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, ProviderError, UsageError
 from evenhand.core.json_shapes import as_mapping, is_array, is_object
 from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
@@ -174,7 +174,7 @@ class AppCall:
             timeout_s: Seconds that one attempt may take; for a stream, that it may pause.
             prices: Of models that the price list does not know, or not rightly, and of addresses.
         """
-        place, body = place_of(url), _body(sent)
+        place, body = place_of(url), as_mapping(decoded(sent))
         if place is not None and not any(name in body for name in place.endpoint.asks):
             place = None
         parts = urlsplit(url)
@@ -398,10 +398,7 @@ def _spent(kind: str, body: bytes, price: Price | None) -> Reply:
 def _whole(kind: str, body: bytes) -> Mapping[str, Any]:
     if not body.lstrip().startswith(b"{"):
         return whole(kind, body) or {}
-    try:
-        return as_mapping(decode(body))
-    except ValueError:
-        return {}
+    return as_mapping(decoded(body))
 
 
 def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
@@ -547,14 +544,6 @@ def _plain(content: object) -> str:
         return ""
     part = content
     return _plain(part.get("text") or part.get("content") or part.get("parts"))
-
-
-def _body(sent: bytes) -> Mapping[str, Any]:
-    """What is asked, as JSON; empty for what is none."""
-    try:
-        return as_mapping(decode(sent))
-    except ValueError:
-        return {}
 
 
 def _as_text(sent: bytes, headers: Mapping[str, str]) -> object:

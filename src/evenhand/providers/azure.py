@@ -6,18 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from evenhand.providers.chat import ChatProvider, seconds
+from evenhand.providers.chat import ChatProvider, chat_provider
 from evenhand.providers.compatible import dialect_of, split_kind
-from evenhand.providers.prices import price_of
 from evenhand.providers.wanted import Wanted
 
 VERSION = "2024-12-01-preview"
 _KEY = "AZURE_API_KEY"
-_PATHS = {
-    "chat": "/chat/completions",
-    "completion": "/completions",
-    "embedding": "/embeddings",
-}
+_PATHS = {"chat": "/chat/completions", "completion": "/completions", "embedding": "/embeddings"}
 
 
 def make(wanted: Wanted) -> ChatProvider:
@@ -52,18 +47,13 @@ def make(wanted: Wanted) -> ChatProvider:
     variable = str(wanted.config.get("apiKeyEnvar") or _KEY)
     token = wanted.setting("azureADToken", "AZURE_OPENAI_AD_TOKEN", "AZURE_TOKEN")
     key = wanted.setting("apiKey", variable, "AZURE_OPENAI_API_KEY")
-    return ChatProvider(
-        id=wanted.id,
-        label=wanted.label or wanted.id,
+    # A deployment has no list price: what it runs, its name need not say.
+    return chat_provider(
+        wanted,
+        replace(dialect_of(kind), vendor="azure", headers=_by_key if key else _by_token),
         model=deployment,
         url=_url(base.rstrip("/"), kind, deployment, version),
         key=(key or token).strip(),
-        dialect=replace(dialect_of(kind), vendor="azure", headers=_by_key if key else _by_token),
-        config=wanted.config,
-        price=price_of(
-            "", deployment, wanted.config
-        ),  # what a deployment runs, its name need not say
-        timeout_s=seconds(wanted.config, wanted.id),
         key_variable=variable,
     )
 

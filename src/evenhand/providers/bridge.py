@@ -30,10 +30,9 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.own_requests import by_the_run
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.secrets import redacted, shown
-from evenhand.providers.chat import ChatProvider, seconds
+from evenhand.providers.chat import chat_provider
 from evenhand.providers.compatible import dialect_of, split_kind
 from evenhand.providers.embeddings import EMBEDS
-from evenhand.providers.prices import price_of
 from evenhand.providers.refusals import refusal, refused
 from evenhand.providers.wanted import Wanted
 
@@ -49,16 +48,12 @@ def make(wanted: Wanted) -> Provider:
         raise wanted.refused("names no model", "Write litellm:<vendor>/<model>.")
     base = wanted.setting("apiBaseUrl", "LITELLM_API_BASE_URL", "LITELLM_BASE_URL")
     if base:
-        return ChatProvider(
-            id=wanted.id,
-            label=wanted.label or wanted.id,
+        return chat_provider(
+            wanted,
+            dialect_of(kind),
             model=model,
             url=base.rstrip("/") + _PATHS[kind],
             key=wanted.setting("apiKey", "LITELLM_API_KEY"),
-            dialect=dialect_of(kind),
-            config=wanted.config,
-            price=price_of("", model, wanted.config),
-            timeout_s=seconds(wanted.config, wanted.id),
             key_variable="LITELLM_API_KEY",
         )
     if importlib.util.find_spec("litellm") is None:

@@ -137,11 +137,7 @@ def make(wanted: Wanted) -> CascadeJudge:
 
     def judge(name: str) -> Provider:
         return create(
-            model_id(name),
-            config=wanted.config,
-            env=wanted.env,
-            base=wanted.base,
-            fill=wanted.fill,
+            model_id(name), config=wanted.config, env=wanted.env, base=wanted.base, fill=wanted.fill
         )
 
     first, then = judge(table["first"]), judge(table["then"])

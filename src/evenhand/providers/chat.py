@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from codecs import BOM_UTF8
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from evenhand.core.decision import DecisionRequest
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
-from evenhand.core.json_shapes import is_mapping, is_whole
-from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
+from evenhand.core.json_shapes import as_mapping, is_mapping, is_number, is_whole
+from evenhand.core.message import CHATS, Message, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, Provider, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
@@ -32,10 +32,12 @@ from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.http_answer import answered
 from evenhand.providers.missing_keys import set_key
-from evenhand.providers.prices import bound, call_bound, is_stated
+from evenhand.providers.prices import bound, call_bound, is_stated, price_of
 from evenhand.providers.refusals import refusal, refused
+from evenhand.providers.retry_after import duration
 from evenhand.providers.structured import WithSchema, identity_with_schema
 from evenhand.providers.surcharges import billed_beyond, hears, surcharges
+from evenhand.providers.wanted import Wanted
 
 T = TypeVar("T")
 _ANSWERS = (200, 201, 203)  # 201: it was made anew; 203: a proxy had a hand in it
@@ -46,6 +48,31 @@ def unsaid(headers: Mapping[str, str], now: float) -> RateLimits | None:
     """What headers say of an account's limits where a vendor says nothing there."""
     del headers, now
     return None
+
+
+def bearer(key: str, config: Mapping[str, Any]) -> dict[str, str]:
+    """The headers that say who asks."""
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    if config.get("organization"):
+        headers["openai-organization"] = str(config["organization"])
+    return headers
+
+
+def rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
+    """What the headers of an answer of OpenAI's say of the account's limits."""
+    del now  # these headers count seconds, not dates
+    remaining = headers.get("x-ratelimit-remaining-requests")
+    tokens = headers.get("x-ratelimit-remaining-tokens")
+    if remaining is None and tokens is None:
+        return None
+    return RateLimits(
+        requests_limit=duration(headers.get("x-ratelimit-limit-requests", "")),
+        requests_remaining=duration(remaining or ""),
+        requests_reset_s=duration(headers.get("x-ratelimit-reset-requests", "")),
+        tokens_limit=duration(headers.get("x-ratelimit-limit-tokens", "")),
+        tokens_remaining=duration(tokens or ""),
+        tokens_reset_s=duration(headers.get("x-ratelimit-reset-tokens", "")),
+    )
 
 
 Shape = Callable[[Reply, bytes, Mapping[str, Any]], Reply]
@@ -77,8 +104,8 @@ class Dialect(Record, frozen=True, kw_only=True):
     """
 
     vendor: str
-    version: str
-    headers: Callable[[str, Mapping[str, Any]], dict[str, str]]
+    version: str = ""
+    headers: Callable[[str, Mapping[str, Any]], dict[str, str]] = bearer
     messages: Callable[[Sequence[Message]], dict[str, Any]]
     settings: Callable[[str, Mapping[str, Any]], dict[str, Any]]
     read: Callable[[bytes, bool, Price | None], Reply]
@@ -315,6 +342,43 @@ class ChatProvider:
         return self.key_variable
 
 
+def chat_provider(
+    wanted: Wanted,
+    dialect: Dialect,
+    *,
+    model: str,
+    url: str,
+    key: str = "",
+    key_variable: str = "",
+    vendor: str = "",
+    at_home: bool = True,
+    config: Mapping[str, Any] | None = None,
+) -> ChatProvider:
+    """The model at this address that somebody asks for; its price and its time limit are what its config says.
+
+    Args:
+        vendor: Whose price list holds; empty for nobody's.
+        at_home: The address is that vendor's own.
+        config: Its settings, where they are others than those that were written.
+
+    Raises:
+        UsageError: The price or the time limit is none, or the address can't be one.
+    """
+    settings = wanted.config if config is None else config
+    return ChatProvider(
+        id=wanted.id,
+        label=wanted.label or wanted.id,
+        model=model,
+        url=url,
+        key=key,
+        dialect=dialect,
+        config=settings,
+        price=price_of(vendor, model, settings, at_home=at_home),
+        timeout_s=seconds(settings, wanted.id),
+        key_variable=key_variable,
+    )
+
+
 def _bounds(settings: Mapping[str, Any], dialect: Dialect) -> tuple[int, bool]:
     """The most tokens that can come back, and whether the same question has the same answer."""
     inner: object = settings
@@ -409,11 +473,44 @@ def count(number: float | None) -> int | None:
 MANY = 1 << 53
 
 
-def passed_on(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that go to the vendor as they are: config name → the vendor's name."""
-    return {theirs: config[ours] for ours, theirs in names.items() if config.get(ours) is not None}
+def passed_on(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The settings that go to the vendor as they are.
+
+    Args:
+        names: What they are called. Where a vendor has other words: config name → the vendor's name.
+    """
+    theirs = names if isinstance(names, Mapping) else {name: name for name in names}
+    return {theirs[ours]: config[ours] for ours in theirs if config.get(ours) is not None}
 
 
 def asks_for_batches(provider: Provider) -> bool:
     """Whether a model's config says `batch: true`: it is asked in batches, also in a run without `--batch`."""
     return isinstance(provider, ChatProvider) and provider.config.get("batch") is True
+
+
+def counted(
+    answer: object, tokens_in: str, tokens_out: str, cached: str = "", *, at: str = "usage"
+) -> Usage:
+    """The tokens of an answer; None for what it does not say, or what cannot be a number of tokens.
+
+    Args:
+        tokens_in: What the vendor calls those that it read.
+        tokens_out: Those that it wrote.
+        cached: Those that it had read before; a dot leads further in.
+        at: Where in the answer the counts are; empty for the answer itself.
+    """
+    whole = as_mapping(answer)
+    counts = as_mapping(whole.get(at)) if at else whole
+    inner, _, last = cached.rpartition(".")
+    return Usage(
+        number(counts.get(tokens_in)),
+        number(counts.get(tokens_out)),
+        number((as_mapping(counts.get(inner)) if inner else counts).get(last)),
+    )
+
+
+def number(value: object) -> int | None:
+    """A number of tokens; None for what cannot be one."""
+    if type(value) is not int:  # nearly all are
+        value = int(value) if is_number(value) and 0 <= value < MANY else -1
+    return value if 0 <= value < MANY else None

@@ -8,20 +8,19 @@ from importlib import import_module
 from typing import Any
 
 from evenhand.core.ranges import NUMBER
-from evenhand.providers.chat import ChatProvider, Dialect, seconds
-from evenhand.providers.prices import price_of
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider
 from evenhand.providers.servers import SERVERS, CompatibleServer
 from evenhand.providers.wanted import Wanted
 
-_ENDPOINTS: Mapping[str, tuple[str, str]] = {
-    "chat": ("/chat/completions", "openai"),
-    "responses": ("/responses", "responses"),
-    "completion": ("/completions", "completion"),
-    "embedding": ("/embeddings", "embeddings"),
-    "moderation": ("/moderations", "moderation"),
-    "decisions": ("/decisions", "decisions"),
+_ENDPOINTS: Mapping[str, tuple[str, str, str]] = {
+    "chat": ("/chat/completions", "openai", "DIALECT"),
+    "responses": ("/responses", "responses", "DIALECT"),
+    "completion": ("/completions", "openai", "COMPLETION"),
+    "embedding": ("/embeddings", "embeddings", "DIALECT"),
+    "moderation": ("/moderations", "openai", "MODERATION"),
+    "decisions": ("/decisions", "decisions", "DIALECT"),
 }
-"""What can be asked for → the path, and the module whose DIALECT is spoken there."""
+"""What can be asked for → the path, and the module and the name of the dialect that is spoken there."""
 
 _RESPONSES = re.compile(r"gpt-(?!35)(?:[6-9]|\d\d|5\.(?:[6-9]|\d\d))(?![\d])")
 # Models from here on are asked through the responses API where an id does not say how.
@@ -47,25 +46,25 @@ def make(wanted: Wanted) -> ChatProvider:
     if not model:
         raise wanted.refused("names no model", f"Write {wanted.kind}:{kind}:<model>.")
     base = (address or _base(wanted, server)).rstrip("/")
-    path, _ = _ENDPOINTS[kind]
+    path = _ENDPOINTS[kind][0]
     variable = str(config.get("apiKeyEnvar") or server.key)
-    return ChatProvider(
-        id=wanted.id,
-        label=wanted.label or wanted.id,
+    return chat_provider(
+        wanted,
+        dialect_of(kind),
         model=model,
         url=base + path,
         key=wanted.setting("apiKey", variable).strip(),
-        dialect=dialect_of(kind),
-        config=config,
-        price=price_of(wanted.kind, model, config, at_home=base == server.address),
-        timeout_s=seconds(config, wanted.id),
         key_variable=variable,
+        vendor=wanted.kind,
+        at_home=base == server.address,
+        config=config,
     )
 
 
 def dialect_of(kind: str) -> Dialect:
     """How this kind of thing is asked for."""
-    return import_module(f"evenhand.providers.{_ENDPOINTS[kind][1]}").DIALECT
+    _, module, name = _ENDPOINTS[kind]
+    return getattr(import_module(f"evenhand.providers.{module}"), name)
 
 
 def split_kind(rest: str) -> tuple[str, str]:

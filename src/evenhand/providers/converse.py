@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decode, decoded, encode
 from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Reply
 from evenhand.core.provider import Price
@@ -73,17 +73,11 @@ def whole(body: bytes) -> dict[str, Any] | None:
         return None
     for block in blocks.values():
         if "toolUse" in block:
-            block["toolUse"]["input"] = _arguments(block["toolUse"]["input"])
+            # None where it is cut off by the longest answer allowed.
+            block["toolUse"]["input"] = decoded(block["toolUse"]["input"] or "{}")
     content = [blocks[index] for index in sorted(blocks) if blocks[index]]
     message = {"role": "assistant", "content": content}
     return {"output": {"message": message}, "stopReason": stop, "usage": usage}
-
-
-def _arguments(text: str) -> object:
-    try:
-        return decode(text or "{}")
-    except ValueError:  # cut off by the longest answer allowed
-        return None
 
 
 def _frames(body: bytes) -> Iterator[Mapping[str, Any]]:

@@ -16,10 +16,8 @@ from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_array, as_mapping, is_number, is_object
 from evenhand.core.message import Message, Reply, Task, Usage
 from evenhand.core.provider import Price
-from evenhand.providers.chat import Dialect
-from evenhand.providers.openai import bearer, rates
+from evenhand.providers.chat import Dialect, counted, rates
 from evenhand.providers.prices import cost
-from evenhand.providers.usage import counted
 
 DECIDES: frozenset[Task] = frozenset({"decide"})
 """The tasks of a decision model."""
@@ -148,8 +146,6 @@ def _tokens(value: Mapping[str, Any]) -> Usage:
 
 DIALECT = Dialect(
     vendor="openai",
-    version="",
-    headers=bearer,
     messages=no_messages,
     settings=settings_of,
     read=reader(_answers, _tokens),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from evenhand.core.errors import UsageError
 from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.providers.wanted import Wanted
@@ -38,3 +39,29 @@ class Echo:
 def make(wanted: Wanted) -> Echo:
     """The echo."""
     return Echo(wanted.id, wanted.label or wanted.id)
+
+
+@dataclass(slots=True)
+class AbsentProvider:
+    """Stands in a plan for what nobody here knows, or whose file is missing. Implements `Provider`."""
+
+    id: str
+    label: str
+    account: str = field(init=False, default="")
+    paid: bool = field(init=False, default=False)
+    tasks: frozenset[Task] = field(init=False, default=CHATS)
+
+    def request(self, prompt: Prompt) -> Request:
+        del prompt
+        raise UsageError(f"provider '{self.id}' cannot be asked")
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        del request, host
+        raise UsageError(f"provider '{self.id}' cannot be asked")
+
+    def reply(self, body: bytes) -> Reply:
+        del body
+        raise UsageError(f"provider '{self.id}' cannot be asked")
+
+    async def close(self) -> None:
+        """Holds nothing."""

@@ -7,15 +7,14 @@ import base64
 import binascii
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.message import Message, Reply, Task, Usage
 from evenhand.core.provider import Price
-from evenhand.providers.chat import Dialect
-from evenhand.providers.openai import bearer, rates
+from evenhand.providers.chat import Dialect, passed_on, rates
 from evenhand.providers.prices import cost
 
 EMBEDS: frozenset[Task] = frozenset({"embed"})
@@ -107,18 +106,12 @@ def numbers(embedding: object) -> list[float]:
 
 def sized(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """The rest of the body: the model, how long a vector is wanted, and what is passed on as it is."""
-    body: dict[str, Any] = {"model": model}
-    for name in ("dimensions", "encoding_format", "user"):
-        if config.get(name) is not None:
-            body[name] = config[name]
-    body.update(config.get("passthrough") or {})
-    return body
+    own = passed_on(config, ("dimensions", "encoding_format", "user"))
+    return {"model": model, **own, **(config.get("passthrough") or {})}
 
 
 DIALECT = Dialect(
     vendor="openai",
-    version="",
-    headers=bearer,
     messages=input_text,
     settings=sized,
     read=reader(first),
@@ -126,3 +119,24 @@ DIALECT = Dialect(
     chats=False,
     tasks=EMBEDS,
 )
+
+
+CLASSIFIES: frozenset[Task] = frozenset({"classify"})
+"""The tasks of a model that classifies and does nothing else."""
+
+
+def labelled(classification: object) -> dict[str, float]:
+    """Label → score, from such an object, or from a list of `{"label": …, "score": …}`, also within a list.
+
+    Raises:
+        BadReply: It is neither, or a score is not a number.
+    """
+    while is_array(classification) and classification and isinstance(classification[0], list):
+        classification = classification[0]
+    if is_array(classification):
+        rows = [r for r in classification if isinstance(r, Mapping)]
+        classification = {str(row.get("label")): row.get("score") for row in rows}
+    scores = as_mapping(classification)
+    if not scores or not all(type(score) in (int, float) for score in scores.values()):
+        raise BadReply("the reply's classification is not a score for each label", billed=None)
+    return {str(label): cast("float", score) for label, score in scores.items()}

@@ -7,17 +7,16 @@ What is asked at an address that is not listed here is a call, too, of which no 
 from __future__ import annotations
 
 import re
+from functools import partial
 from urllib.parse import unquote, urlsplit
 
 from evenhand.core.record import Record
 from evenhand.providers import (
     anthropic,
     cohere,
-    completion,
     converse,
     embeddings,
     google,
-    moderation,
     ollama,
     openai,
     responses,
@@ -26,9 +25,6 @@ from evenhand.providers.chat import Dialect
 from evenhand.providers.servers import SERVERS
 
 _ASKS = ("messages", "input", "prompt")
-_OPENAI = urlsplit(SERVERS["openai"].address).hostname or ""
-_ANTHROPIC = urlsplit(anthropic.HOME).hostname or ""
-_GOOGLE = urlsplit(google.HOME).hostname or ""
 
 
 class Endpoint(Record, frozen=True, kw_only=True):
@@ -60,6 +56,10 @@ class Endpoint(Record, frozen=True, kw_only=True):
         return "generate" in self.dialect.tasks
 
 
+def _host(address: str) -> str:
+    return urlsplit(address).hostname or ""
+
+
 def _by_end(*ends: str) -> re.Pattern[str]:
     return re.compile(rf"/(?:{'|'.join(ends)})$")
 
@@ -68,21 +68,19 @@ def _by_model(action: str, above: str = "models") -> re.Pattern[str]:
     return re.compile(rf"/{above}/(?P<model>[^/]+):{action}$")
 
 
+_of_openai = partial(Endpoint, vendor="openai", home=_host(SERVERS["openai"].address))
+_of_anthropic = partial(Endpoint, dialect=anthropic.DIALECT, kind="messages")
+_of_google = partial(Endpoint, vendor="google", home=_host(google.HOME))
+_of_gemini = partial(
+    _of_google, kind="generateContent", prefix="google", dialect=google.DIALECT, asks=("contents",)
+)
+_of_ollama = partial(Endpoint, dialect=ollama.CHAT, streams=True)
+_of_converse = partial(Endpoint, kind="converse", prefix="bedrock", dialect=converse.DIALECT)
+_RAW = "(?:rawPredict|streamRawPredict)"
+
 ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint(
-        kind="api/chat",
-        path=_by_end("api/chat"),
-        prefix="ollama:chat",
-        dialect=ollama.CHAT,
-        streams=True,
-    ),
-    Endpoint(
-        kind="api/generate",
-        path=_by_end("api/generate"),
-        prefix="ollama:completion",
-        dialect=ollama.CHAT,
-        streams=True,
-    ),
+    _of_ollama(kind="api/chat", path=_by_end("api/chat"), prefix="ollama:chat"),
+    _of_ollama(kind="api/generate", path=_by_end("api/generate"), prefix="ollama:completion"),
     Endpoint(
         kind="api/embed",
         path=_by_end("api/embed", "api/embeddings"),
@@ -90,113 +88,63 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         dialect=embeddings.DIALECT,
     ),
     Endpoint(kind="v2/chat", path=_by_end("v2/chat"), prefix="cohere:chat", dialect=cohere.DIALECT),
-    Endpoint(
+    _of_openai(
         kind="chat/completions",
         path=_by_end("(?:chat|agents|fim)/completions"),
         prefix="openai:chat",
         dialect=openai.DIALECT,
-        vendor="openai",
-        home=_OPENAI,
     ),
-    Endpoint(
+    _of_openai(
         kind="responses",
         path=_by_end("responses"),
         prefix="openai:responses",
         dialect=responses.DIALECT,
-        vendor="openai",
-        home=_OPENAI,
     ),
-    Endpoint(
+    _of_openai(
         kind="embeddings",
         path=_by_end("embeddings"),
         prefix="openai:embeddings",
         dialect=embeddings.DIALECT,
-        vendor="openai",
-        home=_OPENAI,
     ),
-    Endpoint(
-        kind="messages",
+    _of_anthropic(
         path=_by_end("messages"),
         prefix="anthropic:messages",
-        dialect=anthropic.DIALECT,
         vendor="anthropic",
-        home=_ANTHROPIC,
+        home=_host(anthropic.HOME),
     ),
-    Endpoint(
+    _of_openai(
         kind="completions",
         path=_by_end("completions"),
         prefix="openai:completion",
-        dialect=completion.DIALECT,
-        vendor="openai",
-        home=_OPENAI,
+        dialect=openai.COMPLETION,
     ),
-    Endpoint(
+    _of_openai(
         kind="moderations",
         path=_by_end("moderations"),
         prefix="openai:moderation",
-        dialect=moderation.DIALECT,
-        vendor="openai",
-        home=_OPENAI,
+        dialect=openai.MODERATION,
     ),
-    Endpoint(
-        kind="generateContent",
-        path=_by_model("generateContent"),
-        prefix="google",
-        dialect=google.DIALECT,
-        vendor="google",
-        home=_GOOGLE,
-        asks=("contents",),
-    ),
-    Endpoint(
-        kind="generateContent",
-        path=_by_model("streamGenerateContent"),
-        prefix="google",
-        dialect=google.DIALECT,
-        vendor="google",
-        home=_GOOGLE,
-        asks=("contents",),
-        streams=True,
-    ),
-    Endpoint(
+    _of_gemini(path=_by_model("generateContent")),
+    _of_gemini(path=_by_model("streamGenerateContent"), streams=True),
+    _of_google(
         kind="embedContent",
         path=_by_model("(?:embedContent|batchEmbedContents)"),
         prefix="google:embedding",
         dialect=embeddings.DIALECT,
-        vendor="google",
-        home=_GOOGLE,
         asks=("content", "requests"),
     ),
-    Endpoint(
-        kind="messages",
-        path=_by_model("(?:rawPredict|streamRawPredict)", "publishers/anthropic/models"),
-        prefix="vertex",
-        dialect=anthropic.DIALECT,
-    ),
+    _of_anthropic(path=_by_model(_RAW, "publishers/anthropic/models"), prefix="vertex"),
     Endpoint(
         kind="chat/completions",
-        path=_by_model("(?:rawPredict|streamRawPredict)", "publishers/mistralai/models"),
+        path=_by_model(_RAW, "publishers/mistralai/models"),
         prefix="vertex",
         dialect=openai.DIALECT,
     ),
-    Endpoint(
-        kind="messages",
-        path=re.compile(r"/model/(?P<model>[^/]*anthropic\.[^/]+)/invoke$"),
-        prefix="bedrock",
-        dialect=anthropic.DIALECT,
+    _of_anthropic(
+        path=re.compile(r"/model/(?P<model>[^/]*anthropic\.[^/]+)/invoke$"), prefix="bedrock"
     ),
-    Endpoint(
-        kind="converse",
-        path=re.compile(r"/model/(?P<model>[^/]+)/converse$"),
-        prefix="bedrock",
-        dialect=converse.DIALECT,
-    ),
-    Endpoint(
-        kind="converse",
-        path=re.compile(r"/model/(?P<model>[^/]+)/converse-stream$"),
-        prefix="bedrock",
-        dialect=converse.DIALECT,
-        streams=True,
-    ),
+    _of_converse(path=re.compile(r"/model/(?P<model>[^/]+)/converse$")),
+    _of_converse(path=re.compile(r"/model/(?P<model>[^/]+)/converse-stream$"), streams=True),
 )
 """All that is known; where two fit, the first one counts."""
 

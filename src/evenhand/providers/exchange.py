@@ -21,8 +21,7 @@ from evenhand.providers.http_answer import Headers, HttpAnswer, Listener
 from evenhand.providers.http_routes import Route, as_sent, host_of
 
 if TYPE_CHECKING:
-    from evenhand.providers.curl_loop import CurlLoop, Ending
-    from evenhand.providers.kept_connections import KeptConnections, Name
+    from evenhand.providers.curl_loop import CurlLoop, Ending, KeptConnections, Name
 
 CONNECT_S = 15.0
 _WITH_BODIES = ("POST", "PUT", "PATCH")
@@ -279,11 +278,7 @@ def _set_method(curl: Any, method: str, *, has_body: bool) -> None:
 
 
 def _header_lines(headers: Mapping[str, str], url: str) -> list[bytes]:
-    """The headers as they are sent.
-
-    Raises:
-        BadRequest: One has a line break or a colon where it may not have any.
-    """
+    """The headers as they are sent; raises BadRequest."""
     lines: list[bytes] = [b"Expect:"]  # nobody is asked whether a long body is welcome
     names: set[str] = set()
     for name, value in headers.items():

@@ -6,9 +6,9 @@ engine's: here is only who they are. As a provider, it is its first model.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
+from evenhand.core.encoding import decoded
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_texts
 from evenhand.core.message import Prompt, Reply, Task
@@ -79,10 +79,7 @@ def make(wanted: Wanted) -> FallbackJudge:
     Raises:
         UsageError: It has not two ids at least, or one of them is unknown.
     """
-    try:
-        ids: object = json.loads(wanted.rest)
-    except ValueError:
-        ids = None
+    ids = decoded(wanted.rest)
     if not is_texts(ids) or len(ids) < 2:
         raise UsageError(
             f"provider '{wanted.id}' has not two judges at least",

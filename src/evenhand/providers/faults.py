@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.errors import (
     AuthError,
     BadReply,
@@ -115,10 +115,7 @@ def unreadable(answer: HttpAnswer, *, host: str) -> BadReply | None:
 
 def _message(body: bytes) -> str:
     """The vendor's own words, from `{"error": {"message": …}}` and its kin."""
-    try:
-        value = decode(body)
-    except ValueError:
-        return ""
+    value = decoded(body)
     for key in ("error", "message"):
         if is_object(value):
             value = value.get(key, value)

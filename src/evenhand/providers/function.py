@@ -26,11 +26,9 @@ from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import is_reference, split_reference
-from evenhand.providers.call_result import latency_s, paid_for, replied, shown_to_code
 from evenhand.providers.chat import seconds
-from evenhand.providers.classification import labelled
-from evenhand.providers.embeddings import numbers
-from evenhand.providers.local_code import code_digest
+from evenhand.providers.embeddings import labelled, numbers
+from evenhand.providers.local_code import code_digest, latency_s, paid_for, replied, shown_to_code
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.workers import COUNT, Workers, another_python
@@ -179,11 +177,7 @@ def make(wanted: Wanted) -> FunctionProvider:
 
 
 def _look_for(wanted: Wanted, path: Path, function: str) -> None:
-    """Looks whether the file has the function, as far as that can be seen without running it.
-
-    Raises:
-        UsageError: It does not, or is not Python.
-    """
+    """Looks whether the file has the function, as far as that can be seen without running it; raises UsageError."""
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError) as error:

@@ -12,7 +12,7 @@ from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, ending
-from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, counted, number, passed_on
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.message_forms import (
     SYSTEM_ROLES,
@@ -27,8 +27,7 @@ from evenhand.providers.message_forms import (
     result_name,
     rows_of,
 )
-from evenhand.providers.prices import cost, price_of
-from evenhand.providers.usage import counted, number
+from evenhand.providers.prices import cost
 from evenhand.providers.wanted import Wanted
 
 HOME = "https://generativelanguage.googleapis.com"
@@ -52,11 +51,7 @@ _GENERATION = {
     "thinkingConfig": "thinkingConfig",
 }
 _OF_TEXT = ("text", "thought", "thoughtSignature", "partMetadata")
-_BESIDE = {
-    "safetySettings": "safetySettings",
-    "toolConfig": "toolConfig",
-    "cachedContent": "cachedContent",
-}
+_BESIDE = ("safetySettings", "toolConfig", "cachedContent")
 
 
 def make(wanted: Wanted) -> ChatProvider:
@@ -82,17 +77,15 @@ def provider_at(wanted: Wanted, model: str, path: str, dialect: Dialect) -> Chat
     base = (wanted.setting("apiBaseUrl", "GOOGLE_API_BASE_URL") or base or HOME).rstrip("/")
     version = str(wanted.config.get("apiVersion") or VERSION)
     variable = str(wanted.config.get("apiKeyEnvar") or KEYS[0])
-    return ChatProvider(
-        id=wanted.id,
-        label=wanted.label or wanted.id,
+    return chat_provider(
+        wanted,
+        dialect,
         model=model,
         url=f"{base}/{version}/{path}",
         key=wanted.setting("apiKey", variable, *KEYS).strip(),
-        dialect=dialect,
-        config=wanted.config,
-        price=price_of("google", model, wanted.config, at_home=base == HOME),
-        timeout_s=seconds(wanted.config, wanted.id),
         key_variable=variable,
+        vendor="google",
+        at_home=base == HOME,
     )
 
 
@@ -314,12 +307,11 @@ def _thought(body: bytes) -> str:
 def _vector_settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     del model
     names = ("taskType", "outputDimensionality")
-    return passed_on(config, {name: name for name in names})
+    return passed_on(config, names)
 
 
 DIALECT = Dialect(
     vendor="google",
-    version="",
     headers=_headers,
     messages=_messages,
     settings=_settings,

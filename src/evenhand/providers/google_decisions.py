@@ -15,11 +15,10 @@ from evenhand.core.encoding import encode
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import Reply, Usage
 from evenhand.core.provider import Price
-from evenhand.providers.chat import ChatProvider
+from evenhand.providers.chat import ChatProvider, counted
 from evenhand.providers.decisions import DECIDES, no_messages, reader, settings_of
 from evenhand.providers.google import DIALECT, provider_at
 from evenhand.providers.system_one import answers_by_name, noul_question
-from evenhand.providers.usage import counted
 from evenhand.providers.wanted import Wanted
 
 

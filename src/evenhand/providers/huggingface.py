@@ -8,12 +8,9 @@ from typing import Any
 
 from evenhand.core.message import Reply
 from evenhand.core.provider import Price
-from evenhand.providers.chat import ChatProvider, Dialect, seconds
-from evenhand.providers.classification import CLASSIFIES, labelled
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider
 from evenhand.providers.compatible import dialect_of
-from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
-from evenhand.providers.openai import bearer
-from evenhand.providers.prices import price_of
+from evenhand.providers.embeddings import CLASSIFIES, EMBEDS, labelled, looked_up, plain, reader
 from evenhand.providers.wanted import Wanted
 
 ROUTER = "https://router.huggingface.co"
@@ -41,17 +38,14 @@ def make(wanted: Wanted) -> ChatProvider:
     config = wanted.config
     if config.get("max_new_tokens") is not None:
         config = {"max_tokens": config["max_new_tokens"], **config}
-    return ChatProvider(
-        id=wanted.id,
-        label=wanted.label or wanted.id,
+    return chat_provider(
+        wanted,
+        dialect,
         model=model,
         url=url,
         key=wanted.setting("apiKey", *_KEYS).strip(),
-        dialect=dialect,
-        config=config,
-        price=price_of("", model, config),
-        timeout_s=seconds(config, wanted.id),
         key_variable=_KEYS[0],
+        config=config,
     )
 
 
@@ -73,8 +67,6 @@ def _nothing(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 _EMBEDDING = Dialect(
     vendor="huggingface",
-    version="",
-    headers=bearer,
     messages=lambda messages: {"inputs": plain(messages)},
     settings=_nothing,
     read=reader(_vector),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decode, decoded, encode
 from evenhand.core.errors import EvenhandError
-from evenhand.core.json_shapes import as_mapping, is_object
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import Reply
 from evenhand.providers import anthropic, google, openai
 from evenhand.providers.app_call import kind_of, read_answer
@@ -68,9 +68,5 @@ def _as_it_is(body: bytes) -> Reply:
 
 
 def _address(identity: bytes) -> str:
-    try:
-        value = decode(identity)
-    except ValueError:
-        return ""
-    url = value.get("url") if is_object(value) else ""
+    url = as_mapping(decoded(identity)).get("url")
     return url if isinstance(url, str) and urlsplit(url).scheme else ""

@@ -8,11 +8,9 @@ from typing import Any
 from evenhand.core.message import Reply
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, ending, unfinished
-from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, counted, passed_on
 from evenhand.providers.embeddings import looked_up, prompt_body
-from evenhand.providers.openai import bearer
-from evenhand.providers.prices import cost, price_of
-from evenhand.providers.usage import counted
+from evenhand.providers.prices import cost
 from evenhand.providers.wanted import Wanted
 
 HOME = "http://localhost:8080"
@@ -31,22 +29,18 @@ def make(wanted: Wanted) -> ChatProvider:
     Its address is `config.apiBaseUrl` or LLAMA_BASE_URL.
     """
     base = wanted.setting("apiBaseUrl", "LLAMA_BASE_URL") or HOME
-    return ChatProvider(
-        id=wanted.id,
-        label=wanted.label or wanted.id,
+    return chat_provider(
+        wanted,
+        DIALECT,
         model=wanted.rest,
         url=f"{base.rstrip('/')}/completion",
         key=wanted.setting("apiKey"),
-        dialect=DIALECT,
-        config=wanted.config,
-        price=price_of("", wanted.rest, wanted.config),
-        timeout_s=seconds(wanted.config, wanted.id),
     )
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     del model  # the server has one
-    settings = passed_on(config, {name: name for name in _NAMES})
+    settings = passed_on(config, _NAMES)
     if config.get("max_tokens") is not None:
         settings.setdefault("n_predict", config["max_tokens"])
     return {"n_predict": _LONGEST, **settings, **(config.get("passthrough") or {})}
@@ -76,8 +70,6 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
 
 DIALECT = Dialect(
     vendor="llama",
-    version="",
-    headers=bearer,
     messages=prompt_body,
     settings=_settings,
     read=_read,

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from msgspec import field
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import BadRequest
 from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping
 from evenhand.core.message import CONVERSATIONS, Message
@@ -440,15 +440,11 @@ def calls_of(row: Row) -> list[Call]:
                 "Write {id: …, type: function, function: {name: …, arguments: …}}.",
             )
         text = arguments if isinstance(arguments, str) else encode(arguments or {}).decode()
-        try:
-            known = decode(text) if text.strip() else {}
-        except ValueError:
-            known = None
+        known = decoded(text) if text.strip() else {}
         if not is_mapping(known):
             what = f"the arguments of its call of {name} are not a JSON object: {text:.80}"
             raise row.refused(what, "Write a JSON object.", unread=text)
-        fields = known
-        calls.append(Call(str(call.get("id") or ""), name, text, fields))
+        calls.append(Call(str(call.get("id") or ""), name, text, known))
     return calls
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evenhand.core.encoding import decode, encode
-from evenhand.core.json_shapes import as_array, as_mapping
+from evenhand.core.encoding import decode, decoded, encode
+from evenhand.core.json_shapes import as_array, as_mapping, is_object
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, besides, ending, unfinished
-from evenhand.providers.chat import ChatProvider, Dialect, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, counted, passed_on
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.message_forms import (
     Row,
@@ -22,9 +22,7 @@ from evenhand.providers.message_forms import (
     plain_media,
     rows_of,
 )
-from evenhand.providers.openai import bearer
-from evenhand.providers.prices import cost, price_of
-from evenhand.providers.usage import counted
+from evenhand.providers.prices import cost
 from evenhand.providers.wanted import Wanted
 
 HOME = "http://localhost:11434"
@@ -45,16 +43,12 @@ def make(wanted: Wanted) -> ChatProvider:
         raise wanted.refused("names no model", f"Write ollama:{kind}:<model>.")
     base = wanted.setting("apiBaseUrl", "OLLAMA_BASE_URL") or HOME
     path, dialect = _DIALECTS[kind]
-    return ChatProvider(
-        id=wanted.id,
-        label=wanted.label or wanted.id,
+    return chat_provider(
+        wanted,
+        dialect,
         model=model,
         url=base.rstrip("/") + path,
         key=wanted.setting("apiKey", "OLLAMA_API_KEY"),
-        dialect=dialect,
-        config=wanted.config,
-        price=price_of("", model, wanted.config),
-        timeout_s=seconds(wanted.config, wanted.id),
     )
 
 
@@ -95,10 +89,10 @@ def _message(row: Row) -> Mapping[str, Any]:
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     body: dict[str, Any] = {"model": model, "stream": False}
-    options = {name: config[name] for name in _OPTIONS if config.get(name) is not None}
+    options = passed_on(config, _OPTIONS)
     if config.get("max_tokens") is not None:
         options.setdefault("num_predict", config["max_tokens"])
-    body.update({name: config[name] for name in _BESIDE if config.get(name) is not None})
+    body.update(passed_on(config, _BESIDE))
     for name, value in as_mapping(config.get("passthrough")).items():
         (options if name in _OPTIONS else body)[name] = value
     return {**body, "options": options} if options else body
@@ -141,14 +135,8 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
 
 def _tool(call: Mapping[str, Any]) -> ToolCall:
     arguments = call.get("arguments")
-    if isinstance(arguments, str):
-        try:
-            arguments = decode(arguments)
-        except ValueError:
-            arguments = None
-    return ToolCall(
-        str(call.get("name") or ""), as_mapping(arguments) if isinstance(arguments, dict) else None
-    )
+    arguments = decoded(arguments) if isinstance(arguments, str) else arguments
+    return ToolCall(str(call.get("name") or ""), arguments if is_object(arguments) else None)
 
 
 def _thought(body: bytes) -> str:
@@ -164,8 +152,6 @@ def _only_model(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 CHAT = Dialect(
     vendor="ollama",
-    version="",
-    headers=bearer,
     messages=_conversation,
     settings=_settings,
     read=_read,

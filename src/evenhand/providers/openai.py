@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, and every server that speaks the same."""
+"""OpenAI's chat completions, and every server that speaks the same; plain completions; moderation."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any, cast
 
 import msgspec
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decode, decoded, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_object
-from evenhand.core.message import Message, Reply, ToolCall
-from evenhand.core.provider import Price, RateLimits
+from evenhand.core.message import Message, Reply, Task, ToolCall, Usage
+from evenhand.core.provider import Price
 from evenhand.providers.answer_text import NoAnswer, answer_text, besides, ending
-from evenhand.providers.chat import Dialect, passed_on, read_as
+from evenhand.providers.chat import Dialect, counted, passed_on, rates, read_as
+from evenhand.providers.embeddings import input_text, looked_up, prompt_body
 from evenhand.providers.message_forms import (
     Row,
     no_words_for,
@@ -24,43 +25,15 @@ from evenhand.providers.message_forms import (
     says_something,
 )
 from evenhand.providers.prices import cost
-from evenhand.providers.retry_after import duration
 from evenhand.providers.structured import RARE, fitted, is_strict
-from evenhand.providers.usage import counted
 
 _REASONING = re.compile(r"^(o\d|gpt-5)")
 
-_NAMES = {
-    "top_p": "top_p",
-    "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty",
-    "stop": "stop",
-    "seed": "seed",
-    "response_format": "response_format",
-    "tools": "tools",
-    "tool_choice": "tool_choice",
-    "functions": "functions",
-    "function_call": "function_call",
-    "logprobs": "logprobs",
-    "top_logprobs": "top_logprobs",
-    "parallel_tool_calls": "parallel_tool_calls",
-    "reasoning_effort": "reasoning_effort",
-    "verbosity": "verbosity",
-    "prediction": "prediction",
-    "store": "store",
-    "metadata": "metadata",
-    "user": "user",
-    "max_completion_tokens": "max_completion_tokens",
-    "service_tier": "service_tier",
-}
-
-
-def bearer(key: str, config: Mapping[str, Any]) -> dict[str, str]:
-    """The headers that say who asks."""
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    if config.get("organization"):
-        headers["openai-organization"] = str(config["organization"])
-    return headers
+_NAMES = (
+    "top_p presence_penalty frequency_penalty stop seed response_format tools tool_choice functions function_call "
+    "logprobs top_logprobs parallel_tool_calls reasoning_effort verbosity prediction store metadata user "
+    "max_completion_tokens service_tier".split()
+)
 
 
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
@@ -213,12 +186,9 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         output = text = message.refusal
     else:
         beside = "" if written and written.strip() else _besides(_raw_message(body))
-        output = text = answer_text(written, reason, "message.content", beside)
-        if parsed and text:
-            try:
-                output = decode(text)
-            except ValueError:
-                output = text  # cut off or not what was promised: the scorers see the text
+        text = answer_text(written, reason, "message.content", beside)
+        # Cut off or not what was promised, the scorers see the text.
+        output = decoded(text, text) if parsed and text else text
     tokens = counted(
         completion.usage,
         "prompt_tokens",
@@ -242,11 +212,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
 
 
 def _text(message: _Message) -> str | None:
-    """The text of a message; None where it has none.
-
-    Raises:
-        BadReply: Something else stands in the text's place.
-    """
+    """The text of a message; None where it has none; raises BadReply."""
     content = message.content
     if isinstance(content, str):
         return content
@@ -294,11 +260,7 @@ def _tools(message: _Message) -> tuple[ToolCall, ...]:
 
 
 def _arguments(value: object) -> Mapping[str, Any] | None:
-    if isinstance(value, str):
-        try:
-            value = decode(value)
-        except ValueError:
-            return None
+    value = decoded(value) if isinstance(value, str) else value
     return value if is_object(value) else None
 
 
@@ -323,27 +285,8 @@ def _thought(body: bytes) -> str:
     return f"Thinking: {thought}" if isinstance(thought, str) and thought else ""
 
 
-def rates(headers: Mapping[str, str], now: float) -> RateLimits | None:
-    """What the headers of an answer say of the account's limits."""
-    del now  # these headers count seconds, not dates
-    remaining = headers.get("x-ratelimit-remaining-requests")
-    tokens = headers.get("x-ratelimit-remaining-tokens")
-    if remaining is None and tokens is None:
-        return None
-    return RateLimits(
-        requests_limit=duration(headers.get("x-ratelimit-limit-requests", "")),
-        requests_remaining=duration(remaining or ""),
-        requests_reset_s=duration(headers.get("x-ratelimit-reset-requests", "")),
-        tokens_limit=duration(headers.get("x-ratelimit-limit-tokens", "")),
-        tokens_remaining=duration(tokens or ""),
-        tokens_reset_s=duration(headers.get("x-ratelimit-reset-tokens", "")),
-    )
-
-
 DIALECT = Dialect(
     vendor="openai",
-    version="",
-    headers=bearer,
     messages=_messages,
     settings=_settings,
     structured=_structured,
@@ -352,4 +295,92 @@ DIALECT = Dialect(
     rates=rates,
     tools="openai",
     thought=_thought,
+)
+
+
+_OF_COMPLETIONS = "max_tokens temperature top_p presence_penalty frequency_penalty best_of stop seed suffix".split()
+
+
+def _completion_settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    defaults = {} if config.get("omitDefaults") else {"max_tokens": 1024, "temperature": 0}
+    own = passed_on(config, _OF_COMPLETIONS)
+    return {"model": model, **defaults, **own, **(config.get("passthrough") or {})}
+
+
+def _read_completion(body: bytes, parsed: bool, price: Price | None) -> Reply:
+    del parsed
+    answer, first = looked_up(body, lambda answer: answer["choices"][0], "completion")
+    choice = as_mapping(first)
+    usage = counted(answer, "prompt_tokens", "completion_tokens")
+    reason = ending(choice.get("finish_reason"), choice.get("error") or answer.get("error"))
+    written = choice.get("text")
+    text = answer_text(
+        written if isinstance(written, str) else None,
+        reason,
+        "choices[0].text",
+        besides(choice, "text", "message"),
+    )
+    return Reply(
+        text=text,
+        output=text,
+        usage=usage,
+        cost_usd=cost(price, usage),
+        model=str(answer.get("model") or ""),
+        finish_reason=reason,
+        refused=reason == "content_filter",
+    )
+
+
+COMPLETION = Dialect(
+    vendor="openai",
+    messages=prompt_body,
+    settings=_completion_settings,
+    read=_read_completion,
+    limits=("max_tokens",),
+    rates=rates,
+    chats=False,
+)
+
+
+MODERATES: frozenset[Task] = frozenset({"moderate"})
+"""The tasks of a model that moderates and does nothing else."""
+
+
+def _moderation_settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    return {"model": model, **(config.get("passthrough") or {})}
+
+
+def _read_moderation(body: bytes, parsed: bool, price: Price | None) -> Reply:
+    """Reads a verdict on a text. Moderation is charged for by the text, or not at all: tokens are not counted."""
+    del parsed
+    answer, first = looked_up(body, lambda answer: answer["results"][0], "moderation")
+    result = as_mapping(first)
+    flags, scores = result.get("categories"), result.get("category_scores")
+    if not is_object(flags) or not is_object(scores):
+        raise BadReply("the reply's moderation cannot be read", billed=None)
+    flagged = {
+        str(name): _how_sure(scores.get(name)) for name, flag in flags.items() if flag is True
+    }
+    return Reply(
+        text="",
+        output=flagged,
+        usage=Usage(),
+        cost_usd=0.0 if price is not None and price.usd_in == 0 else None,
+        model=str(answer.get("model") or ""),
+    )
+
+
+def _how_sure(value: object) -> float:
+    """How sure it is; a category that is flagged without a number counts whole."""
+    return float(value) if type(value) in (int, float) else 1.0  # pyright: ignore[reportArgumentType]
+
+
+MODERATION = Dialect(
+    vendor="openai",
+    messages=input_text,
+    settings=_moderation_settings,
+    read=_read_moderation,
+    rates=rates,
+    chats=False,
+    tasks=MODERATES,
 )

@@ -142,12 +142,8 @@ _OF_2026_11: _Prices = {
         "zai-org/GLM-5.3": (1.4, 4.4, 0.26),
         "zai-org/GLM-5.3-Flash": (0.15, 0.5, 0.03),
     },
-    "openai": {
-        "gpt-6-luna": (0.1, 0.5, 0.01),
-    },
-    "google": {
-        "gemini-decision-1": (0.1, 0.0, 0.1),
-    },
+    "openai": {"gpt-6-luna": (0.1, 0.5, 0.01)},
+    "google": {"gemini-decision-1": (0.1, 0.0, 0.1)},
 }
 _OF_2026_09: _Prices = {
     "openai": {
@@ -255,9 +251,7 @@ _OF_2025_11: _Prices = {
         "llama-3.1-8b-instant": (0.05, 0.08, 0.05),
         "llama-3.3-70b-versatile": (0.59, 0.79, 0.59),
     },
-    "mistral": {
-        "mistral-embed": (0.1, 0.0, 0.1),
-    },
+    "mistral": {"mistral-embed": (0.1, 0.0, 0.1)},
     "xai": {
         "grok-3": (3.0, 15.0, 0.75),
         "grok-3-mini": (0.3, 0.5, 0.075),

@@ -17,9 +17,8 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.program_output import printed_until_end
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
-from evenhand.providers.call_result import shown_to_code
 from evenhand.providers.chat import seconds
-from evenhand.providers.local_code import code_digest
+from evenhand.providers.local_code import code_digest, shown_to_code
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from evenhand.core.encoding import TooDeep, decode
+from evenhand.core.encoding import TooDeep, decode, decoded
 from evenhand.core.json_shapes import as_array, is_array, is_mapping, is_object
 from evenhand.core.message import Message
 from evenhand.languages.documents.tree import refuse_yaml_depth, safe_loader
@@ -15,6 +15,7 @@ from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.message_forms import conversation_of, is_message
 
+_NO_JSON = object()
 _BLOCKS = re.compile(r"\A(?:\s|\{%.*?%\}|\{#.*?#\})+", re.DOTALL)
 
 
@@ -28,10 +29,7 @@ def parse_prompt(text: str) -> tuple[Message, ...]:
     start = text.lstrip()[:8]
     value: object = None
     if start.startswith(("[", "{")):
-        try:
-            value = decode(text)
-        except ValueError:
-            value = None
+        value = decoded(text)
     elif start.startswith("- role:"):
         import yaml  # noqa: PLC0415 (only for prompts that need it)
 
@@ -132,20 +130,11 @@ def _filled_arguments(text: str, variables: Mapping[str, Any], templates: Templa
     except ValueError:
         return filled  # JSON only once it is filled in: `{"city": {{ city | dump }}}`
     meant = _filled(written, variables, templates)
-    try:
-        return filled if decode(filled) == meant else as_json(meant)
-    except ValueError:
-        return as_json(meant)
+    return filled if decoded(filled, _NO_JSON) == meant else as_json(meant)
 
 
 def _is_json(text: str) -> bool:
-    if text.lstrip()[:1] not in ("{", "["):
-        return False
-    try:
-        decode(text)
-    except ValueError:
-        return False
-    return True
+    return text.lstrip()[:1] in ("{", "[") and decoded(text) is not None
 
 
 def _conversation(value: object) -> tuple[Message, ...]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Reply
 
@@ -70,7 +70,7 @@ def refusal(body: bytes, status: int = 200) -> str | None:
     if status in _OTHER or len(body) > _LONGEST:
         return None
     block = False
-    for error in _errors(_json(body), 0):
+    for error in _errors(decoded(body), 0):
         texts = (error.get(name) for name in ("message", "detail", "error"))
         words = next((text for text in texts if isinstance(text, str)), "")
         if _codes(error) & _CODES:
@@ -110,7 +110,8 @@ def _errors(value: object, depth: int) -> Iterator[Mapping[str, Any]]:
         for one in value:
             yield from _errors(one, depth + 1)
     elif isinstance(value, str) and "{" in value:
-        yield from _errors(_json(value[value.index("{") :].encode("utf-8", "replace")), depth + 1)
+        inner = decoded(value[value.index("{") :].encode("utf-8", "replace"))
+        yield from _errors(inner, depth + 1)
     elif is_mapping(value):
         error = value
         vague = _is_vague(error)
@@ -119,13 +120,6 @@ def _errors(value: object, depth: int) -> Iterator[Mapping[str, Any]]:
             if vague or not isinstance(error.get(name), str):
                 yield from _errors(error.get(name), depth + 1)
         yield error
-
-
-def _json(text: bytes) -> object:
-    try:
-        return decode(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _codes(error: Mapping[str, Any]) -> set[str]:

@@ -9,11 +9,9 @@ from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_array
 from evenhand.core.message import Message, Reply, Usage
 from evenhand.core.provider import Price
-from evenhand.providers.chat import ChatProvider, Dialect, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, bearer, chat_provider
 from evenhand.providers.embeddings import looked_up, plain
-from evenhand.providers.moderation import MODERATES
-from evenhand.providers.openai import bearer
-from evenhand.providers.prices import price_of
+from evenhand.providers.openai import MODERATES
 from evenhand.providers.wanted import Wanted
 
 HOME = "https://api.replicate.com/v1"
@@ -35,16 +33,12 @@ def make(wanted: Wanted) -> ChatProvider:
     _, _, version = model.partition(":")
     base = (wanted.setting("apiBaseUrl", "REPLICATE_API_BASE_URL") or HOME).rstrip("/")
     variable = str(wanted.config.get("apiKeyEnvar") or _KEYS[0])
-    return ChatProvider(
-        id=wanted.id,
-        label=wanted.label or wanted.id,
+    return chat_provider(
+        wanted,
+        DIALECT,
         model=model,
         url=f"{base}/predictions" if version else f"{base}/models/{model}/predictions",
         key=wanted.setting("apiKey", variable, *_KEYS).strip(),
-        dialect=DIALECT,
-        config=wanted.config,
-        price=price_of("", model, wanted.config),
-        timeout_s=seconds(wanted.config, wanted.id),
         key_variable=variable,
     )
 
@@ -89,7 +83,6 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
 
 DIALECT = Dialect(
     vendor="replicate",
-    version="",
     headers=_headers,
     messages=_messages,
     settings=_settings,

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import BadReply
-from evenhand.core.json_shapes import as_array, as_mapping
+from evenhand.core.json_shapes import as_array, as_mapping, is_object
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.core.record import Record
 from evenhand.providers.answer_text import answer_text, ending, unfinished
-from evenhand.providers.chat import Dialect, passed_on
+from evenhand.providers.chat import Dialect, counted, passed_on, rates
 from evenhand.providers.embeddings import looked_up
 from evenhand.providers.message_forms import (
     Row,
@@ -26,9 +26,7 @@ from evenhand.providers.message_forms import (
     rows_of,
     says_something,
 )
-from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
-from evenhand.providers.usage import counted
 
 _REASONING = re.compile(r"^(o\d|gpt-[5-9]|gpt-\d\d)")
 _NAMES = (
@@ -128,7 +126,7 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     temperature = config.get("temperature", None if config.get("omitDefaults") else 0)
     if plain and temperature is not None:
         body["temperature"] = temperature
-    body.update(passed_on(config, {name: name for name in _NAMES}))
+    body.update(passed_on(config, _NAMES))
     if config.get("reasoning_effort"):
         body["reasoning"] = {
             "effort": config["reasoning_effort"],
@@ -159,12 +157,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     items = said_in(answer, reason)
     answer_text = "\n".join(text for text in items.lines if text)
     usage = counted(answer, "input_tokens", "output_tokens", "input_tokens_details.cached_tokens")
-    output: object = answer_text
-    if parsed and answer_text:
-        try:
-            output = decode(answer_text)
-        except ValueError:
-            output = answer_text
+    output = decoded(answer_text, answer_text) if parsed and answer_text else answer_text
     return Reply(
         text=items.refusal or answer_text,
         output=items.refusal or output,
@@ -267,11 +260,7 @@ def ended(answer: Mapping[str, Any]) -> str:
 
 
 def _check_whole(item: Mapping[str, Any], reason: str) -> None:
-    """Refuses a message or a call that isn't finished, unless the whole answer is cut off or held back.
-
-    Raises:
-        NoAnswer: It isn't.
-    """
+    """Refuses a message or a call that isn't finished, unless the whole answer is cut off or held back."""
     status = item.get("status") or "completed"
     if status != "completed" and not (status == "incomplete" and reason):
         raise unfinished(status)
@@ -281,22 +270,14 @@ def _tool(item: Mapping[str, Any]) -> ToolCall:
     id_ = str(item.get("call_id") or "")
     if item.get("type") == "custom_tool_call":
         return ToolCall(str(item.get("name")), {"input": item.get("input")}, id_)
-    arguments: object = None
-    try:
-        arguments = decode(str(item.get("arguments") or ""))
-    except ValueError:
-        arguments = None
+    arguments = decoded(str(item.get("arguments") or ""))
     return ToolCall(
-        str(item.get("name") or item.get("type")),
-        as_mapping(arguments) if isinstance(arguments, dict) else None,
-        id_,
+        str(item.get("name") or item.get("type")), arguments if is_object(arguments) else None, id_
     )
 
 
 DIALECT = Dialect(
     vendor="openai",
-    version="",
-    headers=bearer,
     messages=_messages,
     settings=_settings,
     read=_read,

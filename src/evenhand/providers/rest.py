@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decode, decoded, encode
 from evenhand.core.errors import (
     AuthError,
     BadReply,
@@ -22,7 +22,7 @@ from evenhand.core.errors import (
     RateLimited,
     TimedOut,
 )
-from evenhand.core.json_shapes import is_object
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.version import __version__
 from evenhand.providers.http import HttpAnswer, transport
 from evenhand.providers.retry_after import retry_after, until
@@ -95,11 +95,7 @@ class Api:
                 raise Waited(f"{self.root} was at its rate limit", status=answer.status)
 
     async def _wait(self, seconds: float, status: int) -> None:
-        """Waits, as long as all waits together may take.
-
-        Raises:
-            RateLimited: That would be too long.
-        """
+        """Waits, as long as all waits together may take; raises RateLimited where that would be too long."""
         if self._waited + seconds > self.patience_s:
             raise RateLimited(
                 f"{self.root} is at its rate limit, and asks to wait {seconds:,.0f} s more",
@@ -157,11 +153,7 @@ def _raise_for(answer: HttpAnswer, root: str) -> None:
 
 
 def _message(answer: HttpAnswer) -> str:
-    try:
-        value = decode(answer.body)
-    except ValueError:
-        return ""
-    message = value.get("message") if is_object(value) else ""
+    message = as_mapping(decoded(answer.body)).get("message")
     return f" ({message:.200})" if isinstance(message, str) and message else ""
 
 

@@ -53,10 +53,7 @@ SERVERS: Mapping[str, CompatibleServer] = {
     ),
     "cerebras": CompatibleServer("Cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
     "cohere": CompatibleServer(
-        "Cohere",
-        "https://api.cohere.ai/compatibility/v1",
-        "COHERE_API_KEY",
-        kinds=_AND_EMBEDDINGS,
+        "Cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY", kinds=_AND_EMBEDDINGS
     ),
     "deepseek": CompatibleServer("DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
     "fireworks": CompatibleServer(
@@ -89,11 +86,7 @@ SERVERS: Mapping[str, CompatibleServer] = {
         "Mistral",
         "https://api.mistral.ai/v1",
         "MISTRAL_API_KEY",
-        kinds={
-            "chat": "",
-            "embedding": "mistral-embed",
-            "moderation": "mistral-moderation-latest",
-        },
+        kinds={"chat": "", "embedding": "mistral-embed", "moderation": "mistral-moderation-latest"},
     ),
     "moonshot": CompatibleServer("Moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
     "novita": CompatibleServer(
@@ -117,16 +110,10 @@ SERVERS: Mapping[str, CompatibleServer] = {
         {"chat": "", "completion": "", "embedding": ""},
     ),
     "voyage": CompatibleServer(
-        "Voyage",
-        "https://api.voyageai.com/v1",
-        "VOYAGE_API_KEY",
-        kinds={"embedding": ""},
+        "Voyage", "https://api.voyageai.com/v1", "VOYAGE_API_KEY", kinds={"embedding": ""}
     ),
     "xai": CompatibleServer(
-        "xAI",
-        "https://api.x.ai/v1",
-        "XAI_API_KEY",
-        kinds={"chat": "", "responses": ""},
+        "xAI", "https://api.x.ai/v1", "XAI_API_KEY", kinds={"chat": "", "responses": ""}
     ),
 }
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decode, decoded
 from evenhand.core.json_shapes import as_array, as_mapping, is_array
 from evenhand.providers import cohere, converse
 
@@ -66,10 +66,7 @@ def error_instead(body: bytes) -> str:
     """
     if not body.lstrip().startswith(b"{"):
         return ""
-    try:
-        error = as_mapping(decode(body)).get("error")
-    except ValueError:
-        return ""
+    error = as_mapping(decoded(body)).get("error")
     return str(as_mapping(error).get("message") or error)[:200] if error else ""
 
 
@@ -232,11 +229,8 @@ def _message(events: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 def _block(block: dict[str, Any]) -> dict[str, Any]:
     if "json" not in block:
         return block
-    try:
-        value = decode(block.pop("json") or "{}")
-    except ValueError:  # cut off by the longest answer allowed
-        value = None
-    return {**block, "input": value}
+    text = block.pop("json") or "{}"
+    return {**block, "input": decoded(text)}  # None where the longest answer allowed cuts it off
 
 
 def gemini(pieces: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
 from evenhand.core.record import Record
 
@@ -109,10 +109,7 @@ def billed_beyond(body: bytes) -> Surcharges:
             break
     else:
         return NO_SURCHARGES
-    try:
-        answer = as_mapping(decode(body))
-    except ValueError:
-        return NO_SURCHARGES
+    answer = as_mapping(decoded(body))
     usage = as_mapping(answer.get("usage"))
     tier = answer.get("service_tier") or usage.get("service_tier") or "default"
     rates = () if str(tier) in {*_TIERS, "auto"} else (f"service_tier {tier!r}",)

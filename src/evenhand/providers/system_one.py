@@ -16,11 +16,8 @@ from urllib.parse import urlsplit
 from evenhand.core.decision import TWICE, DecisionQuestion, DecisionRequest
 from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.message import Usage
-from evenhand.providers.chat import ChatProvider, Dialect, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, counted, rates
 from evenhand.providers.decisions import DECIDES, kind_in, no_messages, reader, settings_of
-from evenhand.providers.openai import bearer, rates
-from evenhand.providers.prices import price_of
-from evenhand.providers.usage import counted
 from evenhand.providers.wanted import Wanted
 
 _VENDOR = ("api.typesafe.ai", "TYPESAFE_API_KEY")
@@ -45,16 +42,12 @@ def make(wanted: Wanted) -> ChatProvider:
     own = vendors_key if urlsplit(url).hostname == host else f"{wanted.kind.upper()}_API_KEY"
     variable = str(wanted.config.get("apiKeyEnvar") or own)
     named = str(wanted.config.get("model") or model)
-    return ChatProvider(
-        id=wanted.id,
-        label=wanted.label or wanted.id,
+    return chat_provider(
+        wanted,
+        _DIALECTS[wanted.kind],
         model=named,
         url=url,
         key=wanted.setting("apiKey", variable).strip(),
-        dialect=_DIALECTS[wanted.kind],
-        config=wanted.config,
-        price=price_of("", named, wanted.config),
-        timeout_s=seconds(wanted.config, wanted.id),
         key_variable=variable if own == vendors_key or wanted.config.get("apiKeyEnvar") else "",
     )
 
@@ -153,8 +146,6 @@ def _tokens(value: Mapping[str, Any]) -> Usage:
 
 SYSTEM_ONE = Dialect(
     vendor="systemone",
-    version="",
-    headers=bearer,
     messages=no_messages,
     settings=settings_of,
     read=reader(answers_by_name, _tokens),

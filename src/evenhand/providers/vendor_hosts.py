@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_mapping
 from evenhand.providers import anthropic, google, huggingface, replicate
 from evenhand.providers.endpoints import place_of
@@ -81,11 +81,7 @@ def may_ask_a_model(url: str) -> bool:
 
 
 def _speaks(url: str, sent: bytes) -> bool:
-    place = place_of(url)
-    try:
-        body = as_mapping(decode(sent))
-    except ValueError:
-        return False
+    place, body = place_of(url), as_mapping(decoded(sent))
     if place is None or not any(name in body for name in place.endpoint.asks):
         return False
     return bool(place.model or body.get("model") or _NAMED_IN_PATH.search(urlsplit(url).path))

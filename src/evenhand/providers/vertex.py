@@ -9,10 +9,8 @@ from urllib.parse import quote
 
 from evenhand.core.message import Message
 from evenhand.providers import anthropic, google
-from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
+from evenhand.providers.chat import ChatProvider, Dialect, bearer, chat_provider, passed_on
 from evenhand.providers.embeddings import EMBEDS, plain, reader
-from evenhand.providers.openai import bearer
-from evenhand.providers.prices import price_of
 from evenhand.providers.wanted import Wanted
 
 TOKEN = "GOOGLE_ACCESS_TOKEN"  # noqa: S105 (a variable's name)
@@ -21,12 +19,7 @@ VERSION = "v1"
 REGION = "us-central1"
 _CLAUDE_VERSION = "vertex-2023-10-16"
 _TOKENS = (TOKEN, "VERTEX_ACCESS_TOKEN", "GOOGLE_OAUTH_ACCESS_TOKEN")
-_PROJECTS = (
-    "VERTEX_PROJECT_ID",
-    "GOOGLE_PROJECT_ID",
-    "GOOGLE_CLOUD_PROJECT",
-    "GCLOUD_PROJECT",
-)
+_PROJECTS = ("VERTEX_PROJECT_ID", "GOOGLE_PROJECT_ID", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT")
 
 
 def make(wanted: Wanted) -> ChatProvider:
@@ -56,17 +49,15 @@ def make(wanted: Wanted) -> ChatProvider:
     version = wanted.setting("apiVersion", "VERTEX_API_VERSION") or VERSION
     dialect = _EMBEDDING if embeds else _CLAUDE if claude else _GEMINI
     vendor = "" if claude else "google"  # a region has a price of its own for Claude
-    return ChatProvider(
-        id=wanted.id,
-        label=wanted.label or wanted.id,
+    return chat_provider(
+        wanted,
+        replace(dialect, headers=google.DIALECT.headers) if express else dialect,
         model=model,
         url=f"{base}/{version}/{place}{at}",
         key=key if express else token,
-        dialect=replace(dialect, headers=google.DIALECT.headers) if express else dialect,
-        config=wanted.config,
-        price=price_of(vendor, model, wanted.config, at_home=home),
-        timeout_s=seconds(wanted.config, wanted.id),
         key_variable=TOKEN,
+        vendor=vendor,
+        at_home=home,
     )
 
 
@@ -110,7 +101,7 @@ def _embedded(messages: Sequence[Message]) -> dict[str, Any]:
 def _embedding_settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     del model  # it is in the address
     names = ("autoTruncate", "outputDimensionality")
-    parameters = passed_on(config, {name: name for name in names})
+    parameters = passed_on(config, names)
     return {"parameters": parameters} if parameters else {}
 
 
@@ -118,8 +109,6 @@ _GEMINI = replace(google.DIALECT, headers=bearer)
 _CLAUDE = replace(anthropic.DIALECT, version="", headers=bearer, settings=_claude_settings)
 _EMBEDDING = Dialect(
     vendor="google",
-    version="",
-    headers=bearer,
     messages=_embedded,
     settings=_embedding_settings,
     read=reader(lambda answer: answer["predictions"][0]["embeddings"]["values"]),

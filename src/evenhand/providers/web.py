@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.encoding import decode, decoded, digest, encode
 from evenhand.core.errors import (
     BadReply,
     BadRequest,
@@ -32,15 +32,20 @@ from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import function_text, is_reference, split_reference
 from evenhand.providers import http
 from evenhand.providers.answer_text import NoAnswer
-from evenhand.providers.call_result import replied
 from evenhand.providers.chat import seconds
 from evenhand.providers.faults import fault
 from evenhand.providers.http_answer import answered
-from evenhand.providers.local_code import code_digest
+from evenhand.providers.local_code import code_digest, replied
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Fill, Wanted
-from evenhand.providers.web_auth import Credentials, credentials
-from evenhand.providers.web_request import WebRequest, filled_in, raw, with_query
+from evenhand.providers.web_request import (
+    Credentials,
+    WebRequest,
+    credentials,
+    filled_in,
+    raw,
+    with_query,
+)
 
 _TRANSFORMS = ("transformRequest", "transformResponse", "responseParser", "validateStatus")
 _OFF = (401, 403, 404, 501)
@@ -199,10 +204,7 @@ class WebProvider:
     async def _made(self, answer: http.HttpAnswer, host: Host) -> bytes:
         """What is kept of an answer: what the config's code makes of it, or else its JSON, or else its text."""
         text = answer.body.decode("utf-8", "replace")
-        try:
-            parsed: object = decode(text)
-        except ValueError:
-            parsed = None
+        parsed = decoded(text)
         code = self.config.get("transformResponse") or self.config.get("responseParser")
         if not code and text.strip() in ("", "null"):
             raise NoAnswer(f"{self.id} answered {answer.status} with nothing", billed=None)

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import CodeError
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.provider import Host
@@ -80,11 +80,7 @@ class _WorkerProcess:
         )
 
     def ask(self, question: bytes, name: str) -> Mapping[str, Any]:
-        """The worker's answer, waited for. What the user's code printed is printed here.
-
-        Raises:
-            CodeError: It died, or its answer cannot be read.
-        """
+        """The worker's answer, waited for. What the user's code printed is printed here."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -93,10 +89,7 @@ class _WorkerProcess:
             stdin.write(question + b"\n")
             stdin.flush()
             line = stdout.readline()
-        try:
-            answer = as_mapping(decode(line))
-        except ValueError:
-            answer = {}
+        answer = as_mapping(decoded(line))
         if not answer:
             raise CodeError(
                 f"the process of {name} ended: {self._last_words() or 'without a word'}"

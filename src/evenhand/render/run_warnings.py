@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from evenhand.analysis.summaries.column_names import column_names
+from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.core.score import OFF_SCALE
 from evenhand.core.scripted import SCRIPTED
-from evenhand.core.sight import REFUSED, UNSEEN
 from evenhand.core.wording.words import count, money, near, safe, seconds, tokens
 from evenhand.store.counted import ModelUsage, added
 from evenhand.store.runfile import RunFile

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from evenhand.core.encoding import decode
-from evenhand.core.run import CallRecord, ToolRecord, TrialResult
+from evenhand.core.run import CallRecord, ToolRecord, TrialResult, ended
 from evenhand.core.step import Step, record_of
 from evenhand.core.timeline import StepNote, kind_asked, steps_from, told
-from evenhand.core.tool_ending import ended
 from evenhand.providers.journaled import journaled_reply
 from evenhand.store.runfile import RunFile
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from evenhand.scorers.agents.trajectory_judges import TrajectoryPasses as TrajectoryPasses
     from evenhand.scorers.avoids import Avoids as Avoids
     from evenhand.scorers.custom_judge import CustomJudge as CustomJudge
-    from evenhand.scorers.evaluators.autoevals import Autoevals as Autoevals
-    from evenhand.scorers.evaluators.deepeval import DeepEval as DeepEval
-    from evenhand.scorers.evaluators.pydantic_evals import PydanticEvals as PydanticEvals
-    from evenhand.scorers.evaluators.ragas import Ragas as Ragas
+    from evenhand.scorers.evaluators import Autoevals as Autoevals
+    from evenhand.scorers.evaluators import DeepEval as DeepEval
+    from evenhand.scorers.evaluators import PydanticEvals as PydanticEvals
+    from evenhand.scorers.evaluators import Ragas as Ragas
     from evenhand.scorers.final_state import LeavesState as LeavesState
     from evenhand.scorers.function import FunctionScorer as FunctionScorer
     from evenhand.scorers.judge_schema import Graded as Graded
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from evenhand.scorers.limits import Latency as Latency
     from evenhand.scorers.passes import Passes as Passes
     from evenhand.scorers.preferred import Preferred as Preferred
-    from evenhand.scorers.rag.context_precision import ContextPrecision as ContextPrecision
-    from evenhand.scorers.rag.context_precision import ContextUtilization as ContextUtilization
+    from evenhand.scorers.rag.contexts import ContextPrecision as ContextPrecision
     from evenhand.scorers.rag.contexts import ContextRecall as ContextRecall
     from evenhand.scorers.rag.contexts import ContextRelevance as ContextRelevance
+    from evenhand.scorers.rag.contexts import ContextUtilization as ContextUtilization
     from evenhand.scorers.rag.correctness import Correctness as Correctness
     from evenhand.scorers.rag.entities import EntityRecall as EntityRecall
     from evenhand.scorers.rag.faithfulness import Faithfulness as Faithfulness

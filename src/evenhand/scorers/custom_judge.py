@@ -42,10 +42,10 @@ from evenhand.scorers.judging import (
     answer_details,
     ask_judge,
     check_judge,
-    judged_text,
     lent_judge,
 )
 from evenhand.scorers.opposite import Question
+from evenhand.scorers.text import text_of
 
 S = TypeVar("S")
 # Annotations are text in modules with `from __future__ import annotations`.
@@ -143,7 +143,7 @@ class CustomJudge(Question, Generic[S]):
     async def score(self, output: Any, trial: Trial) -> Score:
         check_judge(self.judge)
         model = lent_judge(self.judge, trial)
-        text = judged_text(output)
+        text = text_of(output)
         marked = copy.copy(self)  # one scorer may judge several trials at the same time
         marked._judged = text  # noqa: SLF001 (a copy of itself)
         messages = tuple(marked.messages(marked.fenced(text, "output")))
@@ -163,25 +163,18 @@ class CustomJudge(Question, Generic[S]):
         reply, (value, judgement) = await ask_judge(model, prompt, read, keys, schema)
         sure = value.get("confidence")
         confidence = float(sure) if isinstance(sure, (int, float)) else None
-        metadata: dict[str, Any] = {
-            "judgement": dict(value),
-            **answer_details(
-                reply,
-                model,
-                f"{self._name()}, {version}",
-                confidence,
-                text,
-                unsure_below=self.unsure_below,
-                prompt=prompt,
-            ),
-        }
+        named = f"{type(self).__name__}/{self.version}, {version}"
+        details = answer_details(
+            reply, model, named, confidence, text, unsure_below=self.unsure_below, prompt=prompt
+        )
+        metadata: dict[str, Any] = {"judgement": dict(value), **details}
         overall = self.overall(judgement)
         graded = [(name, g) for name, g in _fields(judgement) if isinstance(g, Graded)]
-        named = {name: float(g.score) for name, g in graded}
+        scores = {name: float(g.score) for name, g in graded}
         passed = overall if isinstance(overall, bool) else None
         scale = self.traits.scale if passed is None else None
         reason = _reason(judgement, graded)
-        return Score(float(overall), passed, reason, metadata, named, scale=scale)
+        return Score(float(overall), passed, reason, metadata, scores, scale=scale)
 
     @classmethod
     def judgement(cls, outcome: Outcome) -> S:
@@ -205,9 +198,6 @@ class CustomJudge(Question, Generic[S]):
         """The mark for what is judged: made of it, and of all else that this judge was given."""
         values = [str(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "judge"]
         return mark_of(*values)
-
-    def _name(self) -> str:
-        return f"{type(self).__name__}/{self.version}"
 
     def __str__(self) -> str:
         return type(self).__name__

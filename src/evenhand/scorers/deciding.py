@@ -53,10 +53,7 @@ async def decided(model: DecidingModel, prompt: Prompt) -> Reply:
             f"{reply.model or model.name} holds two answers for equally likely",
             hint="Ask another judge, or sharpen the question.",
         )
-    details = {
-        **kept_of(form.question, decision, form.version),
-        "instrument": form.instrument,
-    }
+    details = {**kept_of(form.question, decision, form.version), "instrument": form.instrument}
     answer = _answer(form, decision)
     return replace(reply, text=answer, output=answer, metadata={DECIDED: details})
 

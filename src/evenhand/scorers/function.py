@@ -153,11 +153,7 @@ def _name(function: object) -> str:
 
 
 def _takes_case(function: Any, name: str) -> bool:
-    """Whether a scorer function takes the case, too.
-
-    Raises:
-        UsageError: It cannot be called with the output alone, or with the output and the case.
-    """
+    """Whether a scorer function takes the case, too; raises UsageError."""
     if type(function) is FunctionType and _of_one(function):
         return False
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import ScoreError
 from evenhand.core.json_shapes import as_text, is_array, is_mapping
 from evenhand.core.record import Record
@@ -121,11 +121,7 @@ def _inside(output: object) -> list[Invocation] | None:
 
 
 def _listed(output: object, key: str) -> Iterable[object]:
-    """What an output has under a name that should list calls; nothing where it has no such name, or None there.
-
-    Raises:
-        ScoreError: It is no list: a method, a count. Taken for no calls, it would meet every `~CallsTool`.
-    """
+    """What an output has under a name that should list calls; nothing where it has no such name, or None there."""
     calls = _get(output, key)
     if calls is None:
         return ()
@@ -176,10 +172,7 @@ def _read(raw: object) -> Mapping[str, Any] | None:
     if isinstance(raw, str):
         if not raw.strip():
             return {}
-        try:
-            raw = decode(raw)
-        except ValueError:
-            return None
+        raw = decoded(raw)
     return raw if is_mapping(raw) else None
 
 

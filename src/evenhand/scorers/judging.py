@@ -1,14 +1,20 @@
-"""What all judges share: who is asked, how an unusable answer is asked for again, what is kept of an answer."""
+"""What all judges share: who is asked, how an unusable answer is asked for again, what is kept of an answer.
+
+What a judge thought isn't what it says. Thinking stands between tags, `<think>…</think>` and those of other families of
+models. Tags inside of a JSON object are words of it. Where only the closing tag is there, the model's template began
+the thinking, and all before it was thought. What is never closed was cut off, and nothing was said.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
-from evenhand.core.cascade import CascadingModel, metric_asked
+from evenhand.core.cascade import JOINS, CascadeLimits, CascadingModel, metric_asked
 from evenhand.core.encoding import digest
 from evenhand.core.errors import (
     ConnectionFailed,
@@ -17,20 +23,21 @@ from evenhand.core.errors import (
     QuotaExhausted,
     RateLimited,
     TimedOut,
+    Undecided,
     Unreachable,
     UsageError,
 )
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_number
 from evenhand.core.message import Message, Model, ModelWithFallback, Prompt, Reply
 from evenhand.core.named_models import name_model
 from evenhand.core.provider import Provider, judge_id
-from evenhand.scorers.cascade_stages import Stages
-from evenhand.scorers.deciding import FALLBACK, decided, decider_in, reply_details
-from evenhand.scorers.judge_prompt import conversation
-from evenhand.scorers.judge_reply import shown
+from evenhand.core.thoughts import TAGS
+from evenhand.scorers.deciding import CASCADE, DECIDED, FALLBACK, decided, decider_in, reply_details
+from evenhand.scorers.json_objects import whole_objects
+from evenhand.scorers.judge_prompt import JudgePrompt, conversation
+from evenhand.scorers.judge_reply import shown, the_object
 from evenhand.scorers.opposite import Question
-from evenhand.scorers.text import text_of
-from evenhand.scorers.thinking import without_thinking
 
 T = TypeVar("T")
 _MARK = re.compile(r"\b[0-9a-f]{12}\b")
@@ -38,14 +45,7 @@ Judge = str | Sequence[str] | Mapping[str, Any] | Provider | Model
 """Who may judge: a model's id, `anthropic:claude-sonnet-4-5`; a list of ids, each in place of the one before when that
 is over its quota or out of reach; a cascade, `{"first": …, "then": …}`; a provider, or a model that is lent already."""
 
-OUT_OF_REACH = (
-    RateLimited,
-    QuotaExhausted,
-    Overloaded,
-    Unreachable,
-    ConnectionFailed,
-    TimedOut,
-)
+OUT_OF_REACH = (RateLimited, QuotaExhausted, Overloaded, Unreachable, ConnectionFailed, TimedOut)
 """After which of a judge's errors its fallback is asked: quota and outage, after all retries."""
 
 _REASON_KEPT = 300
@@ -160,29 +160,33 @@ async def ask_judge(
     Raises:
         JudgeError: It could not be read the second time either.
     """
+    asking = _Asking(prompt, read, keys, schema, form)
     if isinstance(model, CascadingModel):
-        return await _in_turn(model, prompt, read, keys, schema, form)
+        return await _in_turn(model, asking)
     models = model.models if isinstance(model, ModelWithFallback) else (model,)
     reasons: list[str] = []
     for one in models[:-1]:
         try:
-            reply, answer = await _asked(one, prompt, read, keys, schema, form)
+            reply, answer = await _asked(one, asking)
         except OUT_OF_REACH as error:
             reasons.append(f"{one.name}: {error.message}")
         else:
             return _stood_in(reply, one, reasons), answer
-    reply, answer = await _asked(models[-1], prompt, read, keys, schema, form)
+    reply, answer = await _asked(models[-1], asking)
     return _stood_in(reply, models[-1], reasons), answer
 
 
-async def _in_turn(
-    model: CascadingModel,
-    prompt: Prompt,
-    read: Callable[[str], T],
-    keys: str,
-    schema: Mapping[str, Any] | None,
-    form: str,
-) -> tuple[Reply, T]:
+class _Asking(NamedTuple, Generic[T]):
+    """What a judge is asked, and how its answer is read; see `ask_judge`."""
+
+    prompt: Prompt
+    read: Callable[[str], T]
+    keys: str
+    schema: Mapping[str, Any] | None
+    form: str
+
+
+async def _in_turn(model: CascadingModel, asking: _Asking[T]) -> tuple[Reply, T]:
     """The verdict of the first judge of a cascade that is sure enough.
 
     Before labels have shown how sure that is, and for other questions, systems and judges than those that the labels
@@ -191,6 +195,7 @@ async def _in_turn(
     Raises:
         Undecided: Neither is sure enough.
     """
+    prompt, read, keys, schema, form = asking
     stages = Stages(model, prompt)
     limits = model.limits(metric_asked.get(), stages.question)
     try:
@@ -218,14 +223,8 @@ def _stood_in(reply: Reply, model: Model, reasons: Sequence[str]) -> Reply:
     return replace(reply, model=reply.model or model.name, metadata=metadata)
 
 
-async def _asked(
-    model: Model,
-    prompt: Prompt,
-    read: Callable[[str], T],
-    keys: str,
-    schema: Mapping[str, Any] | None,
-    form: str,
-) -> tuple[Reply, T]:
+async def _asked(model: Model, asking: _Asking[T]) -> tuple[Reply, T]:
+    prompt, read, keys, schema, form = asking
     decider = decider_in(model)
     if decider is not None:
         reply = await decided(decider, prompt)
@@ -251,11 +250,7 @@ async def _asked(
 
 
 def _read(reply: Reply, read: Callable[[str], T]) -> T:
-    """What was read in a reply. One that was cut off or held back is none, whatever stands in it.
-
-    Raises:
-        JudgeError: It cannot be read.
-    """
+    """What was read in a reply. One that was cut off or held back is none, whatever stands in it."""
     text = reply.text if reply.spoken is None else reply.spoken
     if reply.finish_reason == "length":
         raise JudgeError(
@@ -265,15 +260,6 @@ def _read(reply: Reply, read: Callable[[str], T]) -> T:
     if reply.refused or reply.finish_reason == "content_filter":
         raise JudgeError(f"the judge refused to answer: {shown(text)}", hint="Ask another judge.")
     return read(without_thinking(text))
-
-
-def judged_text(output: object) -> str:
-    """An output as the text that a judge is shown.
-
-    Raises:
-        ScoreError: There is none.
-    """
-    return text_of(output)
 
 
 def answer_details(
@@ -341,3 +327,118 @@ async def side_by_side(questions: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         # Cancelling is only a request: without waiting, a task could still run after the trial is over.
         await asyncio.wait(tasks)
         raise
+
+
+class Stages:
+    """What each judge said, as far as it was asked."""
+
+    def __init__(self, model: CascadingModel, prompt: Prompt) -> None:
+        form = prompt.decision if isinstance(prompt, JudgePrompt) else None
+        self._graded = form is not None and bool(form.graded)
+        self._version = "" if form is None else form.version
+        # By the names that are asked, as not every one answers.
+        self._judge = JOINS.join((model.first.name, model.then.name))
+        self.question = digest("" if form is None else form.instrument)[:16]
+        self._kept: dict[str, Any] = {
+            "id": model.cascade,
+            "risk": model.risk,
+            "people": model.people,
+            "question": self.question,
+            "system": model.system,
+        }
+
+    def first_failed(self, why: str) -> None:
+        """The first judge gave no verdict."""
+        self._kept["first"] = {"error": why[:200]}
+
+    def first_said(self, reply: Reply, name: str) -> float:
+        """What the first judge said; returns how sure it is."""
+        details = reply.metadata[DECIDED]
+        answer = {key: details[key] for key in ("probability", "probabilities") if key in details}
+        likelihood = answer["probability"]
+        sure = likelihood if "probabilities" in answer else max(likelihood, 1 - likelihood)
+        if self._graded:  # a threshold is one of the probability
+            answer["graded"] = True
+        self._kept["first"] = {**answer, "certainty": sure, "judge": reply.model or name}
+        return sure
+
+    def then_said(self, reply: Reply, name: str) -> float:
+        """What the second judge said; returns how sure it is, 1 where it doesn't say."""
+        try:
+            stated = the_object(reply.text, ["confidence"])["confidence"]
+        except JudgeError:
+            stated = None
+        sure = float(stated) if is_number(stated) and 0 <= stated <= 1 else 1.0
+        self._kept["then"] = {"certainty": sure, "judge": reply.model or name}
+        return sure
+
+    def are_judges_of(self, limits: CascadeLimits) -> bool:
+        """Whether those that answered so far are the judges that limits were chosen for."""
+        names = zip(("first", "then"), limits.judges, strict=True)
+        return all(self._kept.get(stage, {}).get("judge", name) == name for stage, name in names)
+
+    def reply(self, reply: Reply, stage: str, limits: CascadeLimits | None) -> Reply:
+        """The reply of the judge whose verdict stands."""
+        details = self._details(stage, limits)
+        return replace(reply, metadata={**reply.metadata, CASCADE: details})
+
+    def undecided(self, limits: CascadeLimits) -> Undecided:
+        """That neither is sure enough."""
+        first, then = self._kept["first"], self._kept["then"]
+        sure = first.get("certainty")
+        words = "it gave no verdict" if sure is None else f"{sure:.2f}"
+        return Undecided(
+            f"no judge is sure enough: the first {words}, the other {then['certainty']:.2f}",
+            self._details("people", limits),
+            hint=f"`evenhand label --unsure {self._kept['risk']:g}` opens it for a person.",
+        )
+
+    def _details(self, stage: str, limits: CascadeLimits | None) -> dict[str, Any]:
+        details: dict[str, Any] = {"cascade": {**self._kept, "stage": stage}}
+        if limits is None:
+            return details
+        # One instrument, whichever judge's verdict stands; by other limits other verdicts stand.
+        instrument = digest(self.question, str(limits.first), str(limits.then))[:16]
+        return {**details, "prompt": self._version, "instrument": instrument, "judge": self._judge}
+
+
+_OPENS = re.compile(
+    rf"<(?:{TAGS})(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|channel\|>\s*(?:analysis|commentary)",
+    re.IGNORECASE,
+)
+_CLOSES = re.compile(
+    rf"</(?:{TAGS})\s*>|\[/THINK\]|◁/think▷|<\|channel\|>\s*final\s*<\|message\|>", re.IGNORECASE
+)
+_LEFT_OUT = "\n…\n"
+
+
+def without_thinking(text: str) -> str:
+    """The text without its thinking. Where something was said before it, an ellipsis stands in its place.
+
+    Raises:
+        JudgeError: It ends in the middle of its thinking.
+    """
+    tags = [(tag, True) for tag in _OPENS.finditer(text)]
+    tags += [(tag, False) for tag in _CLOSES.finditer(text)]
+    if not tags:
+        return text
+    objects = list(whole_objects(text))
+    starts = [parsed.start for parsed in objects]
+    speech, at, thinking = "", 0, False
+    for tag, opens in sorted(tags, key=lambda item: item[0].start()):
+        before = bisect_right(starts, tag.start()) - 1
+        within = before >= 0 and tag.start() < objects[before].end
+        if tag.start() < at or (within and not thinking):
+            continue
+        if opens and not thinking:
+            speech += text[at : tag.start()]
+            speech += _LEFT_OUT if speech.strip() else ""
+        elif not opens and not thinking:
+            speech = ""
+        if opens:
+            thinking = True
+        else:
+            thinking, at = False, tag.end()
+    if thinking:
+        raise JudgeError("the judge's reply ends in the middle of its thinking")
+    return speech + text[at:]

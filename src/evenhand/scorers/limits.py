@@ -7,20 +7,16 @@ from typing import Any, ClassVar
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
+from evenhand.core.run import unseen
 from evenhand.core.score import Score, check
 from evenhand.core.scripted import script_answers
-from evenhand.core.sight import unseen
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_number
 from evenhand.scorers.opposite import Question
 
 
 def _need_all_calls(trial: Trial) -> None:
-    """Refuses a trial that made calls which nobody recorded.
-
-    Raises:
-        ScoreError: It did.
-    """
+    """Refuses a trial that made calls which nobody recorded."""
     if trial.unrecorded:
         raise unseen(trial.unrecorded)
 

@@ -32,8 +32,12 @@ from evenhand.scorers.function import as_scorer
 from evenhand.scorers.jury import JudgeQuestion
 from evenhand.scorers.metrics.ranking import parse
 from evenhand.scorers.rag.claims import ENTITIES, REFERENCE_CLAIMS, SUB_QUESTIONS
-from evenhand.scorers.rag.context_precision import ContextPrecision, ContextUtilization
-from evenhand.scorers.rag.contexts import ContextRecall, ContextRelevance
+from evenhand.scorers.rag.contexts import (
+    ContextPrecision,
+    ContextRecall,
+    ContextRelevance,
+    ContextUtilization,
+)
 from evenhand.scorers.rag.correctness import Correctness
 from evenhand.scorers.rag.entities import EntityRecall
 from evenhand.scorers.rag.faithfulness import Faithfulness, Hallucination

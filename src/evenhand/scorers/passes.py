@@ -21,10 +21,9 @@ from evenhand.scorers.judging import (
     answer_schema,
     ask_judge,
     check_judge,
-    judged_text,
     lent_judge,
 )
-from evenhand.scorers.text import quoted, value_text
+from evenhand.scorers.text import quoted, text_of, value_text
 
 _KEYS = 'with the keys "reasoning", "passes" (true or false) and "confidence" (from 0 to 1)'
 _SCHEMA = answer_schema(passes={"type": "boolean"})
@@ -77,7 +76,7 @@ class Passes(AsksJudge):
 
     async def score(self, output: Any, trial: Trial) -> Score:
         model = lent_judge(self.judge, trial)
-        text = judged_text(output)
+        text = text_of(output)
         texts = [value_text(example["output"]) for example in self.examples]
         mark = mark_of(self.criteria, self.context, text, *texts)
         version, prompt = judge_prompt(
@@ -94,19 +93,10 @@ class Passes(AsksJudge):
         reply, (passed, reasoning, confidence) = await ask_judge(
             model, prompt, _read, _KEYS, _SCHEMA
         )
-        metadata = {
-            "passes": passed,
-            "reasoning": reasoning,
-            **answer_details(
-                reply,
-                model,
-                version,
-                confidence,
-                text,
-                unsure_below=self.unsure_below,
-                prompt=prompt,
-            ),
-        }
+        details = answer_details(
+            reply, model, version, confidence, text, unsure_below=self.unsure_below, prompt=prompt
+        )
+        metadata = {"passes": passed, "reasoning": reasoning, **details}
         return Score(1.0 if passed else 0.0, passed, reasoning, metadata)
 
     def __str__(self) -> str:

@@ -298,11 +298,7 @@ def _graded(
 
 
 def _scale(scale: object, score: float, name: str) -> Scale | None:
-    """What a function says of the lowest and the highest score there can be.
-
-    Raises:
-        CodeError: It is no such pair, or the score is not between the two.
-    """
+    """What a function says of the lowest and the highest score there can be; raises CodeError."""
     if scale is None:
         return None
     ends = [_scalar(end) for end in scale] if isinstance(scale, (list, tuple)) else []

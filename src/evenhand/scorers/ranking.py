@@ -21,17 +21,9 @@ from evenhand.core.message import Model
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Score
-from evenhand.scorers.judging import (
-    UNSURE,
-    AsksJudge,
-    Judge,
-    check_judge,
-    judged_text,
-    lent_judge,
-    side_by_side,
-)
-from evenhand.scorers.preference import PreferenceQuestion, check_comparison
-from evenhand.scorers.text import quoted
+from evenhand.scorers.judging import UNSURE, AsksJudge, Judge, check_judge, lent_judge, side_by_side
+from evenhand.scorers.preferred import PreferenceQuestion, check_comparison
+from evenhand.scorers.text import quoted, text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +112,7 @@ class Ranking(AsksJudge):
             unsure_below=self.unsure_below,
         )
         try:
-            answer = await question.asked_of(
-                model, judged_text(one.output), judged_text(two.output)
-            )
+            answer = await question.asked_of(model, text_of(one.output), text_of(two.output))
         except (JudgeError, ProviderError) as error:
             if isinstance(error, ProviderError) and error.fatal:
                 raise

@@ -20,10 +20,10 @@ from evenhand.scorers.judging import (
     answer_schema,
     ask_judge,
     check_judge,
-    judged_text,
     lent_judge,
 )
 from evenhand.scorers.rubric import Rubric
+from evenhand.scorers.text import text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Rating(AsksJudge):
 
     async def score(self, output: Any, trial: Trial) -> Score:
         model = lent_judge(self.judge, trial)
-        text = judged_text(output)
+        text = text_of(output)
         rubric = self._rubric
         version, prompt = judge_prompt(
             "rating",
@@ -92,21 +92,11 @@ class Rating(AsksJudge):
         )
         schema = answer_schema(score=rubric.schema)
         reply, (score, reasoning, confidence) = await ask_judge(model, prompt, read, keys, schema)
-        metadata = {
-            "score": score,
-            "reasoning": reasoning,
-            "rubric": rubric.name,
-            "scale": list(rubric.scale),
-            **answer_details(
-                reply,
-                model,
-                version,
-                confidence,
-                text,
-                unsure_below=self.unsure_below,
-                prompt=prompt,
-            ),
-        }
+        details = answer_details(
+            reply, model, version, confidence, text, unsure_below=self.unsure_below, prompt=prompt
+        )
+        rated = {"rubric": rubric.name, "scale": list(rubric.scale)}
+        metadata = {"score": score, "reasoning": reasoning, **rated, **details}
         return Score(score, None, reasoning, metadata, scale=self.traits.scale)
 
     @property

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.encoding import decode, encode
+from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.json_shapes import is_object
@@ -113,10 +113,7 @@ async def called(
     }
     sent = encode(request, ordered=False)
     printed, code, errors = await trial.call(_printed, ruby, source.folder, sent, name=name)
-    try:
-        answer: object = decode(printed)
-    except ValueError:
-        answer = None
+    answer = decoded(printed)
     if not is_object(answer):
         lines = shown(errors.decode("utf-8", "replace")).strip().splitlines()
         last_line = f": {lines[-1]}" if lines else ""

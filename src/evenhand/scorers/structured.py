@@ -107,11 +107,7 @@ class ContainsJson(Question):
 
 
 def _schema_text(who: str, schema: str | Mapping[str, Any]) -> str:
-    """A schema as JSON text, given as that or as a dict.
-
-    Raises:
-        UsageError: It is neither.
-    """
+    """A schema as JSON text, given as that or as a dict; raises UsageError where it is neither."""
     if isinstance(schema, str):
         return schema
     need_mapping(who, "its schema", schema, "Write the JSON Schema as a dict, or as JSON.")

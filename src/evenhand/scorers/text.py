@@ -113,6 +113,7 @@ class Equals(Question, Record, frozen=True, metaclass=CheckedRecord):
     wanted: object
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
+        expected = value_text(self.wanted)
         if isinstance(self.wanted, (Mapping, list, tuple)):
             value = graded(output)
             if isinstance(value, str):
@@ -122,18 +123,13 @@ class Equals(Question, Record, frozen=True, metaclass=CheckedRecord):
                     return check(False, f"{quoted(value)} is not JSON")
             ok = same(value, self.wanted)
         else:
-            ok = text_of(output) == self._text()
-        return (
-            check(ok)
-            if ok
-            else check(False, f"got {quoted(text_of(output))}, wanted {quoted(self._text())}")
-        )
-
-    def _text(self) -> str:
-        return value_text(self.wanted)
+            ok = text_of(output) == expected
+        if ok:
+            return check(True)
+        return check(False, f"got {quoted(text_of(output))}, wanted {quoted(expected)}")
 
     def __str__(self) -> str:
-        return f"equals {quoted(self._text())}"
+        return f"equals {quoted(value_text(self.wanted))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,51 +162,49 @@ class Contains(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class ContainsAny(Question):
-    """The output has at least one of these texts in it. Of no texts it has none."""
-
+class _ContainsSeveral(Question):
     traits: ClassVar[Traits] = Traits(gives="verdict")
+    _which: ClassVar[str]
     wanted: Sequence[str]
     ignore_case: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "wanted", texts("ContainsAny", self.wanted))
+        object.__setattr__(self, "wanted", texts(type(self).__name__, self.wanted))
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
+    def _present(self, output: object) -> list[str]:
         text = text_of(output).lower() if self.ignore_case else text_of(output)
-        present = [w for w in self.wanted if (w.lower() if self.ignore_case else w) in text]
-        return (
-            check(True, f"contains {quoted(present[0])}")
-            if present
-            else check(False, f"contains none of {_listed(self.wanted)}")
-        )
+        return [w for w in self.wanted if (w.lower() if self.ignore_case else w) in text]
 
     def __str__(self) -> str:
-        return f"{'icontains' if self.ignore_case else 'contains'}-any {_listed(self.wanted)}"
+        begin = "icontains" if self.ignore_case else "contains"
+        return f"{begin}-{self._which} {_listed(self.wanted)}"
 
 
 @dataclass(frozen=True, slots=True)
-class ContainsAll(Question):
-    """The output has each of these texts in it. Of no texts it has all."""
+class ContainsAny(_ContainsSeveral):
+    """The output has at least one of these texts in it. Of no texts it has none."""
 
-    traits: ClassVar[Traits] = Traits(gives="verdict")
-    wanted: Sequence[str]
-    ignore_case: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "wanted", texts("ContainsAll", self.wanted))
+    _which: ClassVar[str] = "any"
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
-        text = text_of(output).lower() if self.ignore_case else text_of(output)
-        missing = [w for w in self.wanted if (w.lower() if self.ignore_case else w) not in text]
-        return (
-            check(False, f"misses {_listed(missing)}")
-            if missing
-            else check(True, "contains all of them")
-        )
+        present = self._present(output)
+        if present:
+            return check(True, f"contains {quoted(present[0])}")
+        return check(False, f"contains none of {_listed(self.wanted)}")
 
-    def __str__(self) -> str:
-        return f"{'icontains' if self.ignore_case else 'contains'}-all {_listed(self.wanted)}"
+
+@dataclass(frozen=True, slots=True)
+class ContainsAll(_ContainsSeveral):
+    """The output has each of these texts in it. Of no texts it has all."""
+
+    _which: ClassVar[str] = "all"
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
+        present = self._present(output)
+        missing = [text for text in self.wanted if text not in present]
+        if missing:
+            return check(False, f"misses {_listed(missing)}")
+        return check(True, "contains all of them")
 
 
 @dataclass(frozen=True, slots=True)

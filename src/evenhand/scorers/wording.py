@@ -18,8 +18,7 @@ from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_text, texts
 from evenhand.scorers.metrics import text as measures_of_text
-from evenhand.scorers.metrics.meteor import meteor
-from evenhand.scorers.metrics.overlap import edit_distance
+from evenhand.scorers.metrics.overlap import edit_distance, meteor
 from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import text_of
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from evenhand.stats.design_effect import FEWEST_CASES
-from evenhand.stats.student import t_tail
+from evenhand.stats.distributions import t_tail
 
 FEWEST = 30
 """Items that a person must have labelled, and somebody else too."""

@@ -28,9 +28,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evenhand.stats.correction import Estimate
+from evenhand.stats.distributions import t_quantile
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.likelihood import Answer, Cell, Likelihood, covariances, logistic, maximum
-from evenhand.stats.student import t_quantile
 
 
 class Comparison(NamedTuple):

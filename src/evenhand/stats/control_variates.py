@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evenhand.stats.bounded import Scale
-from evenhand.stats.linear import Matrix, Vector, add_square, factored, solved
+from evenhand.stats.likelihood import Matrix, Vector, add_square, factored, solved
 
 FEWEST = 20
 """With fewer units that were run, nothing is fitted: the differences stay plain."""

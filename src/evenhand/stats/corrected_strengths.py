@@ -25,8 +25,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evenhand.stats.bradley_terry import Comparison, NotEstimable, Strengths, connected
-from evenhand.stats.likelihood import Cell, Chances, Likelihood, Table, maximum
-from evenhand.stats.linear import Matrix, Vector, add_square, factored, less, solved
+from evenhand.stats.likelihood import (
+    Cell,
+    Chances,
+    Likelihood,
+    Matrix,
+    Table,
+    Vector,
+    add_square,
+    factored,
+    less,
+    maximum,
+    solved,
+)
 
 _HALVINGS = 6
 

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
-from evenhand.stats.beta import beta_share
 from evenhand.stats.design_effect import DesignEffects
-from evenhand.stats.hypergeometric import chances
+from evenhand.stats.distributions import beta_share, chances
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
 
 _PRIOR = 0.5

@@ -7,8 +7,7 @@ from array import array
 from collections.abc import Iterable
 from statistics import NormalDist
 
-from evenhand.stats.beta import beta_quantile
-from evenhand.stats.student import t_quantile
+from evenhand.stats.distributions import beta_quantile, t_quantile
 
 CONFIDENCE = 0.95
 

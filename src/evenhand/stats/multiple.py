@@ -1,8 +1,19 @@
-"""Several tests at once: p-values made honest for how many chances there were to find something."""
+"""Several tests at once: p-values made honest for how many chances there were to find something.
+
+Where the best of several is chosen, one half of the cases chooses, and the other half confirms: whichever does best on
+some cases did so partly by luck, the more of them the luckier. That second comparison alone decides, and needs no
+correction, as it sees one of them. The p-values on the first half are corrected after Holm, and don't choose: a winner
+that had to pass both tests would be found about half as often, and nothing false is confirmed less than 5 % of the time
+without it. Errors could have gone either way: they are left out of a difference, and count against the one that made
+them where it is chosen and where it is confirmed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evenhand.stats.paired_difference import Differences, Word, verdict
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -43,3 +54,51 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
         least = min(least, n * p_values[i] / rank)
         raised[i] = least
     return raised
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """How one of several differs from what there is, on one half of the cases. More is better.
+
+    Attributes:
+        differences: The differences where it came to a result.
+        at_worst: The same with its errors counted against it.
+    """
+
+    differences: Differences
+    at_worst: Differences
+
+    @property
+    def least(self) -> float:
+        """The mean difference with errors counted against it; 0 for no cases."""
+        return self.at_worst.mean or 0.0
+
+
+def corrected(halves: Sequence[Half]) -> list[float]:
+    """The p-values of several comparisons, corrected for their number; none for none."""
+    return holm([half.differences.p() for half in halves])
+
+
+def winner(choosing: Sequence[Half]) -> int | None:
+    """The place of the one that is ahead the most, the first of equals; None where none is ahead.
+
+    Args:
+        choosing: Each of them on the half that chooses.
+    """
+    place = max(range(len(choosing)), key=lambda i: choosing[i].least, default=None)
+    return place if place is not None and choosing[place].least > 0 else None
+
+
+def confirmed(confirming: Half, p: float, p_at_worst: float) -> bool:
+    """Whether the winner is better on the half that didn't choose it, whatever its errors would have been.
+
+    Args:
+        confirming: The winner on the half that confirms.
+        p: The p-value of what was seen, corrected where several winners are confirmed at once.
+        p_at_worst: The same with its errors counted against it.
+    """
+    words: list[Word] = [
+        verdict(confirming.differences, p),
+        verdict(confirming.at_worst, p_at_worst),
+    ]
+    return words == ["better", "better"]

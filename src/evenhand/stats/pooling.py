@@ -23,9 +23,8 @@ from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
-from evenhand.stats.beta import beta_quantile
+from evenhand.stats.distributions import beta_quantile, t_quantile
 from evenhand.stats.interval import CONFIDENCE, z_of
-from evenhand.stats.student import t_quantile
 from evenhand.stats.tallies import Share
 
 FEWEST_GROUPS = 4

@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 from statistics import NormalDist
 
-from evenhand.stats.beta import beta_share
+from evenhand.stats.distributions import beta_share
 from evenhand.stats.interval import CONFIDENCE, z_of
 from evenhand.stats.rate_difference import mcnemar
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evenhand.stats.beta import beta_share
+from evenhand.stats.distributions import beta_share
 from evenhand.stats.interval import CONFIDENCE, z_of
 
 _COUNTED = 1_000

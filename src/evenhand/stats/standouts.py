@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
-from evenhand.stats.hypergeometric import chances
+from evenhand.stats.distributions import chances
 
 _SAME = 1 + 1e-9  # numbers that are equally likely can differ in their last digits
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from operator import mul
 from typing import NamedTuple
 
-from evenhand.stats.hypergeometric import log_choices
+from evenhand.stats.distributions import log_choices
 from evenhand.stats.interval import CONFIDENCE, z_of
 
 _FAR = 60.0  # of a logarithm of odds: beyond it is no number that anybody would read

@@ -11,9 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evenhand.stats.beta import beta_quantile
 from evenhand.stats.correction import Estimate, Verdicts, corrected_counts
 from evenhand.stats.design_effect import DesignEffects
+from evenhand.stats.distributions import beta_quantile
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
 
 FEWEST = 2
@@ -124,9 +124,7 @@ class _Part(NamedTuple):
 
 
 def weighted(
-    strata: Sequence[Verdicts],
-    confidence: float = CONFIDENCE,
-    effects: DesignEffects = _ONE_EACH,
+    strata: Sequence[Verdicts], confidence: float = CONFIDENCE, effects: DesignEffects = _ONE_EACH
 ) -> Weighted:
     """What the labels of strata say of all items. It holds if each stratum's labels are a random draw of it.
 

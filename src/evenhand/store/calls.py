@@ -23,7 +23,7 @@ from evenhand.core.run import (
 from evenhand.store.counted import ModelUsage, Spend, added
 from evenhand.store.counts import Counts
 from evenhand.store.encoding import read_text, write_text
-from evenhand.store.opened import OpenRun, readable
+from evenhand.store.opened import ReadsRun, readable
 
 BatchState = Literal["intended", "out", "cancelling", "collected", "refused", "gone", "given_up"]
 """about to be submitted, or so when the process died · submitted, and not collected · the same, and cancelled as it was
@@ -86,16 +86,8 @@ class EndedCall(NamedTuple):
     error: str
 
 
-class JournaledCalls:
-    """Reads the calls of an open run file.
-
-    Args:
-        run: The file.
-        counts: Its trials, counted.
-    """
-
-    def __init__(self, run: OpenRun, counts: Counts) -> None:
-        self._run, self._counts = run, counts
+class JournaledCalls(Counts):
+    """Reads the calls of an open run file, and counts its trials."""
 
     def calls(self, trial: int | None = None) -> Iterator[CallRecord]:
         """The journaled calls in the order in which they were begun; of one trial, or of all."""
@@ -321,7 +313,7 @@ class JournaledCalls:
         Of trials that were chosen (`only`) it is what they cost themselves.
         """
         if self._run.narrowed or "imported" in self._run.meta.settings:
-            totals = self._counts.totals()
+            totals = self.totals()
             return Spend(totals.calls - totals.cached, totals.cost_usd, 0, 0, 0.0)
         with readable(self._run.path):
             calls, unpriced, cost, wasted = self._run.db.execute(
@@ -425,10 +417,8 @@ BATCH_COLUMNS = (
 )
 
 
-class RunBatches(Record, frozen=True):
+class RunBatches(ReadsRun):
     """Reads the batches of an open run file."""
-
-    _run: OpenRun
 
     def batches(self) -> list[BatchRecord]:
         """All batches of the run, in the order in which they were made; empty for a run that has none."""

@@ -16,7 +16,6 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
 
-from evenhand.core.ages import age_in_words
 from evenhand.core.document import Key
 from evenhand.core.encoding import decode_once, digest, digest_of, encode
 from evenhand.core.errors import UsageError
@@ -25,9 +24,11 @@ from evenhand.core.message import CallRole
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import CallEnd, CallRecord, CallStart, ToolRecord, TrialResult
 from evenhand.core.step import Step
+from evenhand.core.wording.words import age_in_words
 from evenhand.store.calls import EndedCall
+from evenhand.store.catalogue import SUFFIX, find
 from evenhand.store.encoding import written_case
-from evenhand.store.recordings import RecordedFrom, RecordedPlace
+from evenhand.store.recordings import RecordedFrom, RecordedPlace, Recordings, RunSource
 
 SCHEMA = "evenhand.cassette/1"
 PART = "$part"
@@ -383,3 +384,44 @@ def _header(path: Path, row: Mapping[str, Any]) -> CassetteHeader:
 
 def _no_cassette(path: Path, why: str) -> UsageError:
     return UsageError(f"{path} is not a cassette: {why}", hint=AGAIN)
+
+
+def recordings_of(start: Path, ref: str, max_age_s: float | None = None) -> Recordings:
+    """The recordings of a run or a cassette.
+
+    Args:
+        start: Where somebody stands: runs are looked for from there.
+        ref: A run's id, the start of one, `latest`, its file; or the file of a cassette.
+        max_age_s: How old it may be, in seconds; None for any age, or for what a cassette says itself.
+
+    Raises:
+        UsageError: There is none, more than one, or it is too old.
+        StoreError: It cannot be read.
+    """
+    file = Path(ref)
+    if file.is_file() and file.suffix != SUFFIX:
+        if not is_cassette(file):
+            raise UsageError(
+                f"{ref} is neither a run nor a cassette",
+                hint="`evenhand runs cassette RUN --to FILE` makes one.",
+            )
+        return Recordings(CassetteSource.read(file, max_age_s))
+    try:
+        source = RunSource(find(start, ref))
+    except UsageError as error:
+        # A dot or a slash says that a file was meant, and not the id of a run.
+        if ref.endswith(SUFFIX) or not ({".", "/"} & set(ref)):
+            raise
+        raise UsageError(
+            f"there is no cassette {ref}",
+            hint="`evenhand runs cassette RUN --to FILE` makes one of a run.",
+        ) from error
+    age = time.time() - source.header.recorded_at
+    if max_age_s is not None and age > max_age_s:
+        source.close()
+        raise UsageError(
+            f"{source.header.name} was recorded {age_in_words(age)} ago, and may be"
+            f" {age_in_words(max_age_s)} old, as --max-age says",
+            hint="Run it again, or allow more.",
+        )
+    return Recordings(source)

@@ -12,7 +12,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from evenhand.core.document import as_object
-from evenhand.core.encoding import decode, digest, digest_of, encode
+from evenhand.core.encoding import decode, decoded, digest, digest_of, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.run import SHORT_ID, CallRecord, ToolRecord
@@ -204,10 +204,7 @@ def _tool(record: ToolRecord, place: Place, hidden: Secrets) -> CassetteTool:
 
 
 def _value(data: bytes) -> Any:
-    try:
-        return decode(data)
-    except ValueError:
-        return data.decode("utf-8", "replace")
+    return decoded(data, data.decode("utf-8", "replace"))
 
 
 def _body(body: bytes) -> dict[str, Any]:

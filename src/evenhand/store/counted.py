@@ -43,8 +43,7 @@ class ModelUsage(Record, frozen=True, kw_only=True):
     tokens_in: Annotated[int, Key("as far as the answers report them", "tokens")]
     tokens_out: Annotated[int, Key("the same", "tokens")]
     cost_usd: Annotated[
-        float | None,
-        Key("charged by the provider", "US dollars", null="the price is not known"),
+        float | None, Key("charged by the provider", "US dollars", null="the price is not known")
     ]
 
 

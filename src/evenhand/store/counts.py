@@ -14,7 +14,7 @@ from evenhand.stats.tallies import Tally, tally_of
 from evenhand.store.counted import CaseTally, TrialOutcome
 from evenhand.store.decoding import read_output, read_result
 from evenhand.store.detail import DETAILS, WHOLE, whole
-from evenhand.store.opened import OpenRun, readable
+from evenhand.store.opened import ReadsRun, readable
 from evenhand.store.sums import SUMMED, CaseSum, CaseSums
 
 _TOTALS = """
@@ -32,12 +32,10 @@ _AT_ONCE = 1 << 20
 """Characters in which words are counted at once."""
 
 
-class Counts:
+class Counts(ReadsRun):
     """Counts the trials of an open run file."""
 
-    def __init__(self, run: OpenRun) -> None:
-        self._run = run
-        self._sums: tuple[int, CaseSums] | None = None
+    _sums: tuple[int, CaseSums] | None = None
 
     def settled(self) -> int:
         """How often a trial was settled, retakes counted: another number means other results."""

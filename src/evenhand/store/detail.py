@@ -170,17 +170,7 @@ def _outcome(outcome: Outcome) -> OutcomeDetail:
 
 
 Numbers = tuple[
-    int,
-    int,
-    int,
-    State,
-    float | None,
-    float | None,
-    float | None,
-    int | None,
-    int | None,
-    int,
-    int,
+    int, int, int, State, float | None, float | None, float | None, int | None, int | None, int, int
 ]
 """Place, variant, repeat, outcome, score, latency, cost, tokens in and out, calls and cached calls."""
 

@@ -11,27 +11,23 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
-from msgspec import field
-
 from evenhand.core.encoding import encode
-from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.store.decoding import read_grouped
 from evenhand.store.detail import WHOLE, whole
 from evenhand.store.encoding import written_case
-from evenhand.store.opened import OpenRun, readable
+from evenhand.store.opened import OpenRun, ReadsRun, readable
 
 Groups = Mapping[str, int]
 """A number of what a case belongs to, by the case's id as a trial's row has it; cases that stand alone are left out."""
 
 
-class CaseGroups(Record, frozen=True):
+class CaseGroups(ReadsRun):
     """Reads from an open run file which cases belong together."""
 
-    _run: OpenRun
-    _read: dict[bool, tuple[int, list[Groups]]] = field(
-        default_factory=dict[bool, tuple[int, list[Groups]]]
-    )
+    def __init__(self, run: OpenRun) -> None:
+        super().__init__(run)
+        self._read: dict[bool, tuple[int, list[Groups]]] = {}
 
     def groups(self, *, copies: bool = False) -> list[Groups]:
         """For each variant, in the order of `meta.variants`, what its cases belong to.

@@ -45,7 +45,6 @@ from evenhand.store.locks import Lock, lock_of
 from evenhand.store.opened import own_meta
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
-from evenhand.store.trouble import remedy
 from evenhand.store.writer import (
     BATCH,
     BATCHED,
@@ -61,6 +60,7 @@ from evenhand.store.writer import (
     TRIAL,
     Row,
     Writer,
+    remedy,
 )
 
 BACKLOG = 2_000

@@ -21,8 +21,9 @@ from pathlib import Path
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
-from evenhand.core.run import RunMeta
-from evenhand.store.catalogue import id_at
+from evenhand.core.run import RunMeta, TrialResult
+from evenhand.store.catalogue import files, home_for, id_at, run_folder
+from evenhand.store.journal import Journal
 from evenhand.store.locks import held, lock_of
 from evenhand.store.opened import readable
 from evenhand.store.replacing import replaced
@@ -124,8 +125,7 @@ def _check(files: Sequence[Path], metas: Sequence[RunMeta], to: Path) -> None:
             raise UsageError(f"run {meta.id} is given twice", hint="Name each run once.")
         if held(lock_of(file)):
             raise StoreError(
-                f"run {meta.id} is being written",
-                hint="Wait for it to end, then merge.",
+                f"run {meta.id} is being written", hint="Wait for it to end, then merge."
             )
         same = (meta.fingerprint, meta.plan_size) == (first.fingerprint, first.plan_size)
         if not same or len(meta.variants) != len(first.variants):
@@ -324,3 +324,39 @@ def _tables(db: sqlite3.Connection) -> Iterator[tuple[str, list[str]]]:
         if name in ours:
             rows = db.execute("select name from pragma_table_info(?, 'source')", (name,))
             yield name, [column for (column,) in rows]
+
+
+BATCH = 1_000
+"""Rows of a transaction."""
+
+
+async def keep_run(start: Path, meta: RunMeta, trials: Iterable[TrialResult]) -> Path:
+    """Writes a finished run, a trial at a time; its file.
+
+    Args:
+        start: The folder that its user stands in: it is kept there, or in EVENHAND_HOME.
+        trials: Taken while the file is written. Whatever this raises, no file is left.
+
+    Raises:
+        UsageError: There is a run with this id, wherever `find` looks.
+        StoreError: It cannot be written.
+    """
+    for known in files(start):
+        if known.stem == meta.id:
+            raise UsageError(
+                f"run {meta.id} is there already: {known}",
+                hint=f"Look at it with `evenhand show {meta.id}`; delete its file to import it again.",
+            )
+    journal = Journal.create(run_folder(home_for(start)), meta)
+    journal.write_in_batches(
+        BATCH
+    )  # nothing is lost with it: an import that breaks off leaves no file
+    try:
+        for trial in trials:
+            await journal.settle(trial)
+        journal.close()  # not finished now, but when its meta says
+    except BaseException:  # an importer of a package may raise anything
+        journal.close()
+        journal.path.unlink(missing_ok=True)
+        raise
+    return journal.path

@@ -78,6 +78,13 @@ class OpenRun(Record, frozen=True, kw_only=True):
         return has_table(self.db, name)
 
 
+class ReadsRun:
+    """Reads something of an open run file."""
+
+    def __init__(self, run: OpenRun) -> None:
+        self._run = run
+
+
 NO_RUN_FILE = "It is empty, or something else wrote it. Other runs are not affected."
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
+from evenhand.core.encoding import encode
 from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta
 from evenhand.core.step import Step
 from evenhand.store.calls import JournaledCalls, RunBatches
-from evenhand.store.counts import Counts
 from evenhand.store.groups import CaseGroups
 from evenhand.store.labels.stored_draws import LabelledDraws
 from evenhand.store.locks import held, lock_of
@@ -18,56 +19,12 @@ from evenhand.store.opened import OpenRun, open_run, readable
 from evenhand.store.settled import SettledTrials
 
 
-class RunFile:
-    """One run, as far as it has come, or some of its trials (`only`). Any thread may read it.
+class RunFile(SettledTrials, JournaledCalls, RunBatches, CaseGroups, LabelledDraws):
+    """One run, as far as it has come, or some of its trials (`only`). Any thread may read it."""
 
-    It is made of an open file and six that read it: `SettledTrials`, `Counts`, `CaseGroups`, `LabelledDraws`,
-    `RunBatches` and `JournaledCalls`, whose methods are its own.
-    """
-
-    def __init__(self, opened: OpenRun) -> None:
-        self._opened = opened
+    def __init__(self, run: OpenRun) -> None:
+        super().__init__(run)
         self._views: list[RunFile] = []
-
-        trials = SettledTrials(opened)
-        self.trials, self.trial = trials.trials, trials.trial
-        self.takes, self.results, self.cases = trials.takes, trials.results, trials.cases
-        self.places, self.indices = trials.places, trials.indices
-        self.descriptions = trials.descriptions
-        self.matching, self.at = trials.matching, trials.at
-        self.warned, self.measuring = trials.warned, trials.measuring
-        self.places_with = trials.places_with
-        self.labels, self.last_part = trials.labels, trials.last_part
-
-        counts = Counts(opened)
-        self.settled, self.growth = counts.settled, counts.growth
-        self.totals, self.by_variant = counts.totals, counts.by_variant
-        self.judge_calls, self.word_sums = counts.judge_calls, counts.word_sums
-        self.outcomes, self.tallies = counts.outcomes, counts.tallies
-        self.over_columns, self.sums = counts.over_columns, counts.sums
-        self.scales, self.unasked = counts.scales, counts.unasked
-        self.refused, self.without_thoughts = counts.refused, counts.without_thoughts
-
-        self.groups = CaseGroups(opened).groups
-
-        draws = LabelledDraws(opened)
-        self.draws, self.metric_labels = draws.draws, draws.metric_labels
-        self.pair_draws, self.pair_labels = draws.pair_draws, draws.pair_labels
-        self.rules = draws.rules
-
-        batches = RunBatches(opened)
-        self.batches, self.batched = batches.batches, batches.batched
-        self.depths, self.batched_usd = batches.depths, batches.batched_usd
-
-        calls = JournaledCalls(opened, counts)
-        self.calls, self.calls_of, self.call = calls.calls, calls.calls_of, calls.call
-        self.ended, self.numbered, self.replayed = calls.ended, calls.numbered, calls.replayed
-        self.tools, self.tool, self.replies = calls.tools, calls.tool, calls.replies
-        self.answers, self.answer, self.last_call = calls.answers, calls.answer, calls.last_call
-        self.in_doubt, self.most_spent, self.bills = calls.in_doubt, calls.most_spent, calls.bills
-        self.usage, self.spend = calls.usage, calls.spend
-        self.empty_answers = calls.empty_answers
-        self.waits = calls.waits
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -93,7 +50,7 @@ class RunFile:
         Raises:
             StoreError: The file cannot be read any more.
         """
-        view = RunFile(self._opened.narrowed_to(places, why, by_outcome=by_outcome))
+        view = RunFile(self._run.narrowed_to(places, why, by_outcome=by_outcome))
         self._views.append(view)
         return view
 
@@ -102,7 +59,7 @@ class RunFile:
 
         To read steps whole: `evenhand.render.trial_steps.steps_of`.
         """
-        run = self._opened
+        run = self._run
         with readable(run.path):
             if not run.has_table("step"):
                 return None
@@ -122,7 +79,7 @@ class RunFile:
 
     def stepped(self) -> frozenset[int]:
         """The places of the trials that have steps of their own: those that did more than ask a model once."""
-        run = self._opened
+        run = self._run
         with readable(run.path):
             if not run.has_table("step"):
                 return frozenset()
@@ -131,27 +88,27 @@ class RunFile:
     @property
     def path(self) -> Path:
         """The file."""
-        return self._opened.path
+        return self._run.path
 
     @property
     def meta(self) -> RunMeta:
         """The facts of the run as a whole, as they were when the file was opened."""
-        return self._opened.meta
+        return self._run.meta
 
     @property
     def remarks(self) -> Remarks:
         """What people said of the run, as it was when the file was opened."""
-        return self._opened.remarks
+        return self._run.remarks
 
     @property
     def narrowed(self) -> bool:
         """Whether only some of the run's trials are seen."""
-        return self._opened.narrowed
+        return self._run.narrowed
 
     @property
     def by_outcome(self) -> bool:
         """Whether those were chosen by what came of them."""
-        return self._opened.by_outcome
+        return self._run.by_outcome
 
     @property
     def alive(self) -> bool:
@@ -162,10 +119,30 @@ class RunFile:
         """Lets go of the file, and closes all views of it."""
         for view in self._views:
             view.close()
-        self._opened.db.close()
+        self._run.db.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+LENGTH = 32
+
+
+def digest_of(run: RunFile) -> str:
+    """32 hex digits over all that a run asked, was answered and came to; labels, and how it ended, are not in it.
+
+    Of a run that was gone on with, it is another one: the row that was written before is about less.
+    """
+    meta, hashed = run.meta, sha256()
+    hashed.update(encode([meta.id, meta.fingerprint, meta.planned, meta.config]))
+    for call in run.calls():
+        start, end = call.start, call.end
+        answer = [end.model, end.error, end.origin, sha256(end.body).hexdigest()] if end else []
+        request = [start.trial, start.key, start.nth, start.role, start.provider, start.draw]
+        hashed.update(encode([*request, sha256(start.identity).hexdigest(), *answer]))
+    for result in run.results():
+        hashed.update(sha256(result).digest())
+    return hashed.hexdigest()[:LENGTH]

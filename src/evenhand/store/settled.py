@@ -8,23 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from evenhand.core.encoding import decode
-from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.store.calls import sound
 from evenhand.store.decoding import read_result
 from evenhand.store.detail import DESCRIBED, PIECES, WHOLE, read_description, whole
 from evenhand.store.encoding import read_text
 from evenhand.store.labels.label import Label, LabelValue
-from evenhand.store.opened import OpenRun, readable
+from evenhand.store.opened import ReadsRun, readable
 
 _TAKE = (int, int, str)
 _PLACE = (int, str, int, int)
 
 
-class SettledTrials(Record, frozen=True):
+class SettledTrials(ReadsRun):
     """Reads the settled trials of an open run file, and the labels on them."""
-
-    _run: OpenRun
 
     def trials(self, first: int = 0, limit: int | None = None) -> Iterator[TrialResult]:
         """The settled trials in the plan's order, one at a time.

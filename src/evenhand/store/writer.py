@@ -6,25 +6,31 @@ message to the loop. The more callers wait, the more rows share a sync, so the c
 
 Once a transaction has failed, no call is begun any more. The room that was set aside for what is in flight is given up,
 and replies and results are still written, each as it comes; what cannot be is spooled, and tried again at the end.
+
+Room on the disk for what is in flight is set aside before a call is sent, in a nameless file that vanishes with the
+process. What is in flight when the disk fills up is written into the room that the file gives back. How much that takes
+is reckoned from the replies that have come so far: each call in flight will have one, and each trial a result, each in
+a transaction of its own. A limit on the size of files (`ulimit -f`) is held to in the same way.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import queue
+import resource
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, cast
+from typing import IO, Final, cast
 
 from evenhand.core.errors import StoreError
 from evenhand.core.secrets import Secrets
-from evenhand.store.room import Room
-from evenhand.store.trouble import remedy
 
 CALL, REPLY, PART, STEP, TRIAL, SCALE, META, TOOL, BATCH, BATCHED, SUBMIT, COLLECT = range(12)
 
@@ -233,12 +239,7 @@ class Writer:
                 self._loop.call_soon_threadsafe(_wake, waiting, error)
 
     def _look_first(self, items: Sequence[_Item]) -> None:
-        """Before anything is written: is the file still there, and is there room for the replies to new calls?
-
-        Raises:
-            StoreError: It is gone.
-            OSError: There is no such room.
-        """
+        """Before anything is written: is the file still there, and is there room for the replies to new calls?"""
         gone = self.gone()
         if gone is not None:
             raise gone
@@ -349,3 +350,137 @@ def _wake(waiting: list[asyncio.Future[None]], error: StoreError | None) -> None
             future.set_result(None)
         else:
             future.set_exception(error)
+
+
+CALL_PAGES, REPLY_PAGES, RESULT_PAGES = 12_000, 16_000, 28_000
+"""Bytes of the write-ahead log that a row of each kind takes at most beside its texts: pages of tables and indexes."""
+COPIES = 2
+"""How often an answer is written: with a reply, to the cache too; with a result, as what was made of it, too."""
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_WAY = frozenset({errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL})
+_STRIDE = 1 << 16
+
+
+class Room:
+    """Holds room in a folder for so many replies.
+
+    Args:
+        folder: On the disk that has to have the room.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file: IO[bytes] | None = None
+        self._held = 0
+        self._replies = 0
+        self._bytes = 0
+        self._largest = 0
+        limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+        self._limit = None if limit == resource.RLIM_INFINITY else limit
+
+    def learn(self, size: int) -> None:
+        """A reply of so many bytes was written: others may be as long."""
+        self._replies += 1
+        self._bytes += size
+        self._largest = max(self._largest, size)
+
+    def needed(self, new: int, in_flight: int, trials: int) -> int:
+        """The bytes that are still to be written.
+
+        Args:
+            new: Calls that are about to be begun.
+            in_flight: Calls without a reply, these among them.
+            trials: Those that have begun calls and no result yet.
+        """
+        text = COPIES * (self._bytes // self._replies) if self._replies else 0
+        replies, results = in_flight * (REPLY_PAGES + text), trials * (RESULT_PAGES + text)
+        return new * CALL_PAGES + replies + results + 2 * COPIES * self._largest
+
+    def hold(self, size: int, *, beside: int = 0) -> None:
+        """Sets aside so many bytes at least.
+
+        Args:
+            beside: The length of the file that is to grow by them.
+
+        Raises:
+            OSError: The disk has no such room, or the file may not grow so long.
+        """
+        if self._limit is not None:
+            if beside + size > self._limit:
+                raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+            return
+        if size <= self._held:
+            return
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115 (held until it is given up)
+            # Rounded up, so that most calls find the room that they need already held.
+            size += -size % _STRIDE
+            _allocate(self._file, self._held, size)
+            self._held = size
+        except OSError as error:
+            # Any other error only means that no room can be set aside here, and the run goes on without.
+            if error.errno in _NO_ROOM:
+                raise
+
+    def give_up(self) -> None:
+        """Gives the room back, for what is to be written now."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                # At once, even where a child of this process holds the file, too.
+                self._file.truncate(0)
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._file = None
+        self._held = 0
+
+
+def _allocate(file: IO[bytes], start: int, end: int) -> None:
+    """Makes the file take the blocks from `start` to `end` on the disk."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file.fileno(), start, end - start)
+        except OSError as error:
+            if error.errno not in _NO_WAY:
+                raise
+        else:
+            return
+    file.seek(start)  # macOS, and file systems that cannot: blocks that are written are there
+    for place in range(start, end, _STRIDE):
+        file.write(bytes(min(_STRIDE, end - place)))
+
+
+_SPACE = "Free some space"
+_BY_SQLITE = {
+    sqlite3.SQLITE_FULL: _SPACE,
+    sqlite3.SQLITE_BUSY: "Close whatever else has it open: a program, or code of yours",
+    sqlite3.SQLITE_LOCKED: "Close whatever else has it open: a program, or code of yours",
+    sqlite3.SQLITE_READONLY: "Make the file and its folder writable",
+    sqlite3.SQLITE_PERM: "Make the file and its folder writable",
+    sqlite3.SQLITE_AUTH: "Make the file and its folder writable",
+    sqlite3.SQLITE_CANTOPEN: "See that its folder is there, and can be written",
+    sqlite3.SQLITE_CORRUPT: "The file is damaged: restore it from a copy, or run it again; the cache has the replies",
+    sqlite3.SQLITE_NOTADB: "The file is damaged: restore it from a copy, or run it again; the cache has the replies",
+    sqlite3.SQLITE_IOERR: "Look at the disk, or name a folder on another one with EVENHAND_HOME",
+    sqlite3.SQLITE_NOMEM: "Free some memory",
+    sqlite3.SQLITE_TOOBIG: "A reply is larger than SQLite stores: ask for shorter ones",
+}
+_BY_SYSTEM = {
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EACCES: "Make the file and its folder writable",
+    errno.EPERM: "Make the file and its folder writable",
+    errno.EROFS: "Make the file and its folder writable",
+    errno.EIO: "Look at the disk, or name a folder on another one with EVENHAND_HOME",
+    errno.EMFILE: "Allow more open files with `ulimit -n 1024`",
+    errno.ENFILE: "Allow more open files with `ulimit -n 1024`",
+}
+
+
+def remedy(error: BaseException) -> str:
+    """What to do, as a sentence without its end; to free some space where nobody knows better."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None:
+        # An extended code has the basic one in its lowest byte.
+        return _BY_SQLITE.get(code & 0xFF, _SPACE)
+    return _BY_SYSTEM.get(getattr(error, "errno", None) or 0, _SPACE)

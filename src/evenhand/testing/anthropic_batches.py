@@ -7,7 +7,7 @@ import re
 from typing import Any
 from urllib.parse import parse_qs
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.testing.batch_files import Said
 from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult, moment
@@ -58,10 +58,7 @@ class AnthropicBatches:
         return 200, self._described(batch, base)
 
     def _make(self, request: HttpRequest, base: str) -> Said:
-        try:
-            body = decode(request.body)
-        except ValueError:
-            body = None
+        body = decoded(request.body)
         rows = as_mapping(body).get("requests")
         listed = as_array(rows)
         lines: list[BatchLine] = []
@@ -82,13 +79,11 @@ class AnthropicBatches:
     def _list(self, query: str, base: str) -> Said:
         parameters = parse_qs(query)
         limit, after = int(parameters.get("limit", ["20"])[0]), parameters.get("after_id", [""])[0]
-        batches = self.queue.newest_first()
-        names = [batch.id for batch in batches]
-        begin = names.index(after) + 1 if after in names else 0
-        page = [self._described(batch, base) for batch in batches[begin : begin + limit]]
+        batches, more = self.queue.page(after, limit)
+        page = [self._described(batch, base) for batch in batches]
         return 200, {
             "data": page,
-            "has_more": begin + limit < len(batches),
+            "has_more": more,
             "first_id": page[0]["id"] if page else None,
             "last_id": page[-1]["id"] if page else None,
         }

@@ -7,7 +7,6 @@ import re
 from email.message import Message
 from typing import Any
 
-from evenhand.core.encoding import decode
 from evenhand.core.record import Record
 from evenhand.testing.batch_queue import BatchQueue
 from evenhand.testing.connection import HttpRequest
@@ -99,14 +98,6 @@ class BatchFiles:
         if len(data) > (self._queue.rules.most_bytes or MOST_BYTES):
             return refused(413, f"File is too large: {len(data)} bytes")
         return 200, self.keep(name, data, "batch", self._queue.now).described()
-
-
-def decoded(data: bytes) -> object:
-    """What this is as JSON; None where it is none."""
-    try:
-        return decode(data)
-    except ValueError:
-        return None
 
 
 def refused(status: int, message: str) -> Said:

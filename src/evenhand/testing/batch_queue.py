@@ -202,6 +202,13 @@ class BatchQueue:
         """All batches as they are now."""
         return [one for name in reversed(self.batches) if (one := self.find(name)) is not None]
 
+    def page(self, after: str, limit: int) -> tuple[list[FakeBatch], bool]:
+        """So many batches behind this one, the newest first, and whether there are more; from the first for no name."""
+        batches = self.newest_first()
+        names = [batch.id for batch in batches]
+        begin = names.index(after) + 1 if after in names else 0
+        return batches[begin : begin + limit], begin + limit < len(batches)
+
     def cancel(self, batch: FakeBatch) -> None:
         """Works on no more lines of it."""
         if batch.ended_at is None and batch.cancelled_at is None:

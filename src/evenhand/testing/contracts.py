@@ -113,16 +113,7 @@ async def check_store(folder: Path) -> None:
         cost_bound_usd=0.5,
         draw="0.0",
     )
-    lost = CallStart(
-        trial=1,
-        key="other",
-        nth=0,
-        role="subject",
-        provider="model",
-        identity=b"{}",
-        cost_bound_usd=0.25,
-        draw="0.0",
-    )
+    lost = replace(start, trial=1, key="other", cost_bound_usd=0.25)
     call, _ = await asyncio.gather(journal.begin(start), journal.begin(lost))
     await journal.end(call, CallEnd(b"answer", "provider", 0.1, 1, 2, 0.01))
     with RunFile.open(journal.path) as run:
@@ -152,13 +143,11 @@ async def check_store(folder: Path) -> None:
         _promise([t.index for t in trials] == [0, 2, 3], "results are in the order of the plan")
         _promise(trials[0].output == "\ud800 ok\0", "a result is read back as it was")
         totals = run.totals()
-        _promise(
-            (totals.passed, totals.failed, totals.errors) == (2, 1, 0), "totals count the last take"
-        )
+        counts = (totals.passed, totals.failed, totals.errors)
+        _promise(counts == (2, 1, 0), "totals count the last take")
         spend = run.spend()
-        _promise(
-            (spend.in_doubt, spend.in_doubt_usd) == (1, 0.25), "what is in doubt has its bound"
-        )
+        in_doubt = (spend.in_doubt, spend.in_doubt_usd)
+        _promise(in_doubt == (1, 0.25), "what is in doubt has its bound")
 
 
 def _result(index: int, outcome: Any, score: float | None, **more: Any) -> TrialResult:

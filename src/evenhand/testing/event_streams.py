@@ -146,8 +146,4 @@ def _contents(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 _EVENTS = "text/event-stream"
-_STREAMS = {
-    shapes.CHAT: _chunks,
-    shapes.MESSAGES: _messages,
-    shapes.RESPONSES: _responses,
-}
+_STREAMS = {shapes.CHAT: _chunks, shapes.MESSAGES: _messages, shapes.RESPONSES: _responses}

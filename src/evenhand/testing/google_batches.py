@@ -6,8 +6,9 @@ import re
 from typing import Any
 from urllib.parse import parse_qs
 
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_array, as_mapping
-from evenhand.testing.batch_files import Said, decoded
+from evenhand.testing.batch_files import Said
 from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult, moment
 from evenhand.testing.connection import HttpRequest
 

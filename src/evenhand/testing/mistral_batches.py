@@ -6,49 +6,27 @@ import re
 from typing import Any
 from urllib.parse import parse_qs
 
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_mapping
-from evenhand.testing.batch_files import BatchFiles, Said, decoded, refused
+from evenhand.testing.batch_files import BatchFiles, Said, refused
 from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch
 from evenhand.testing.connection import HttpRequest
-from evenhand.testing.openai_batches import row_of
+from evenhand.testing.openai_batches import FileBatches
 
 ENDPOINTS = ("/v1/chat/completions", "/v1/embeddings")
 MOST_REQUESTS, MOST_HOURS = 1_000_000, 168
-_JOBS = re.compile(r"/batch/jobs(?:/([^/]+))?(/cancel)?$")
 
 
-class MistralBatches:
-    """Answers what is asked of batch jobs.
+class MistralBatches(FileBatches):
+    """Answers what is asked of batch jobs. What was not reached of one is in neither of its files."""
 
-    Args:
-        queue: The jobs themselves.
-        files: What is uploaded for them, and what they write.
-    """
+    _path = re.compile(r"/batch/jobs(?:/([^/]+))?(/cancel)?$")
+    _unknown = "Batch job not found: {}"
+    _in_no_file = frozenset({"expired", "canceled"})
 
     def __init__(self, queue: BatchQueue, files: BatchFiles) -> None:
-        self.queue = queue
-        self._files = files
+        super().__init__(queue, files)
         self._made_of: dict[str, tuple[str, str, str]] = {}
-        self._results: dict[str, tuple[str | None, str | None]] = {}
-
-    def handles(self, request: HttpRequest) -> bool:
-        """Whether this request is one of these."""
-        return _JOBS.search(request.path.partition("?")[0]) is not None
-
-    def answer(self, request: HttpRequest) -> Said:
-        """The answer to a request."""
-        path, _, query = request.path.partition("?")
-        match = _JOBS.search(path)
-        assert match is not None  # noqa: S101 (asked for such paths alone)
-        name, cancels = match[1] or "", bool(match[2])
-        if not name:
-            return self._list(query) if request.method == "GET" else self._make(request)
-        job = self.queue.find(name)
-        if job is None:
-            return refused(404, f"Batch job not found: {name}")
-        if cancels:
-            self.queue.cancel(job)
-        return 200, self._described(job)
 
     def _make(self, request: HttpRequest) -> Said:
         body = as_mapping(decoded(request.body))
@@ -88,21 +66,17 @@ class MistralBatches:
 
     def _list(self, query: str) -> Said:
         parameters = parse_qs(query)
-        size, page = (
-            int(parameters.get("page_size", ["100"])[0]),
-            int(parameters.get("page", ["0"])[0]),
-        )
+        size = int(parameters.get("page_size", ["100"])[0])
+        page = int(parameters.get("page", ["0"])[0])
         jobs = self.queue.newest_first()
         page_jobs = [self._described(job) for job in jobs[page * size : (page + 1) * size]]
         return 200, {"object": "list", "data": page_jobs, "total": len(jobs)}
 
-    def _described(self, job: FakeBatch) -> dict[str, Any]:
+    def _described(self, batch: FakeBatch) -> dict[str, Any]:
+        job = batch
         endpoint, model, file = self._made_of[job.id]
         output, errors = self._files_of(job)
-        total, good = len(job.lines), job.count("succeeded")
-        bad = job.count("errored", "invalid", "silent", "missing")
-        if self.queue.rules.lying and job.ended_at is not None:
-            good, bad = total, 0
+        total, (good, bad) = len(job.lines), self._counted(job)
         return {
             "id": job.id,
             "object": "batch",
@@ -122,24 +96,6 @@ class MistralBatches:
             "succeeded_requests": good,
             "failed_requests": bad,
         }
-
-    def _files_of(self, job: FakeBatch) -> tuple[str | None, str | None]:
-        """The files of its answers and of its errors, which are made when it has ended; None where one is empty."""
-        if job.ended_at is None or job.failure:
-            return None, None
-        if job.id not in self._results:
-            good: list[dict[str, Any]] = []
-            bad: list[dict[str, Any]] = []
-            for one in self.queue.handed_out(job):
-                if one.fate in ("succeeded", "silent"):
-                    good.append(row_of(one))
-                elif one.fate not in ("expired", "canceled"):  # what was not reached is in no file
-                    bad.append(row_of(one))
-            self._results[job.id] = (
-                self._files.keep_rows(f"{job.id}_output.jsonl", good, job.ended_at),
-                self._files.keep_rows(f"{job.id}_error.jsonl", bad, job.ended_at),
-            )
-        return self._results[job.id]
 
 
 def _status(job: FakeBatch) -> str:

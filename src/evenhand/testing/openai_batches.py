@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 from urllib.parse import parse_qs
 
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_mapping
-from evenhand.testing.batch_files import BatchFiles, Said, decoded, refused
+from evenhand.testing.batch_files import BatchFiles, Said, refused
 from evenhand.testing.batch_queue import (
     DAY_S,
     BatchLine,
     BatchQueue,
     FakeBatch,
+    Fate,
     LineResult,
     tokens_of,
 )
@@ -20,44 +23,91 @@ from evenhand.testing.connection import HttpRequest
 
 ENDPOINTS = ("/v1/chat/completions", "/v1/responses", "/v1/embeddings")
 MOST_REQUESTS = 50_000
-_BATCHES = re.compile(r"(?<!/messages)/batches(?:/([^/]+))?(/cancel)?$")
 
 
-class OpenAIBatches:
-    """Answers what is asked of files and batches.
+class FileBatches(ABC):
+    """Batches that are made of files, as OpenAI and Mistral have them.
 
     Args:
         queue: The batches themselves.
         files: What is uploaded for them, and what they write.
     """
 
+    _path: ClassVar[re.Pattern[str]]
+    _unknown: ClassVar[str]
+    _in_no_file: ClassVar[frozenset[Fate]] = frozenset()
+    """What becomes of lines that neither file tells of."""
+
     def __init__(self, queue: BatchQueue, files: BatchFiles) -> None:
         self.queue = queue
         self._files = files
         self._results: dict[str, tuple[str | None, str | None]] = {}
-        self._endpoints: dict[str, tuple[str, str]] = {}
 
     def handles(self, request: HttpRequest) -> bool:
         """Whether this request is one of these."""
-        path = request.path.partition("?")[0]
-        return self._files.handles(path) or _BATCHES.search(path) is not None
+        return self._path.search(request.path.partition("?")[0]) is not None
 
     def answer(self, request: HttpRequest) -> Said:
         """The answer to a request."""
-        if self._files.handles(request.path):
-            return self._files.answer(request)
         path, _, query = request.path.partition("?")
-        match = _BATCHES.search(path)
+        match = self._path.search(path)
         assert match is not None  # noqa: S101 (asked for such paths alone)
         name, cancels = match[1] or "", bool(match[2])
         if not name:
             return self._list(query) if request.method == "GET" else self._make(request)
         batch = self.queue.find(name)
         if batch is None:
-            return refused(404, f"No batch found with id '{name}'.")
+            return refused(404, self._unknown.format(name))
         if cancels:
             self.queue.cancel(batch)
         return 200, self._described(batch)
+
+    @abstractmethod
+    def _make(self, request: HttpRequest) -> Said: ...
+    @abstractmethod
+    def _list(self, query: str) -> Said: ...
+    @abstractmethod
+    def _described(self, batch: FakeBatch) -> dict[str, Any]: ...
+
+    def _files_of(self, batch: FakeBatch) -> tuple[str | None, str | None]:
+        """The files of its answers and of its errors, which are made when it has ended; None where one is empty."""
+        if batch.ended_at is None or batch.failure:
+            return None, None
+        if batch.id not in self._results:
+            results = [x for x in self.queue.handed_out(batch) if x.fate not in self._in_no_file]
+            answers = [row_of(one) for one in results if one.fate in ("succeeded", "silent")]
+            errors = [row_of(one) for one in results if one.fate not in ("succeeded", "silent")]
+            self._results[batch.id] = (
+                self._files.keep_rows(f"{batch.id}_output.jsonl", answers, batch.ended_at),
+                self._files.keep_rows(f"{batch.id}_error.jsonl", errors, batch.ended_at),
+            )
+        return self._results[batch.id]
+
+    def _counted(self, batch: FakeBatch) -> tuple[int, int]:
+        """How many lines the vendor says went well, and how many badly."""
+        if self.queue.rules.lying and batch.ended_at is not None:
+            return len(batch.lines), 0
+        bad = batch.count("errored", "invalid", "silent", "missing")
+        return batch.count("succeeded"), bad
+
+
+class OpenAIBatches(FileBatches):
+    """Answers what is asked of files and batches."""
+
+    _path = re.compile(r"(?<!/messages)/batches(?:/([^/]+))?(/cancel)?$")
+    _unknown = "No batch found with id '{}'."
+
+    def __init__(self, queue: BatchQueue, files: BatchFiles) -> None:
+        super().__init__(queue, files)
+        self._endpoints: dict[str, tuple[str, str]] = {}
+
+    def handles(self, request: HttpRequest) -> bool:
+        return self._files.handles(request.path) or super().handles(request)
+
+    def answer(self, request: HttpRequest) -> Said:
+        if self._files.handles(request.path):
+            return self._files.answer(request)
+        return super().answer(request)
 
     def _make(self, request: HttpRequest) -> Said:
         body = as_mapping(decoded(request.body))
@@ -105,22 +155,15 @@ class OpenAIBatches:
     def _list(self, query: str) -> Said:
         parameters = parse_qs(query)
         limit, after = int(parameters.get("limit", ["20"])[0]), parameters.get("after", [""])[0]
-        batches = self.queue.newest_first()
-        names = [batch.id for batch in batches]
-        begin = names.index(after) + 1 if after in names else 0
-        page = [self._described(batch) for batch in batches[begin : begin + limit]]
+        batches, more = self.queue.page(after, limit)
+        page = [self._described(batch) for batch in batches]
         ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {}
-        more = begin + limit < len(batches)
         return 200, {"object": "list", "data": page, "has_more": more, **ends}
 
     def _described(self, batch: FakeBatch) -> dict[str, Any]:
         endpoint, file = self._endpoints[batch.id]
         output, errors = self._files_of(batch)
-        total = len(batch.lines)
-        good = batch.count("succeeded")
-        bad = batch.count("errored", "invalid", "silent", "missing")
-        if self.queue.rules.lying and batch.ended_at is not None:
-            good, bad = total, 0
+        total, (good, bad) = len(batch.lines), self._counted(batch)
         code, _, message = batch.failure.partition(": ")
         failed = {"object": "list", "data": [{"code": code, "message": message, "line": None}]}
         state = _state(batch)
@@ -148,20 +191,6 @@ class OpenAIBatches:
             "request_counts": {"total": total, "completed": good, "failed": bad},
             "metadata": dict(batch.metadata) or None,
         }
-
-    def _files_of(self, batch: FakeBatch) -> tuple[str | None, str | None]:
-        """The files of its answers and of its errors, which are made when it has ended; None where one is empty."""
-        if batch.ended_at is None or batch.failure:
-            return None, None
-        if batch.id not in self._results:
-            results = self.queue.handed_out(batch)
-            answers = [row_of(one) for one in results if one.fate in ("succeeded", "silent")]
-            errors = [row_of(one) for one in results if one.fate not in ("succeeded", "silent")]
-            self._results[batch.id] = (
-                self._files.keep_rows(f"{batch.id}_output.jsonl", answers, batch.ended_at),
-                self._files.keep_rows(f"{batch.id}_error.jsonl", errors, batch.ended_at),
-            )
-        return self._results[batch.id]
 
 
 def _state(batch: FakeBatch) -> str:

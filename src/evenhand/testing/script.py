@@ -129,9 +129,6 @@ class Rule:
             reply = cast("Callable[[str], object]", reply)(conversation)
         return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
 
-    said = reply_text
-    """Its name in earlier versions."""
-
     def fits(self, asked: ScriptedRequest) -> bool:
         """Whether all that the rule names is found."""
         return (

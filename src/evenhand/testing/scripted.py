@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.encoding import decode, decoded, digest, encode
 from evenhand.core.errors import BadRequest
 from evenhand.core.json_shapes import is_object
 from evenhand.core.message import Prompt, Reply, Task, Usage
@@ -119,10 +119,7 @@ class Scripted:
 
 
 def _labels(text: str) -> object:
-    try:
-        value = decode(text)
-    except ValueError:
-        value = None
+    value = decoded(text)
     if is_object(value):
         return value
     return {text: 1.0} if text else {}

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.providers.leading import leading_to
@@ -218,14 +218,10 @@ class FakeProvider:
         if request.method == "GET" or not kind:
             connection.answer(self._page(request))
             return
-        try:
-            value = decode(request.body)
-        except ValueError:
-            value = None
-        if not is_object(value):
+        body = decoded(request.body)
+        if not is_object(body):
             connection.answer(self._refusal(kind, 400, "the body is not a JSON object"))
             return
-        body = value
         questions = requests_in(body, request.path) if kind in shapes.DECIDING else []
         prompt = questions[0] if questions else shapes.asked(body, request.path)
         api_key = _key_of(request)
@@ -258,16 +254,7 @@ class FakeProvider:
         self._waiting += 1
         self.most_at_once = max(self.most_at_once, self._waiting)
         delay = (self.latency_ms + rule.latency_ms) / 1000
-        finish = partial(
-            self._finish,
-            connection,
-            kind,
-            body=body,
-            prompt=prompt,
-            rule=rule,
-            fault=fault,
-            key=key,
-        )
+        finish = partial(self._finish, connection, kind, body, prompt, rule, fault, key)
         if delay:
             self._loop.call_later(delay, finish)
         else:

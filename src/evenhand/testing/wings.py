@@ -22,10 +22,7 @@ _FORMAT = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+/\d+")
 
 
 def check_wing(
-    wing: Wing,
-    *,
-    run: RunFile | None = None,
-    files: Mapping[str, Sequence[Path]] | None = None,
+    wing: Wing, *, run: RunFile | None = None, files: Mapping[str, Sequence[Path]] | None = None
 ) -> None:
     """A wing keeps its promises: whatever its record names is there, and is what it has to be.
 

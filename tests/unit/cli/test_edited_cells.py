@@ -10,10 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from evenhand.cli.run_request import Asked
-from evenhand.core.edit import Edit, Editable
 from evenhand.core.editing import editable
 from evenhand.core.errors import UsageError
-from evenhand.core.plan import Selection
+from evenhand.core.plan import Edit, Editable, Selection
 from evenhand.core.run import TrialResult
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.engine import door

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from evenhand.core.case import Case
-from evenhand.core.definition import content_of, definition_of
-from evenhand.core.function_code import code_digest
+from evenhand.core.definition import code_digest, content_of, definition_of
 from evenhand.core.traits import Traits
 from evenhand.scorers import Contains, Passes
 from evenhand.scorers.function import FunctionScorer
@@ -117,7 +116,7 @@ def test_digests_are_the_same_in_another_process(tmp_path: Path):
     file.write_text(
         "KINDS = ('a', 'b')\n\n\ndef grade(output):\n    return output in {'x', 'y', 'z'} and output in KINDS\n"
     )
-    script = "import graders; from evenhand.core.function_code import code_digest; print(code_digest(graders.grade))"
+    script = "import graders; from evenhand.core.definition import code_digest; print(code_digest(graders.grade))"
     digests = {
         subprocess.run(
             [sys.executable, "-c", script],

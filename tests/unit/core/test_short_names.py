@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from evenhand.core.short_names import HOMES
+from evenhand.core.public_names import HOMES
 
 
 @pytest.mark.parametrize(

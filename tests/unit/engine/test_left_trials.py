@@ -57,7 +57,7 @@ def quick(monkeypatch):
     """Failures come as often as in a long run, without its pauses."""
     monkeypatch.setattr("evenhand.engine.rate_limits.PATIENCE_S", 0.0)
     monkeypatch.setattr("evenhand.engine.rate_limits.SILENCE_S", 0.0)
-    monkeypatch.setattr("evenhand.engine.closing.PAUSE_S", 0.0)
+    monkeypatch.setattr("evenhand.engine.opening.PAUSE_S", 0.0)
     monkeypatch.setattr(
         "evenhand.engine.retry.RetryPolicy._jittered", lambda self, attempts, draw: 0.0
     )

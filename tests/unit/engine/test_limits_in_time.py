@@ -17,7 +17,7 @@ from evenhand.core.errors import (
     Unreachable,
 )
 from evenhand.core.provider import RateLimits
-from evenhand.engine.closing import OVERLOADS
+from evenhand.engine.opening import OVERLOADS
 from evenhand.engine.rate_limits import FAILURES, PATIENCE_S, SILENCE_S, Limits
 from evenhand.engine.retry import RetryPolicy
 

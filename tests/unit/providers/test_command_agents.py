@@ -19,7 +19,7 @@ from evenhand.core.timeline import StepNote, steps_from
 from evenhand.providers.catalog import create
 from evenhand.providers.command_agents.agent import CommandAgent
 from evenhand.providers.command_agents.reading import read_transcript
-from evenhand.providers.command_agents.sandbox import sandbox_here
+from evenhand.providers.command_agents.running import sandbox_here
 from evenhand.providers.journaled import journaled_reply
 
 SESSION = {"session_id": "s", "uuid": "u"}

@@ -307,7 +307,7 @@ async def test_of_many_connections_those_that_are_open_are_used_and_the_others_r
 
 async def test_two_servers_are_told_apart_though_the_ports_here_are_the_same():
     """One port of this machine may lead to several servers: each is another connection."""
-    from evenhand.providers.kept_connections import KeptConnections
+    from evenhand.providers.curl_loop import KeptConnections
 
     kept = KeptConnections()
     servers = [socket.create_server((f"127.0.0.{n}", 0)) for n in (1, 2)]

@@ -16,8 +16,8 @@ from evenhand.core.errors import BadRequest, UsageError
 from evenhand.core.message import Prompt, Reply
 from evenhand.engine.code import CodeHost
 from evenhand.languages.javascript.node import found_node
-from evenhand.providers.call_result import replied
 from evenhand.providers.catalog import create
+from evenhand.providers.local_code import replied
 
 CODE = """
 import os, sys, time

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.providers.vendor_ids import look_at_vendor
+from evenhand.providers.roster import look_at_vendor
 
 
 @pytest.mark.parametrize(

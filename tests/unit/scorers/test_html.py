@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.scorers.html import LONGEST, ContainsHtml, IsHtml
+from evenhand.scorers.markup import LONGEST, ContainsHtml, IsHtml
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.scorers.xml import ContainsXml, IsXml
+from evenhand.scorers.markup import ContainsXml, IsXml
 
 ITEMS = "<order id='7'><item>a</item><item>b</item><to><name>X</name></to></order>"
 

@@ -8,8 +8,8 @@ from statistics import fmean
 
 import pytest
 
-from evenhand.stats.bounded_correction import mean_by_judge
-from evenhand.stats.mean_effect import ScoreLabel
+from evenhand.stats.bounded import mean_by_judge
+from evenhand.stats.design_effect import ScoreLabel
 from evenhand.stats.paired_scores import ScoredStratum, paired_scores, weight_of_judge
 
 SEED = 7

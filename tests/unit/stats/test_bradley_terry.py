@@ -15,8 +15,7 @@ from evenhand.stats.bradley_terry import (
     connected,
     fit,
 )
-from evenhand.stats.likelihood import logistic
-from evenhand.stats.linear import factored, solved
+from evenhand.stats.likelihood import factored, logistic, solved
 
 SEED = 20_260_801
 

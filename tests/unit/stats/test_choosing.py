@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from evenhand.stats.choosing import Half, confirmed, corrected, winner
+from evenhand.stats.multiple import Half, confirmed, corrected, winner
 from evenhand.stats.paired_difference import Differences
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from evenhand.analysis.gates.gate_rule import gate_rule, more_cases
 from evenhand.stats.bounded import mean_on_scale
+from evenhand.stats.distributions import t_quantile
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import z_of
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import Differences, verdict
 from evenhand.stats.rate_difference import mcnemar, paired_rates
-from evenhand.stats.student import t_quantile
 from evenhand.stats.tallies import worth_of
 
 

@@ -8,13 +8,16 @@ import random
 import pytest
 
 from evenhand.stats.correction import corrected_rate
-from evenhand.stats.graded import GradedItem, GradedLabel, graded_rate, verdicts_in
 from evenhand.stats.recalibration import (
+    GradedItem,
+    GradedLabel,
     ProbabilityLabel,
     brier,
     cross_fitted,
+    graded_rate,
     platt,
     reliability,
+    verdicts_in,
 )
 
 Rows = tuple[list[bool], list[GradedItem]]

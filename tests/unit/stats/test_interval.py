@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenhand.stats.distributions import t_quantile, t_tail
 from evenhand.stats.interval import mean_of_sums, wilson, z_of
-from evenhand.stats.student import t_quantile, t_tail
 
 
 def test_small_proportions_by_hand() -> None:

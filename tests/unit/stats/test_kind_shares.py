@@ -9,8 +9,7 @@ from random import Random
 import pytest
 
 from evenhand.stats.correction import Verdicts
-from evenhand.stats.kind_shares import kind_share
-from evenhand.stats.saturation import named_share
+from evenhand.stats.kind_shares import kind_share, named_share
 
 SEED = 20_261_129
 

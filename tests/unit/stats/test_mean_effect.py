@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.stats.correction import Estimate
-from evenhand.stats.design_effect import FEWEST_CASES
+from evenhand.stats.design_effect import FEWEST_CASES, MeanEffect, ScoreLabel, mean_effect
+from evenhand.stats.distributions import t_quantile
 from evenhand.stats.interval import z_of
-from evenhand.stats.mean_effect import MeanEffect, ScoreLabel, mean_effect
 from evenhand.stats.paired_scores import (
     PairedScores,
     ScoredStratum,
@@ -21,7 +21,6 @@ from evenhand.stats.paired_scores import (
     paired_scores,
     weight_of_judge,
 )
-from evenhand.stats.student import t_quantile
 
 SEED = 20_261_127
 TRUTH = 3.0

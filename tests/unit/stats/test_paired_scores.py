@@ -8,16 +8,15 @@ from statistics import covariance, fmean, variance
 import pytest
 from scipy.stats import kendalltau
 
-from evenhand.stats.agreement import kappa
-from evenhand.stats.bounded_correction import mean_by_judge
-from evenhand.stats.mean_effect import ScoreLabel
+from evenhand.stats.agreement import kappa, quadratic_kappa, weighted_tau_b
+from evenhand.stats.bounded import mean_by_judge
+from evenhand.stats.design_effect import ScoreLabel
 from evenhand.stats.paired_scores import (
     ScoredStratum,
     half_width_of_mean,
     paired_scores,
     weight_of_judge,
 )
-from evenhand.stats.rank_agreement import quadratic_kappa, weighted_tau_b
 
 RATINGS = list(
     zip((1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 3, 3), (1, 2, 3, 4, 4, 2, 2, 3, 5, 5, 2, 3), strict=True)

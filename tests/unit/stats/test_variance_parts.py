@@ -9,11 +9,12 @@ from statistics import fmean, variance
 
 import pytest
 
-from evenhand.stats.next_sample import NextSample, least_costly
 from evenhand.stats.variance_parts import (
     CaseSides,
+    NextSample,
     VarianceParts,
     judge_part,
+    least_costly,
     variance_parts,
     wording_part,
 )

@@ -29,8 +29,7 @@ from evenhand.store.detail import (
 )
 from evenhand.store.journal import Journal
 from evenhand.store.labels.stored_labels import NewLabel, append_labels
-from evenhand.store.runfile import RunFile
-from evenhand.store.sealing import digest_of
+from evenhand.store.runfile import RunFile, digest_of
 from evenhand.store.writer import PART, TRIAL
 
 __all__ = ["make_run"]

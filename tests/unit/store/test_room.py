@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.store.room import CALL_PAGES, COPIES, REPLY_PAGES, RESULT_PAGES, Room
+from evenhand.store.writer import CALL_PAGES, COPIES, REPLY_PAGES, RESULT_PAGES, Room
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_what_is_in_flight_needs_as_much_as_replies_take_as_a_rule(tmp_path: Pat
 def test_a_limit_on_the_size_of_files_is_room_that_is_not_there(tmp_path: Path):
     """`ulimit -f`: what is in flight has to fit under it."""
     script = (
-        "from pathlib import Path; from evenhand.store.room import Room; "
+        "from pathlib import Path; from evenhand.store.writer import Room; "
         f"room = Room(Path({str(tmp_path)!r})); room.hold(30_000, beside=60_000); print('fits')\n"
         "room.hold(30_000, beside=80_000)"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.store.trouble import remedy
+from evenhand.store.writer import remedy
 
 
 def locked(path: Path) -> None:

@@ -19,8 +19,14 @@ from evenhand.analysis.summaries.variance_shares import (
 from evenhand.analysis.trust.consistency import repeat_audits
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.core.score import SHARES
-from evenhand.stats.next_sample import least_costly
-from evenhand.stats.variance_parts import CaseSides, Part, VarianceParts, judge_part, variance_parts
+from evenhand.stats.variance_parts import (
+    CaseSides,
+    Part,
+    VarianceParts,
+    judge_part,
+    least_costly,
+    variance_parts,
+)
 from evenhand.store.runfile import RunFile
 
 

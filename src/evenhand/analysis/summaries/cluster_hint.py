@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from evenhand.core.encoding import encode
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, count, safe
-from evenhand.stats.beta import beta_share
+from evenhand.stats.distributions import beta_share
 from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import Tally
 from evenhand.store.decoding import read_grouped

@@ -10,8 +10,14 @@ from evenhand.analysis.trust.judgements.judged import Item
 from evenhand.analysis.trust.judgements.strata import Key
 from evenhand.core.encoding import digest
 from evenhand.core.wording.words import count
-from evenhand.stats.design_effect import FEWEST_CASES, CaseLabel, DesignEffects, design_effects
-from evenhand.stats.mean_effect import MeanEffect, ScoreLabel
+from evenhand.stats.design_effect import (
+    FEWEST_CASES,
+    CaseLabel,
+    DesignEffects,
+    MeanEffect,
+    ScoreLabel,
+    design_effects,
+)
 
 _WORDS = {True: "pass", False: "fail"}
 _VERDICTS = {word: verdict for verdict, word in _WORDS.items()}

@@ -35,6 +35,7 @@ from evenhand.core.document import as_object
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES
 from evenhand.stats.bounded import mean_on_scale
+from evenhand.stats.distributions import t_quantile
 from evenhand.stats.interval import CONFIDENCE, z_of
 from evenhand.stats.power import (
     POWER,
@@ -44,7 +45,6 @@ from evenhand.stats.power import (
     disagreement,
     labels_needed,
 )
-from evenhand.stats.student import t_quantile
 from evenhand.stats.tallies import worth_of
 from evenhand.stats.variance_parts import CaseSides, Part, VarianceParts, judge_part, variance_parts
 from evenhand.store.encoding import written_case

@@ -12,13 +12,16 @@ from evenhand.analysis.trust.judgements.judged import Item
 from evenhand.core.record import Record
 from evenhand.stats.correction import Estimate
 from evenhand.stats.design_effect import CaseLabel, DesignEffects
-from evenhand.stats.graded import GradedItem, GradedLabel, GradedRate, graded_rate
 from evenhand.stats.recalibration import (
+    GradedItem,
+    GradedLabel,
+    GradedRate,
     Platt,
     ProbabilityLabel,
     ReliabilityPoint,
     brier,
     cross_fitted,
+    graded_rate,
     platt,
     reliability,
 )

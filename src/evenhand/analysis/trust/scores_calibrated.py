@@ -28,10 +28,10 @@ from evenhand.analysis.trust.labelled_cases import case_of, few_cases, rows_of_s
 from evenhand.analysis.trust.trust_rules import UNLIKELY, estimate_row
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Scale
-from evenhand.stats.bounded import mean_on_scale
-from evenhand.stats.bounded_correction import mean_by_judge
+from evenhand.stats.agreement import quadratic_kappa, weighted_tau_b
+from evenhand.stats.bounded import mean_by_judge, mean_on_scale
 from evenhand.stats.correction import Estimate
-from evenhand.stats.mean_effect import MeanEffect, ScoreLabel, mean_effect
+from evenhand.stats.design_effect import MeanEffect, ScoreLabel, mean_effect
 from evenhand.stats.paired_scores import (
     PairedScores,
     ScoredStratum,
@@ -39,7 +39,6 @@ from evenhand.stats.paired_scores import (
     paired_scores,
     weight_of_judge,
 )
-from evenhand.stats.rank_agreement import quadratic_kappa, weighted_tau_b
 from evenhand.store.labels.draw import Draw
 from evenhand.store.labels.label import Label, standing
 

@@ -8,9 +8,9 @@ Where things are:
     types by numbers   bounds, embedded, measured (a number and its bound)
     types by judges    judged, retrieval, contests (across variants)
     types by agents    calls, traces, trajectory, agent_steps; spans and steps are what these look at
-    types by your code user_code, ruby, webhook, plugin_types; sets hold several of any type
-    your code          code_files, closed_code, python_source, javascript_source, transform
-    values             values, matching (patterns), identity (what is the same question), deviations (from promptfoo)
+    types by your code user_code, webhook, plugin_types; sets hold several of any type
+    your code          code_files, closed_code, values_in_code, transform
+    values             values, identity (what is the same question), deviations (from promptfoo)
 
 A new type is one `Kind` in one of these files, listed in `kinds`. The names and keys are promptfoo's.
 """

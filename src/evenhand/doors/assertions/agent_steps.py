@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evenhand.core.errors import EvenhandError, ScoreError, UsageError
+from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Scorer
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping
 from evenhand.core.names import did_you_mean
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
+from evenhand.doors.assertions.assertion import Assertion, Kind, Wrong, wrong_in
 from evenhand.doors.assertions.bounds import AtMost
 from evenhand.languages.templates.rendering import has_tags
 from evenhand.scorers.agents.step_checks import (
@@ -34,21 +34,16 @@ Make = Callable[[Assertion, Any], Scorer]
 
 
 def _settings(assertion: Assertion, value: Any, *names: str) -> Mapping[str, Any]:
-    """What a value says: a text stands for the first of these; an object has some of them.
-
-    Raises:
-        UsageError: It has others.
-    """
+    """What a value says: a text stands for the first of these; an object has some of them."""
     if value is None or value == "":
         return {}
     if not is_mapping(value):
         return {names[0]: value}
-    settings = value
-    for name in settings:
+    for name in value:
         if name not in names:
             hint = did_you_mean(str(name), names, f"There are: {', '.join(names)}.")
             raise UsageError(f"'{assertion.written}' has no setting '{name}'", hint=hint)
-    return settings
+    return value
 
 
 def _call(assertion: Assertion, value: Any) -> Mapping[str, Any]:
@@ -84,11 +79,6 @@ def _called(assertion: Assertion, value: Any) -> Scorer:
     return CallsTools(_calls(assertion, value), order="subset")
 
 
-def _leaves(assertion: Assertion, value: Any) -> Scorer:
-    del assertion
-    return LeavesState(value)
-
-
 def _recovers(assertion: Assertion, value: Any) -> Scorer:
     settings = _settings(assertion, value, "name", "by")
     return Recovers(settings.get("name") or "", by=settings.get("by") or ())
@@ -109,8 +99,7 @@ def _count(assertion: Assertion, value: Any) -> Scorer:
 
 
 def _most(scorer: Any) -> Make:
-    def make(assertion: Assertion, value: Any) -> Scorer:
-        del value
+    def make(assertion: Assertion, _value: Any) -> Scorer:
         if assertion.threshold is None:
             raise ScoreError(f"'{assertion.written}' has no threshold")
         return AtMost(scorer, assertion.threshold)
@@ -128,29 +117,15 @@ def _words(scorer: Callable[..., Scorer], name: str) -> Make:
 
 
 def _kind(name: str, about: str, make: Make, takes: str, **more: Any) -> Kind:
-    def scorer(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-        del cell
-        return make(assertion, value)
-
     def check(assertion: Assertion) -> Wrong:
         written = str(assertion.value)
         # The value is known only when its tags are filled in or its file has been called.
         if has_tags(written) or written.startswith("file://"):
             return ()
-        try:
-            make(assertion, assertion.value)
-        except EvenhandError as error:
-            return ((error.message, error.hint),)
-        return ()
+        return wrong_in(lambda: make(assertion, assertion.value))
 
     return Kind(
-        name=f"steps:{name}",
-        group=GROUP,
-        about=about,
-        make=scorer,
-        takes=takes,
-        check=check,
-        **more,
+        f"steps:{name}", about, lambda a, _cell, value: make(a, value), takes, check=check, **more
     )
 
 
@@ -177,7 +152,7 @@ KINDS = (
     _kind("duration", "all steps took at most threshold seconds", _most(StepDuration()),
           "none; threshold", optional=True, needs_threshold="seconds"),
     _kind("leaves-state", "the output, a state of the world as JSON, is like this",
-          _leaves, "object: some of its keys"),
+          lambda _a, value: LeavesState(value), "object: some of its keys"),
     _kind("achieves-goal", "a judge who sees all steps says that the goal was reached",
           _words(AchievesGoal, "goal"), "text, or {goal, context}", asks="generate"),
     _kind("passes", "a judge who sees all steps says that they meet the criteria",

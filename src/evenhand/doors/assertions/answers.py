@@ -9,7 +9,6 @@ from typing import Any
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.json_shapes import as_mapping, is_mapping, is_number
-from evenhand.core.message import Reply
 from evenhand.core.outputs import need_value
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
@@ -23,8 +22,7 @@ from evenhand.scorers.text import quoted, text_of
 GROUP = "the answer"
 
 
-def _words(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _words(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     least, most, description = _range(assertion, value)
     return Decided(f"{assertion.type} {description}", partial(_within, least, most, description))
 
@@ -37,8 +35,7 @@ def _within(least: float, most: float, description: str, output: object) -> tupl
 def _range(assertion: Assertion, value: object) -> tuple[float, float, str]:
     """The fewest words, the most, and both in words."""
     if is_mapping(value):
-        limits = value
-        low, high = (_count(assertion, limits.get(key), key) for key in ("min", "max"))
+        low, high = (_count(assertion, value.get(key), key) for key in ("min", "max"))
         if low is None and high is None:
             raise ScoreError(
                 f"the value of '{assertion.written}' has neither 'min' nor 'max'",
@@ -76,11 +73,6 @@ def _count(assertion: Assertion, number: object, key: str) -> float | None:
     )
 
 
-def _refusal(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell, value
-    return Refuses(assertion.negated)
-
-
 class Refuses(Record, frozen=True):
     """The output refuses. What is blank, or an object, counts as a refusal; its score is 0 either way."""
 
@@ -100,12 +92,9 @@ class Refuses(Record, frozen=True):
         return "not-is-refusal" if self.negated else "is-refusal"
 
 
-def _finish(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    assert cell is not None  # noqa: S101 (made for each cell)
+def _finish(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     if not isinstance(value, str):
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, not a text", hint="Write stop, say."
-        )
+        raise assertion.misvalued(value, ", not a text", hint="Write stop, say.")
     finish_reason = cell.reply.finish_reason if cell.reply else ""
     reason = (
         f"it finished with {quoted(finish_reason)}"
@@ -117,7 +106,7 @@ def _finish(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     )
 
 
-def _perplexity(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def _perplexity(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     """exp(-mean of the log probabilities); without a threshold it passes, `not-` or not."""
     del value
     number = math.exp(-_mean_logprob(assertion, cell))
@@ -126,7 +115,7 @@ def _perplexity(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     return Answered(assertion.written, check(passed, f"perplexity {number:.2f}"))
 
 
-def _perplexity_score(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def _perplexity_score(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     """1 / (1 + exp(-mean)), from 0 to 1; without a threshold it passes, `not-` or not."""
     del value
     number = 1 / (1 + math.exp(-_mean_logprob(assertion, cell)))
@@ -138,8 +127,8 @@ def _perplexity_score(assertion: Assertion, cell: Cell | None, value: Any) -> Sc
     )
 
 
-def _mean_logprob(assertion: Assertion, cell: Cell | None) -> float:
-    logprobs = (cell.reply.logprobs if cell is not None and cell.reply else None) or ()
+def _mean_logprob(assertion: Assertion, cell: Cell) -> float:
+    logprobs = (cell.reply.logprobs if cell.reply else None) or ()
     if not logprobs:
         raise ScoreError(
             f"'{assertion.written}' needs log probabilities, and the provider gave none",
@@ -148,77 +137,57 @@ def _mean_logprob(assertion: Assertion, cell: Cell | None) -> float:
     return sum(logprobs) / len(logprobs)
 
 
-def _guardrails(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del value
-    guardrails = cell.reply.metadata.get("guardrails") if cell is not None and cell.reply else None
+def _guardrails(assertion: Assertion, cell: Cell, _value: Any) -> Scorer:
+    guardrails = cell.reply.metadata.get("guardrails") if cell.reply else None
     report = as_mapping(guardrails)
     side = "prompt" if report.get("flaggedInput") else "output"
     if report.get("flagged"):
         reason = str(report.get("reason") or f"the provider's guardrails flagged the {side}")
         return Answered(assertion.type, check(False, reason))
     # Where no guardrails report anything, a vendor's refusal or content filter is the block.
-    if not report and cell is not None and cell.reply and _is_refused(cell.reply):
-        return Answered(assertion.type, check(False, _refused(cell.reply)))
+    if not report and cell.reply and cell.reply.finish_reason == "content_filter":
+        return Answered(assertion.type, check(False, "the provider's content filter held it back"))
+    if not report and cell.reply and cell.reply.refused:
+        return Answered(assertion.type, check(False, "the model refused"))
     return Answered(assertion.type, check(True, "not flagged"))
 
 
-def _is_refused(reply: Reply) -> bool:
-    return reply.refused or reply.finish_reason == "content_filter"
-
-
-def _refused(reply: Reply) -> str:
-    filtered = reply.finish_reason == "content_filter"
-    return "the provider's content filter held it back" if filtered else "the model refused"
-
-
 KINDS = (
+    Kind("word-count", "the output has so many words", _words, "number, or {min, max}"),
     Kind(
-        name="word-count",
-        group=GROUP,
-        about="the output has so many words",
-        make=_words,
-        takes="number, or {min, max}",
-    ),
-    Kind(
-        name="is-refusal",
-        group=GROUP,
-        about="the output refuses",
-        make=_refusal,
+        "is-refusal",
+        "the output refuses",
+        lambda a, _cell, _value: Refuses(a.negated),
         optional=True,
         negation="own",
     ),
     Kind(
-        name="finish-reason",
-        group=GROUP,
-        about="the model ended for this reason",
-        make=_finish,
-        takes="stop, length, content_filter, tool_calls",
+        "finish-reason",
+        "the model ended for this reason",
+        _finish,
+        "stop, length, content_filter, tool_calls",
         of_each_cell=True,
     ),
     Kind(
-        name="perplexity",
-        group=GROUP,
-        about="the model's perplexity is at most threshold",
-        make=_perplexity,
+        "perplexity",
+        "the model's perplexity is at most threshold",
+        _perplexity,
         optional=True,
         of_each_cell=True,
         negation="own",
     ),
     Kind(
-        name="perplexity-score",
-        group=GROUP,
-        highest=1.0,
-        about="the model's sureness, from 0 to 1, is at least the threshold",
-        make=_perplexity_score,
+        "perplexity-score",
+        "the model's sureness, from 0 to 1, is at least the threshold",
+        _perplexity_score,
         optional=True,
         of_each_cell=True,
         negation="own",
     ),
     Kind(
-        name="guardrails",
-        group=GROUP,
-        about="the provider's guardrails flagged nothing",
-        make=_guardrails,
+        "guardrails",
+        "the provider's guardrails flagged nothing",
+        _guardrails,
         optional=True,
         of_each_cell=True,
     ),

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import field as msgspec_field
 
+from evenhand.core.errors import EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Reply, Task
@@ -72,6 +73,10 @@ class Assertion(Record, frozen=True, kw_only=True):
     def written(self) -> str:
         """The type as written."""
         return f"not-{self.type}" if self.negated else self.type
+
+    def misvalued(self, value: object, what: str = "", hint: str = "") -> ScoreError:
+        """The error that this is not its value: `what` goes on from there, as in `, not a text`."""
+        return ScoreError(f"the value of '{self.written}' is {value!r}{what}", hint=hint)
 
 
 class Cell(MutableRecord, kw_only=True):
@@ -148,6 +153,18 @@ class Cell(MutableRecord, kw_only=True):
         return {} if self.reply is None else plain_copy(dict(self.reply.metadata))
 
 
+NO_CELL = Cell(
+    output="",
+    prompt="",
+    variables={},
+    test={},
+    provider_id="",
+    provider_label="",
+    metadata={"trace": {"spans": []}},
+)
+"""What a scorer is made for where nothing in it depends on the case, and what values are tried on."""
+
+
 def _total(reply: Reply) -> int | None:
     known = [n for n in (reply.usage.tokens_in, reply.usage.tokens_out) if n is not None]
     return sum(known) if known else None
@@ -165,25 +182,45 @@ Wrong = Sequence[tuple[str, str]]
 """What is wrong, and what to do about it."""
 
 
-def nothing_wrong(assertion: Assertion) -> Wrong:
+def nothing_wrong(_assertion: Assertion) -> Wrong:
     """The check of a type that has nothing more to check."""
-    del assertion
     return ()
 
 
-class Kind(Record, frozen=True, kw_only=True):
-    """One assertion type.
+def wrong_in(attempt: Callable[[], object]) -> Wrong:
+    """What is wrong with a value, as making something of it says; nothing where that can be made."""
+    try:
+        attempt()
+    except EvenhandError as error:
+        return ((error.message, error.hint),)
+    return ()
+
+
+MakeScorer = Callable[[Assertion, Cell, Any], Scorer]
+"""Makes a scorer of an assertion and its value."""
+
+
+class _Declared(Record, frozen=True):
+    """What every type says of itself, by position; see `Kind`."""
+
+    name: str
+    about: str
+    make: MakeScorer
+    takes: str = ""
+
+
+class Kind(_Declared, frozen=True, kw_only=True):
+    """One assertion type: `Kind("contains", "the output has this text in it", make, "text")`.
 
     Attributes:
         name: As configs write it, without `not-`.
-        group: The heading under which it is listed.
         about: What it says of the output, in a line.
-        make: Its scorer, given the assertion and its value with tags filled in. `cell` is None where nothing in it
+        make: Its scorer, given the assertion and its value with tags filled in. `cell` is `NO_CELL` where nothing in it
             depends on the case: then it is made once.
         takes: What its value is, in words; empty for nothing.
+        group: The heading under which it is listed: the `GROUP` of its module.
         optional: It needs no value.
         needs_threshold: What the threshold counts ("milliseconds"), where it cannot do without; else empty.
-        highest: The highest score that its threshold is held against, by a judge's own prompt; None where any may be.
         of_each_cell: The scorer looks at more of the cell than the output, so it is made for each.
         negation: What `not-` does to it.
         asks: What it asks a model for; None where it asks none.
@@ -194,14 +231,9 @@ class Kind(Record, frozen=True, kw_only=True):
         compares: It compares the outputs of all variants, once they are there.
     """
 
-    name: str
-    group: str
-    about: str
-    make: Callable[[Assertion, Cell | None, Any], Scorer]
-    takes: str = ""
+    group: str = ""
     optional: bool = False
     needs_threshold: str = ""
-    highest: float | None = None
     of_each_cell: bool = False
     negation: Negation = "opposite"
     asks: Task | None = None

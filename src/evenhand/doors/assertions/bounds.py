@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.core.errors import ScoreError
-from evenhand.core.expect import Scorer, Trial
+from evenhand.core.expect import Trial
 from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.core.traits import label_of
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
+from evenhand.doors.assertions.assertion import Assertion, Kind
 from evenhand.scorers.limits import Cost, FirstToken, Latency
 
 GROUP = "bounds"
@@ -41,21 +41,6 @@ class AtMost(Record, frozen=True):
         return f"{label_of(self.scorer)} {', '.join(bounds)}"
 
 
-def _latency(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell, value
-    return Latency(_bound(assertion))
-
-
-def _first_token(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell, value
-    return AtMost(FirstToken(), _bound(assertion))
-
-
-def _cost(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell, value
-    return Cost(_bound(assertion))
-
-
 def _bound(assertion: Assertion) -> float:
     if assertion.threshold is None:
         raise ScoreError(f"'{assertion.written}' has no threshold")
@@ -64,29 +49,26 @@ def _bound(assertion: Assertion) -> float:
 
 KINDS = (
     Kind(
-        name="latency",
-        group=GROUP,
-        about="the model answered within threshold milliseconds",
-        make=_latency,
-        takes="none; threshold",
+        "latency",
+        "the model answered within threshold milliseconds",
+        lambda a, _cell, _value: Latency(_bound(a)),
+        "none; threshold",
         optional=True,
         needs_threshold="milliseconds",
     ),
     Kind(
-        name="first-token",
-        group=GROUP,
-        about="the answer began within threshold seconds",
-        make=_first_token,
-        takes="none; threshold",
+        "first-token",
+        "the answer began within threshold seconds",
+        lambda a, _cell, _value: AtMost(FirstToken(), _bound(a)),
+        "none; threshold",
         optional=True,
         needs_threshold="seconds",
     ),
     Kind(
-        name="cost",
-        group=GROUP,
-        about="the answer cost at most threshold US dollars",
-        make=_cost,
-        takes="none; threshold",
+        "cost",
+        "the answer cost at most threshold US dollars",
+        lambda a, _cell, _value: Cost(_bound(a)),
+        "none; threshold",
         optional=True,
         needs_threshold="US dollars",
     ),

@@ -11,8 +11,7 @@ from evenhand.core.json_shapes import as_array, is_array, is_mapping, is_number
 from evenhand.core.record import Record
 from evenhand.core.score import check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
-from evenhand.doors.assertions.matching import matches
-from evenhand.doors.assertions.spans import wrong_value
+from evenhand.doors.assertions.spans import matches, wrong_value
 from evenhand.doors.assertions.values import bound
 from evenhand.languages.templates.printing import printed
 from evenhand.scorers.agents.tool_names import ToolNamesF1
@@ -22,24 +21,17 @@ from evenhand.scorers.known_outcomes import Answered
 GROUP = "tools"
 
 
-def _f1(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
-    items: Sequence[object] = ()
-    if is_array(value):
-        items = value
-    elif isinstance(value, str):
-        items = value.split(",")
+def _f1(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
+    items = value.split(",") if isinstance(value, str) else as_array(value)
     names = frozenset(name for name in (printed(item).strip() for item in items) if name)
     if not names:
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, which names no tools",
-            hint="Write a list of names, or names with commas.",
+        raise assertion.misvalued(
+            value, ", which names no tools", hint="Write a list of names, or names with commas."
         )
     return ToolNamesF1(names, bound(assertion.threshold, 1.0), assertion.negated)
 
 
-def _function(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del assertion, value
+def _function(_assertion: Assertion, cell: Cell, _value: Any) -> Scorer:
     google = [
         function
         for tool in _declared(cell, "tools")
@@ -48,15 +40,14 @@ def _function(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     return CallsDeclaredFunction([*_declared(cell, "functions"), *google])
 
 
-def _tools(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del assertion, value
+def _tools(_assertion: Assertion, cell: Cell, _value: Any) -> Scorer:
     tools = [tool for tool in _declared(cell, "tools") if tool.get("type") == "function"]
     return CallsDeclaredTools([f for tool in tools for f in _objects([tool.get("function")])])
 
 
-def _declared(cell: Cell | None, key: str) -> Sequence[Mapping[str, Any]]:
+def _declared(cell: Cell, key: str) -> Sequence[Mapping[str, Any]]:
     """What the provider's config declares under a key."""
-    return _objects(cell.provider_config.get(key)) if cell is not None else ()
+    return _objects(cell.provider_config.get(key))
 
 
 def _objects(value: object) -> Sequence[Mapping[str, Any]]:
@@ -80,7 +71,7 @@ class _Wanted(Record, frozen=True):
         return self.pattern or self.name
 
 
-def _skill(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def _skill(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     used = _skills(cell)
     reason = f"used {', '.join(used)}" if used else "no skill was used"
     label = f"{assertion.written} {printed(value)}"
@@ -89,9 +80,8 @@ def _skill(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     items = value if is_array(value) else [value]
     names = [item.strip() for item in items if isinstance(item, str) and item.strip()]
     if not names or len(names) < len(items):
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}",
-            hint="Write a name, a list of names, or {name or pattern: …, min: …, max: …}.",
+        raise assertion.misvalued(
+            value, hint="Write a name, a list of names, or {name or pattern: …, min: …, max: …}."
         )
     if assertion.negated:
         return Answered(label, check(not any(name in used for name in names), reason))
@@ -136,9 +126,9 @@ def _count(assertion: Assertion, value: Mapping[str, object], key: str) -> int |
     raise ScoreError(f"'{assertion.written}': {key} is {number!r}, not a number of times")
 
 
-def _skills(cell: Cell | None) -> Sequence[str]:
+def _skills(cell: Cell) -> Sequence[str]:
     """The names of the skills that the reply says were used, without those that failed."""
-    calls = cell.reply.metadata.get("skillCalls") if cell is not None and cell.reply else None
+    calls = cell.reply.metadata.get("skillCalls") if cell.reply else None
     return [
         name
         for entry in _objects(calls)
@@ -148,10 +138,9 @@ def _skills(cell: Cell | None) -> Sequence[str]:
 
 def _valid_call(name: str) -> Kind:
     return Kind(
-        name=name,
-        group=GROUP,
-        about="the output calls a function that the provider's config declares, with arguments that fit",
-        make=_function,
+        name,
+        "the output calls a function that the provider's config declares, with arguments that fit",
+        _function,
         optional=True,
         of_each_cell=True,
         negation="ignored",
@@ -160,31 +149,27 @@ def _valid_call(name: str) -> Kind:
 
 KINDS = (
     Kind(
-        name="tool-call-f1",
-        group=GROUP,
-        highest=1.0,
-        about="F1 of the names of the tools called against these is at least the threshold (1)",
-        make=_f1,
-        takes="list of names, or names with commas",
+        "tool-call-f1",
+        "F1 of the names of the tools called against these is at least the threshold (1)",
+        _f1,
+        "list of names, or names with commas",
         negation="own",
     ),
     _valid_call("is-valid-function-call"),
     _valid_call("is-valid-openai-function-call"),
     Kind(
-        name="is-valid-openai-tools-call",
-        group=GROUP,
-        about="each tool call in the output is of a tool that the provider's config declares",
-        make=_tools,
+        "is-valid-openai-tools-call",
+        "each tool call in the output is of a tool that the provider's config declares",
+        _tools,
         optional=True,
         of_each_cell=True,
         negation="ignored",
     ),
     Kind(
-        name="skill-used",
-        group=GROUP,
-        about="the agent used these skills, as the reply's metadata.skillCalls says",
-        make=_skill,
-        takes="name, list, or {name or pattern, min, max}",
+        "skill-used",
+        "the agent used these skills, as the reply's metadata.skillCalls says",
+        _skill,
+        "name, list, or {name or pattern, min, max}",
         of_each_cell=True,
         negation="own",
         check=wrong_value(_skill),

@@ -16,12 +16,12 @@ from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
-from evenhand.doors.assertions.grading import Grader, as_variable, text_to_judge
+from evenhand.doors.assertions.grading import Grader, as_variable
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags
 from evenhand.scorers.judge_prompt import fenced, mark_of
 from evenhand.scorers.judge_reply import shown
 from evenhand.scorers.spoken_verdict import is_disowned, last_line
-from evenhand.scorers.text import quoted
+from evenhand.scorers.text import quoted, text_of
 
 GROUP = "contests"
 
@@ -58,7 +58,7 @@ class SelectBest:
         if self.template:
             values["outputs"] = [as_variable(one.output) for one in contestants]
         else:
-            texts = [text_to_judge(one.output) for one in contestants]
+            texts = [text_of(one.output) for one in contestants]
             values["mark"] = mark = mark_of(criterion, *texts)
             values["outputs"] = "\n\n".join(
                 fenced(f"output {i}", text, mark) for i, text in enumerate(texts)
@@ -216,18 +216,16 @@ def _settings_wrong(assertion: Assertion) -> Wrong:
     return problems
 
 
-def _never(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell, value
+def _never(assertion: Assertion, _cell: Cell, _value: Any) -> Scorer:
     raise ScoreError(f"'{assertion.type}' compares outputs, and cannot be asked of one")
 
 
 KINDS = (
     Kind(
-        name="select-best",
-        group=GROUP,
-        about="a model finds this output the best of all variants by this criterion",
-        make=_never,
-        takes="text",
+        "select-best",
+        "a model finds this output the best of all variants by this criterion",
+        _never,
+        "text",
         of_each_cell=True,
         negation="refused",
         asks="generate",
@@ -235,11 +233,10 @@ KINDS = (
         compares=True,
     ),
     Kind(
-        name="max-score",
-        group=GROUP,
-        about="the test's other assertions score this output highest of all variants",
-        make=_never,
-        takes="{method: average or sum, weights: {type: number}, threshold}",
+        "max-score",
+        "the test's other assertions score this output highest of all variants",
+        _never,
+        "{method: average or sum, weights: {type: number}, threshold}",
         optional=True,
         of_each_cell=True,
         negation="refused",

@@ -97,13 +97,10 @@ def _value(score: Score) -> float:
     return score.value or 0.0
 
 
-def _similar(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _similar(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     items = value if is_array(value) else [value]
     if not items or not is_texts(items):
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, not a text or a list of texts"
-        )
+        raise assertion.misvalued(value, ", not a text or a list of texts")
     return Similar(
         assertion.type,
         items,
@@ -134,10 +131,9 @@ class InClass:
         return f"classifier {quoted(self.label)}" if self.label else "classifier"
 
 
-def _classifier(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _classifier(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     if value is not None and not isinstance(value, str):
-        raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not a label")
+        raise assertion.misvalued(value, ", not a label")
     return InClass(value, _judge(assertion), bound(assertion.threshold, 1.0))
 
 
@@ -163,12 +159,9 @@ class Harmless:
         )
 
 
-def _moderation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _moderation(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     if value and not is_texts(value):
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, not a list of categories"
-        )
+        raise assertion.misvalued(value, ", not a list of categories")
     return Harmless(value or [], _judge(assertion))
 
 
@@ -178,45 +171,31 @@ def _judge(assertion: Assertion) -> Provider:
     return assertion.judge
 
 
-_SIMILAR = (
-    (
+def _kind(name: str, about: str) -> Kind:
+    return Kind(name, about, _similar, "text, or list of texts", negation="own", asks="embed")
+
+
+KINDS = (
+    _kind(
         "similar",
         "the output means what a text means: cosine of embeddings, at least the threshold (0.75)",
     ),
-    ("similar:cosine", "the same"),
-    ("similar:dot", "the same, by dot product"),
-    ("similar:euclidean", "the same, by distance, at most threshold"),
-)
-KINDS = (
-    *(
-        Kind(
-            name=name,
-            group=GROUP,
-            about=about,
-            make=_similar,
-            highest=1.0 if _NEARNESS[name] is cosine else None,
-            takes="text, or list of texts",
-            negation="own",
-            asks="embed",
-        )
-        for name, about in _SIMILAR
-    ),
+    _kind("similar:cosine", "the same"),
+    _kind("similar:dot", "the same, by dot product"),
+    _kind("similar:euclidean", "the same, by distance, at most threshold"),
     Kind(
-        name="classifier",
-        group=GROUP,
-        highest=1.0,
-        about="a classifier gives this label a score of at least the threshold (1)",
-        make=_classifier,
-        takes="label, optional",
+        "classifier",
+        "a classifier gives this label a score of at least the threshold (1)",
+        _classifier,
+        "label, optional",
         optional=True,
         asks="classify",
     ),
     Kind(
-        name="moderation",
-        group=GROUP,
-        about="a moderation model flags nothing",
-        make=_moderation,
-        takes="list of categories, optional",
+        "moderation",
+        "a moderation model flags nothing",
+        _moderation,
+        "list of categories, optional",
         optional=True,
         asks="moderate",
     ),

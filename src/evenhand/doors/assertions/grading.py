@@ -21,7 +21,8 @@ from evenhand.languages.templates.rendering import NO_CONFIG, Templates
 from evenhand.providers.prompt_text import filled_messages
 from evenhand.scorers.deciding import answered_each, decider_in, reply_details, says_yes
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
-from evenhand.scorers.judging import ask_judge, instrument_of, judged_text
+from evenhand.scorers.judging import ask_judge, instrument_of
+from evenhand.scorers.text import text_of
 
 T = TypeVar("T")
 _LABELS = {
@@ -81,6 +82,10 @@ class Grader:
     def known(self, name: str, value: str) -> object:
         """What a prompt may name so: in the user's words the test's variable of this name, where it has one."""
         return self.variables.get(name, value) if self.template else value
+
+    def shown(self, output: object) -> object:
+        """An output as the grader is shown it: in the user's words, as `as_variable` has it."""
+        return as_variable(output) if self.template else text_of(output)
 
     @property
     def own(self) -> bool:
@@ -168,11 +173,7 @@ class Grader:
 
 def kept(reply: Reply, name: str, version: str) -> dict[str, Any]:
     """What is kept of a grader's answer."""
-    return {
-        "judge": reply.model or name,
-        "prompt": version,
-        "reply": reply.text[:RAW_KEPT],
-    }
+    return {"judge": reply.model or name, "prompt": version, "reply": reply.text[:RAW_KEPT]}
 
 
 def grader_of(assertion: Assertion, cell: Cell, template: str | None = None) -> Grader:
@@ -185,11 +186,6 @@ def grader_of(assertion: Assertion, cell: Cell, template: str | None = None) -> 
         raise ScoreError("there is no model to judge")
     words = assertion.rubric_prompt if template is None else template
     return Grader(assertion.judge, words, cell.variables, assertion.templates, assertion.threshold)
-
-
-def text_to_judge(output: object) -> str:
-    """An output as a grader is shown it."""
-    return judged_text(output)
 
 
 def as_variable(output: object) -> object:
@@ -210,7 +206,7 @@ def wanted_text(assertion: Assertion, value: object) -> str:
     """
     if isinstance(value, str):
         return value
-    raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not a text")
+    raise assertion.misvalued(value, ", not a text")
 
 
 def _text(value: object) -> str:

@@ -15,13 +15,7 @@ from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_number,
 from evenhand.core.message import Message
 from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
-from evenhand.doors.assertions.grading import (
-    Grader,
-    as_variable,
-    grader_of,
-    text_to_judge,
-    wanted_text,
-)
+from evenhand.doors.assertions.grading import Grader, as_variable, grader_of, wanted_text
 from evenhand.doors.assertions.measured import EPSILON
 from evenhand.doors.assertions.values import bound
 from evenhand.languages.templates.printing import printed
@@ -75,13 +69,11 @@ _MOST = 10
 """The scale of G-Eval: 0 to 10."""
 
 
-def _rubric(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    assert cell is not None  # noqa: S101 (its prompt may name any variable)
+def _rubric(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     if assertion.judge is None:
         raise ScoreError("there is no model to judge")
-    rubric = printed(value)
     return MeetsRubric(
-        rubric,
+        printed(value),
         assertion.judge,
         assertion.threshold,
         partial(_messages, assertion, cell.variables) if assertion.rubric_prompt else None,
@@ -111,7 +103,6 @@ class Factual:
     scores: Mapping[str, float] = field(default_factory=dict[str, float])
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        text = as_variable(output) if self.grader.template else text_to_judge(output)
         (category, reason), metadata = await self.grader.ask(
             trial,
             "factuality",
@@ -119,7 +110,7 @@ class Factual:
             'with the keys "reason" and "category" (A, B, C, D or E)',
             input=self.grader.known("input", self.question),
             ideal=self.ideal,
-            completion=text,
+            completion=self.grader.shown(output),
         )
         name, words = _CATEGORIES[category]
         value = self.scores.get(name, 0.0 if name == "disagree" else 1.0)
@@ -186,11 +177,9 @@ def _spoken(text: str) -> tuple[str, str] | None:
     return match[2].upper(), text
 
 
-def _factuality(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    assert cell is not None  # noqa: S101 (made for each cell)
-    option = assertion.options.get("factuality")
+def _factuality(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     scores: dict[str, float] = {}
-    for name, score in as_mapping(option).items():
+    for name, score in as_mapping(assertion.options.get("factuality")).items():
         if not is_number(score):
             raise ScoreError(f"options.factuality.{name} is {score!r}, not a number")
         scores[name] = float(score)
@@ -206,7 +195,6 @@ class MeetsCriterion:
     question: str = field(repr=False)
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        text = as_variable(output) if self.grader.template else text_to_judge(output)
         (passed, reason), metadata = await self.grader.ask(
             trial,
             "closed_qa",
@@ -215,7 +203,7 @@ class MeetsCriterion:
             plain=True,
             input=self.grader.known("input", self.question),
             criteria=self.criterion,
-            completion=text,
+            completion=self.grader.shown(output),
         )
         return Score(1.0 if passed else 0.0, passed, reason, metadata)
 
@@ -236,12 +224,11 @@ def _yes_or_no(text: str, *, anywhere: bool) -> tuple[bool, str]:
     return match[1] == "Y", reply.rstrip("*_")[:-1].strip(" \n*_")
 
 
-def _closed_qa(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    assert cell is not None  # noqa: S101 (made for each cell)
+def _closed_qa(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     return MeetsCriterion(wanted_text(assertion, value), grader_of(assertion, cell), cell.prompt)
 
 
-def _avoids(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def _avoids(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     from evenhand.languages.documents.codebook import FILE  # noqa: PLC0415 (other types don't need it)
     from evenhand.scorers.avoids import Avoids  # noqa: PLC0415 (see above)
 
@@ -277,8 +264,11 @@ class GEval:
             steps, _ = await self.steps.ask(
                 trial, "geval_steps", _steps, 'with the key "steps", a list', criteria=criterion
             )
-            text = as_variable(output) if self.evaluate.template else text_to_judge(output)
-            values: dict[str, Any] = {"input": self.question, "output": text, "criteria": criterion}
+            values: dict[str, Any] = {
+                "input": self.question,
+                "output": self.evaluate.shown(output),
+                "criteria": criterion,
+            }
             # promptfoo's prompts spell it maxScore; names in ours have only lowercase letters and underscores.
             values["maxScore" if self.evaluate.template else "max_score"] = str(_MOST)
             (points, reason), metadata = await self.evaluate.ask(
@@ -302,10 +292,9 @@ def _steps(text: str) -> list[str]:
     steps = the_object(text, ["steps"])["steps"]
     if not is_array(steps) or not steps:
         raise JudgeError("the judge proposed no steps")
-    items = steps
-    if not all(isinstance(step, str) and step.strip() for step in items):
+    if not all(isinstance(step, str) and step.strip() for step in steps):
         raise JudgeError("the judge proposed steps that are not texts")
-    return cast("list[str]", items)
+    return cast("list[str]", steps)
 
 
 def _points(text: str) -> tuple[float, str]:
@@ -316,16 +305,7 @@ def _points(text: str) -> tuple[float, str]:
     return points, reason
 
 
-def _json(text: str) -> Mapping[str, object] | None:
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return None
-    return document if is_object(document) else None
-
-
-def _g_eval(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    assert cell is not None  # noqa: S101 (made for each cell)
+def _g_eval(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     criteria = value if is_array(value) else [value]
     texts = [wanted_text(assertion, item) for item in criteria]
     if not texts:
@@ -342,10 +322,13 @@ def _g_eval(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 def _prompts(text: str) -> Mapping[str, str]:
     """The user's prompts for the two calls, where there are some: `{steps: …, evaluate: …}`."""
-    prompts = _json(text) if text.lstrip()[:1] == "{" else None
+    try:
+        prompts = json.loads(text) if text.lstrip()[:1] == "{" else {}
+    except ValueError:
+        prompts = {}
     return {
         key: item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
-        for key, item in (prompts or {}).items()
+        for key, item in as_mapping(prompts).items()
         if item
     }
 
@@ -394,14 +377,12 @@ def _verdict(text: str) -> tuple[bool, str]:
     return yes_or_no(answer["verdict"]), str(answer.get("reason") or "")
 
 
-def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del value
-    assert cell is not None  # noqa: S101 (made for each cell)
+def _conversation(assertion: Assertion, cell: Cell, _value: Any) -> Scorer:
     history = cell.variables.get("_conversation")
-    items = as_array(history)
     turns = [
         (value_text(turn.get("input", "")), value_text(turn.get("output", "")))
-        for turn in (item for item in items if is_object(item))
+        for turn in as_array(history)
+        if is_object(turn)
     ] or [(cell.prompt, text_of(cell.output))]
     window = assertion.config.get("windowSize") or 5
     if not is_whole(window) or window < 1:
@@ -409,13 +390,12 @@ def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer
     return StaysRelevant(turns, grader_of(assertion, cell), window, bound(assertion.threshold, 0.5))
 
 
-def _answered(name: str) -> Kind:
+def _factual(name: str) -> Kind:
     return Kind(
-        name=name,
-        group=GROUP,
-        about="a model compares the output's facts with these",
-        make=_factuality,
-        takes="text",
+        name,
+        "a model compares the output's facts with these",
+        _factuality,
+        "text",
         of_each_cell=True,
         negation="ignored",
         asks="generate",
@@ -424,53 +404,45 @@ def _answered(name: str) -> Kind:
 
 KINDS = (
     Kind(
-        name="llm-rubric",
-        group=GROUP,
-        highest=1.0,
-        about="a model says that the output meets this rubric",
-        make=_rubric,
-        takes="text",
+        "llm-rubric",
+        "a model says that the output meets this rubric",
+        _rubric,
+        "text",
         of_each_cell=True,
         asks="generate",
     ),
     Kind(
-        name="g-eval",
-        group=GROUP,
-        highest=1.0,
-        about="a model works out steps for these criteria, follows them, and scores at least the threshold (0.7)",
-        make=_g_eval,
-        takes="text, or list of texts",
+        "g-eval",
+        "a model works out steps for these criteria, follows them, and scores at least the threshold (0.7)",
+        _g_eval,
+        "text, or list of texts",
         of_each_cell=True,
         asks="generate",
     ),
-    _answered("factuality"),
-    _answered("model-graded-factuality"),
+    _factual("factuality"),
+    _factual("model-graded-factuality"),
     Kind(
-        name="model-graded-closedqa",
-        group=GROUP,
-        about="a model says yes or no to this criterion",
-        make=_closed_qa,
-        takes="text",
+        "model-graded-closedqa",
+        "a model says yes or no to this criterion",
+        _closed_qa,
+        "text",
         of_each_cell=True,
         negation="ignored",
         asks="generate",
     ),
     Kind(
-        name="conversation-relevance",
-        group=GROUP,
-        highest=1.0,
-        about="a model finds the assistant's messages relevant to the conversation, at least 0.5 of them",
-        make=_conversation,
+        "conversation-relevance",
+        "a model finds the assistant's messages relevant to the conversation, at least 0.5 of them",
+        _conversation,
         optional=True,
         of_each_cell=True,
         asks="generate",
     ),
     Kind(
-        name="avoids",
-        group=GROUP,
-        about="a model says that the output has no failure of this kind, of a failures.yml",
-        make=_avoids,
-        takes="text, or {kind, kinds, context}",
+        "avoids",
+        "a model says that the output has no failure of this kind, of a failures.yml",
+        _avoids,
+        "text, or {kind, kinds, context}",
         asks="generate",
     ),
 )

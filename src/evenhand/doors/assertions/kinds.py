@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
+from msgspec.structs import replace
+
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.names import nearest
 from evenhand.core.plugins import ASSERTIONS, Plugin, plugin, plugins
@@ -23,8 +25,7 @@ FAMILIES: Mapping[str, str] = {
     "overlap": "levenshtein rouge-n bleu gleu meteor",
     "answers": "word-count is-refusal finish-reason perplexity perplexity-score guardrails",
     "calls": "tool-call-f1 is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call skill-used",
-    "user_code": "python javascript",
-    "ruby": "ruby",
+    "user_code": "python javascript ruby",
     "webhook": "webhook",
     "judged": "llm-rubric g-eval factuality model-graded-factuality model-graded-closedqa conversation-relevance "
     "avoids",
@@ -105,7 +106,7 @@ def type_problem(written: str) -> tuple[str, str] | None:
 @cache
 def _family(name: str) -> Mapping[str, Kind]:
     module = import_module(f"evenhand.doors.assertions.{name}")
-    return {kind.name: kind for kind in module.KINDS}
+    return {kind.name: replace(kind, group=module.GROUP) for kind in module.KINDS}
 
 
 @cache

@@ -2,74 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
-from evenhand.core.errors import ScoreError
-from evenhand.core.expect import Scorer
 from evenhand.core.json_shapes import is_array, is_mapping
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
+from evenhand.doors.assertions.assertion import Assertion, Kind
 from evenhand.languages.templates.printing import printed
-from evenhand.scorers.html import ContainsHtml, IsHtml
-from evenhand.scorers.xml import ContainsXml, IsXml
+from evenhand.scorers.markup import ContainsHtml, ContainsXml, IsHtml, IsXml
 
 GROUP = "markup"
 
 
-def _html(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell, value
-    return IsHtml() if assertion.type == "is-html" else ContainsHtml()
-
-
-def _xml(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
-    elements = tuple(tuple(path.split(".")) for path in _elements(assertion, value))
-    return IsXml(elements) if assertion.type == "is-xml" else ContainsXml(elements)
-
-
-def _elements(assertion: Assertion, value: object) -> list[str]:
+def _elements(assertion: Assertion, value: object) -> tuple[tuple[str, ...], ...]:
     if isinstance(value, str):
-        return [path.strip() for path in value.split(",")]
+        return _split(path.strip() for path in value.split(","))
     elements: object = value
     if is_mapping(value) and value:
         elements = value.get("requiredElements")
         if not is_array(elements):
-            raise ScoreError(
-                f"the value of '{assertion.written}' is {value!r}",
+            raise assertion.misvalued(
+                value,
                 hint="Write the elements: a.b, c.d; or a list of them; or {requiredElements: […]}.",
             )
-    return [printed(item) for item in elements] if is_array(elements) else []
+    return _split(printed(item) for item in elements) if is_array(elements) else ()
+
+
+def _split(paths: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(path.split(".")) for path in paths)
 
 
 _PATHS = "elements as a.b, c.d, or a list; optional"
 KINDS = (
     Kind(
-        name="is-html",
-        group=GROUP,
-        about="the whole output is HTML, with no text outside of elements",
-        make=_html,
+        "is-html",
+        "the whole output is HTML, with no text outside of elements",
+        lambda _a, _cell, _value: IsHtml(),
         optional=True,
     ),
     Kind(
-        name="contains-html",
-        group=GROUP,
-        about="the output has HTML in it",
-        make=_html,
+        "contains-html",
+        "the output has HTML in it",
+        lambda _a, _cell, _value: ContainsHtml(),
         optional=True,
     ),
     Kind(
-        name="is-xml",
-        group=GROUP,
-        about="the whole output is well-formed XML, and has these elements",
-        make=_xml,
-        takes=_PATHS,
+        "is-xml",
+        "the whole output is well-formed XML, and has these elements",
+        lambda a, _cell, value: IsXml(_elements(a, value)),
+        _PATHS,
         optional=True,
     ),
     Kind(
-        name="contains-xml",
-        group=GROUP,
-        about="the output has XML in it that has these elements",
-        make=_xml,
-        takes=_PATHS,
+        "contains-xml",
+        "the output has XML in it that has these elements",
+        lambda a, _cell, value: ContainsXml(_elements(a, value)),
+        _PATHS,
         optional=True,
     ),
 )

@@ -6,22 +6,19 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.core.json_shapes import is_texts
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.measured import Decided, Reaches
 from evenhand.doors.assertions.values import bound, fraction
-from evenhand.scorers.metrics.meteor import meteor
-from evenhand.scorers.metrics.overlap import bleu, edit_distance, gleu, rouge_n
+from evenhand.scorers.metrics.overlap import bleu, edit_distance, gleu, meteor, rouge_n
 from evenhand.scorers.text import quoted, text_of
 
 GROUP = "wording"
 _MEASURES = {"bleu": bleu, "gleu": gleu}
 
 
-def _overlap(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _overlap(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     references = _references(assertion, value)
     measure = _MEASURES[assertion.type]
     return Reaches(
@@ -31,8 +28,7 @@ def _overlap(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     )
 
 
-def _meteor(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _meteor(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     references = _references(assertion, value)
     settings = {
         name: fraction(assertion.more.get(name), default)
@@ -45,8 +41,7 @@ def _meteor(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     )
 
 
-def _rouge(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _rouge(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     (reference,) = _references(assertion, value, only_one=True)
     return Reaches(
         _label(assertion, (reference,)),
@@ -55,8 +50,7 @@ def _rouge(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     )
 
 
-def _levenshtein(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _levenshtein(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     (reference,) = _references(assertion, value, only_one=True)
     most = bound(assertion.threshold, 5.0)
     return Decided(_label(assertion, (reference,)), partial(_near, reference, most))
@@ -80,7 +74,7 @@ def _references(assertion: Assertion, value: Any, *, only_one: bool = False) -> 
         return (value,)
     if only_one or not value or not is_texts(value):
         expected = "a text" if only_one else "a text or a list of texts"
-        raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not {expected}")
+        raise assertion.misvalued(value, f", not {expected}")
     return tuple(value)
 
 
@@ -91,42 +85,13 @@ def _label(assertion: Assertion, references: Sequence[str]) -> str:
 _TEXTS = "text, or list of texts"
 KINDS = (
     Kind(
-        name="levenshtein",
-        group=GROUP,
-        about="at most threshold (5) characters to change for this text",
-        make=_levenshtein,
-        takes="text",
+        "levenshtein",
+        "at most threshold (5) characters to change for this text",
+        _levenshtein,
+        "text",
     ),
-    Kind(
-        name="rouge-n",
-        group=GROUP,
-        highest=1.0,
-        about="shares words with this text: ROUGE-1's F1, at least 0.75",
-        make=_rouge,
-        takes="text",
-    ),
-    Kind(
-        name="bleu",
-        group=GROUP,
-        highest=1.0,
-        about="shares 1- to 4-grams with a text: BLEU, at least 0.5",
-        make=_overlap,
-        takes=_TEXTS,
-    ),
-    Kind(
-        name="gleu",
-        group=GROUP,
-        highest=1.0,
-        about="the same, as Google BLEU, at least 0.5",
-        make=_overlap,
-        takes=_TEXTS,
-    ),
-    Kind(
-        name="meteor",
-        group=GROUP,
-        highest=1.0,
-        about="words align by form or stem: METEOR, at least 0.5",
-        make=_meteor,
-        takes=_TEXTS,
-    ),
+    Kind("rouge-n", "shares words with this text: ROUGE-1's F1, at least 0.75", _rouge, "text"),
+    Kind("bleu", "shares 1- to 4-grams with a text: BLEU, at least 0.5", _overlap, _TEXTS),
+    Kind("gleu", "the same, as Google BLEU, at least 0.5", _overlap, _TEXTS),
+    Kind("meteor", "words align by form or stem: METEOR, at least 0.5", _meteor, _TEXTS),
 )

@@ -88,8 +88,7 @@ def kind_from(added: Plugin) -> Kind:
     if not callable(loaded) or (isinstance(loaded, type) and not hasattr(loaded, "score")):
         raise added.broken("is neither a function of the output nor a class with a score()")
 
-    def make(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-        del cell
+    def make(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
         try:
             scorer = _scorer(loaded, added.name, value)
         except EvenhandError as error:
@@ -107,10 +106,10 @@ def kind_from(added: Plugin) -> Kind:
         raise added.broken("cannot be used", error) from error
     about = (inspect.getdoc(loaded) or "").partition("\n")[0]
     return Kind(
-        name=added.name,
+        added.name,
+        about or added.place,
+        make,
         group=f"from the package {added.package}",
-        about=about or added.place,
-        make=make,
         optional=True,
         negation=_negation(traits),
         check=functools.partial(_check, traits),

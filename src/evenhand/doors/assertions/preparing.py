@@ -22,7 +22,7 @@ from evenhand.core.message import Task
 from evenhand.core.score import Score
 from evenhand.core.secrets import known
 from evenhand.core.traits import label_of
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Make
+from evenhand.doors.assertions.assertion import NO_CELL, Assertion, Cell, Kind, Make
 from evenhand.doors.assertions.kinds import kind_of
 from evenhand.doors.assertions.transform import split_reference, transformed
 from evenhand.languages.javascript.source import is_reference
@@ -79,7 +79,7 @@ class Computed:
             script = javascript.function(base / path, name)
             value = (await javascript.call(trial, script, output, context)).value
         elif path.endswith(".rb"):
-            from evenhand.doors.assertions.ruby import source as ruby_source  # noqa: PLC0415 (only for configs with code)
+            from evenhand.doors.assertions.user_code import ruby_source  # noqa: PLC0415 (only for configs with code)
             from evenhand.scorers.ruby import called as called_ruby  # noqa: PLC0415 (only for configs with code)
 
             source = ruby_source(self.assertion, reference)
@@ -92,7 +92,7 @@ class Computed:
         if (
             not isinstance(value, (str, int, float, list, Mapping))
             or isinstance(value, bool)
-            or "pass" in _keys(value)
+            or "pass" in (tuple(value) if isinstance(value, Mapping) else ())
         ):
             kind = "a verdict" if isinstance(value, (bool, Mapping)) else f"{type(value).__name__}"
             raise ScoreError(
@@ -207,6 +207,13 @@ def unsettled(
     )
 
 
+_SHARES = frozenset(
+    "answer-relevance bleu classifier context-faithfulness context-recall context-relevance conversation-relevance "
+    "g-eval gleu llm-rubric meteor perplexity-score rouge-n similar similar:cosine tool-call-f1 "
+    "trajectory:goal-success".split()
+)
+"""Types whose threshold is held against a number from 0 to 1."""
+
 Lack = tuple[str, str] | tuple[str, str, str]
 """What is wrong, what to do, and the error's slug where it is not `config`."""
 
@@ -226,16 +233,10 @@ def lacks(assertion: Assertion) -> list[Lack]:
                 f"Say what is allowed, in {kind.needs_threshold}: threshold: …",
             )
         )
-    threshold, highest = assertion.threshold, kind.highest
-    if (
-        threshold is not None
-        and highest is not None
-        and threshold > highest
-        and not assertion.rubric_prompt
-    ):
-        what = (
-            f"'{assertion.written}' has the threshold {threshold:g}, and scores at most {highest:g}"
-        )
+    threshold = assertion.threshold or 0.0
+    # A prompt of the user's own may have the judge score on any scale.
+    if kind.name in _SHARES and threshold > 1 and not assertion.rubric_prompt:
+        what = f"'{assertion.written}' has the threshold {threshold:g}, and scores at most 1"
         problems.append((what, "Write a threshold from 0 to 1."))
     problems += nobody_to_ask(assertion)
     for model in (assertion.judge, assertion.embedder):
@@ -282,7 +283,7 @@ def fixed_scorer(assertion: Assertion) -> Scorer | None:
         return None
     if kind.tags and _is_filled_in(value):
         return None
-    return kind.make(assertion, None, value)
+    return kind.make(assertion, NO_CELL, value)
 
 
 def _renderer(kind: Kind, value: Any, templates: Templates) -> Callable[[Mapping[str, Any]], Any]:
@@ -290,9 +291,8 @@ def _renderer(kind: Kind, value: Any, templates: Templates) -> Callable[[Mapping
     if kind.tags and isinstance(value, str) and has_tags(value):
         return lambda variables: clean(templates.render(value, variables))
     if kind.tags and is_array(value):
-        items = value
         return lambda variables: [
-            clean(templates.render(v, variables)) if isinstance(v, str) else v for v in items
+            clean(templates.render(v, variables)) if isinstance(v, str) else v for v in value
         ]
     return lambda _: value
 
@@ -320,7 +320,3 @@ def _is_filled_in(value: object) -> bool:
 def is_file(value: object) -> bool:
     """Whether a value names a file."""
     return isinstance(value, str) and value.startswith("file://")
-
-
-def _keys(value: object) -> Sequence[object]:
-    return tuple(value) if isinstance(value, Mapping) else ()

@@ -217,10 +217,9 @@ class AssertionReader:
                 at(), f"an assertion is {item!r}, not an object", "Write - type: contains, value: …"
             )
             return Expected()
-        raw = item
-        written = raw.get("type")
+        written = item.get("type")
         if not isinstance(written, str):
-            first = next(iter(raw), "")
+            first = next(iter(item), "")
             near = did_you_mean(first, {"type"})
             if not near and type_problem(first) is None:
                 near = f"Write - type: {first}, and value: … below it."
@@ -246,20 +245,20 @@ class AssertionReader:
                     f"not- changes nothing about {kind.name}, as in promptfoo",
                     "A Python assertion can say the opposite.",
                 )
-            findings.unknown(raw, KEYS, at, " of an assertion is not used")
+            findings.unknown(item, KEYS, at, " of an assertion is not used")
         inside = Expected()
         if kind.name == "assert-set":
-            inside = self.expected(raw.get("assert"), options, at, check=check)
-            if check and not raw.get("assert"):
+            inside = self.expected(item.get("assert"), options, at, check=check)
+            if check and not item.get("assert"):
                 hint = "Write its assertions below it: assert: [{type: contains, value: …}]."
                 findings.hint(
                     at(), "an assert-set without assertions checks nothing, and has score 0", hint
                 )
-        assertion = self._assertion(kind, raw, options, at, inside)
+        assertion = self._assertion(kind, item, options, at, inside)
         problem = inside.hopeless(assertion.threshold)
         if check:
             broken_values = [
-                findings.broken(at("value") if "value" in raw else at(), *wrong)
+                findings.broken(at("value") if "value" in item else at(), *wrong)
                 for wrong in problems(assertion)
             ]
             problem = next(iter(broken_values), problem)
@@ -378,8 +377,7 @@ class AssertionReader:
         if is_array(prompt):
             return [self._prompts_in(item, at) for item in prompt]
         if is_mapping(prompt):
-            items = prompt
-            return {key: self._prompts_in(item, at) for key, item in items.items()}
+            return {key: self._prompts_in(item, at) for key, item in prompt.items()}
         return prompt
 
     def _prompt_text(self, text: str, at: At) -> str:
@@ -436,8 +434,7 @@ def problems(assertion: Assertion) -> list[Lack]:
         if code:
             faults += transform_problems(code, assertion.base)
     if isinstance(value, str) and value.startswith("file://") and not has_tags(value):
-        from evenhand.doors.assertions.ruby import is_ruby  # noqa: PLC0415 (only for configs with code)
-        from evenhand.doors.assertions.ruby import problems as ruby_problems  # noqa: PLC0415 (only for configs with code)
+        from evenhand.doors.assertions.user_code import is_ruby, ruby_problems  # noqa: PLC0415 (only for configs with code)
 
         if is_ruby(value):
             faults += () if kind.name == "ruby" else ruby_problems(assertion)  # its check said so

@@ -20,12 +20,12 @@ from evenhand.core.outputs import need_value
 from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.embedded import cosine
-from evenhand.doors.assertions.grading import Grader, as_variable, grader_of
+from evenhand.doors.assertions.grading import Grader, as_variable, grader_of, wanted_text
 from evenhand.doors.assertions.measured import EPSILON
 from evenhand.doors.assertions.transform import transformed
 from evenhand.doors.assertions.values import bound
 from evenhand.scorers.judge_reply import shown
-from evenhand.scorers.rag.quotes import found_in, plain
+from evenhand.scorers.rag.verdicts import found_in, plain
 from evenhand.scorers.spoken_verdict import refuses
 from evenhand.scorers.text import text_of
 
@@ -247,11 +247,7 @@ def _statements(text: str) -> list[str]:
 
 
 def _verdicts(text: str, count: int) -> float:
-    """The share of statements with a yes.
-
-    Raises:
-        JudgeError: It does not say yes or no, and nothing else, of each statement.
-    """
+    """The share of statements with a yes."""
     reply = text.lower().strip()
     before, final, after = reply.rpartition(_FINAL)
     if final:
@@ -336,87 +332,72 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _needs_query(
+def _kind(
+    name: str,
+    about: str,
     share: Share,
-) -> Callable[[Assertion, Cell | None, Any], Scorer]:
-    def make(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-        del value
-        assert cell is not None  # noqa: S101 (made for each cell)
-        query = cell.variables.get("query")
-        if not isinstance(query, str):
-            raise ScoreError(
-                f"'{assertion.written}' needs the variable 'query'",
-                hint="Set it to what the user asked.",
-            )
+    query: Callable[[Assertion, Cell], str],
+    *,
+    embeds: bool = False,
+) -> Kind:
+    """A type without a value: the share of something that answers a query."""
+
+    def make(assertion: Assertion, cell: Cell, _value: Any) -> Scorer:
         return Retrieved(
-            label=assertion.type, share=share, assertion=assertion, cell=cell, query=query
+            label=name, share=share, assertion=assertion, cell=cell, query=query(assertion, cell)
         )
 
-    return make
+    return Kind(name, about, make, optional=True, of_each_cell=True, asks="generate", embeds=embeds)
 
 
-def _context_recall(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    assert cell is not None  # noqa: S101 (made for each cell)
-    if not isinstance(value, str):
-        raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not a text")
-    return Retrieved(
-        label=assertion.type, share=_recall, assertion=assertion, cell=cell, reference=value
-    )
-
-
-def _answer_relevance(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del value
-    assert cell is not None  # noqa: S101 (made for each cell)
+def _query(assertion: Assertion, cell: Cell) -> str:
     query = cell.variables.get("query")
+    if not isinstance(query, str):
+        raise ScoreError(
+            f"'{assertion.written}' needs the variable 'query'",
+            hint="Set it to what the user asked.",
+        )
+    return query
+
+
+def _query_or_prompt(_assertion: Assertion, cell: Cell) -> str:
+    query = cell.variables.get("query")
+    return query if isinstance(query, str) else cell.prompt
+
+
+def _context_recall(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
+    reference = wanted_text(assertion, value)
     return Retrieved(
-        label=assertion.type,
-        share=_answer,
-        assertion=assertion,
-        cell=cell,
-        query=query if isinstance(query, str) else cell.prompt,
+        label=assertion.type, share=_recall, assertion=assertion, cell=cell, reference=reference
     )
 
 
 KINDS = (
     Kind(
-        name="context-recall",
-        group=GROUP,
-        highest=1.0,
-        about="the context holds what this says, at least the threshold (0.5) of its sentences",
-        make=_context_recall,
-        takes="text",
+        "context-recall",
+        "the context holds what this says, at least the threshold (0.5) of its sentences",
+        _context_recall,
+        "text",
         of_each_cell=True,
         asks="generate",
     ),
-    Kind(
-        name="context-relevance",
-        group=GROUP,
-        highest=1.0,
-        about="the context is needed to answer `query`, at least 0.5 of its sentences",
-        make=_needs_query(_relevance),
-        optional=True,
-        of_each_cell=True,
-        asks="generate",
+    _kind(
+        "context-relevance",
+        "the context is needed to answer `query`, at least 0.5 of its sentences",
+        _relevance,
+        _query,
     ),
-    Kind(
-        name="context-faithfulness",
-        group=GROUP,
-        highest=1.0,
-        about="the context backs the output, at least 0.5 of its statements",
-        make=_needs_query(_faithfulness),
-        optional=True,
-        of_each_cell=True,
-        asks="generate",
+    _kind(
+        "context-faithfulness",
+        "the context backs the output, at least 0.5 of its statements",
+        _faithfulness,
+        _query,
     ),
-    Kind(
-        name="answer-relevance",
-        group=GROUP,
-        highest=1.0,
-        about="the questions that the output answers are like the one asked: similarity of at least 0.5",
-        make=_answer_relevance,
-        optional=True,
-        of_each_cell=True,
-        asks="generate",
+    _kind(
+        "answer-relevance",
+        "the questions that the output answers are like the one asked: similarity of at least 0.5",
+        _answer,
+        _query_or_prompt,
         embeds=True,
     ),
 )

@@ -12,6 +12,8 @@ from evenhand.core.score import Outcome, Score
 from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 
+GROUP = "sets"
+
 
 @dataclass(frozen=True, slots=True)
 class AssertSet:
@@ -32,9 +34,8 @@ class AssertSet:
         verdict = verdict_rule(self.threshold, excusing=self.excusing)(outcomes)
         if verdict.outcome == "error":
             raise ScoreError(f"one of the set could not be settled: {verdict.reason}")
-        score = (
-            verdict.score if outcomes else 0.0
-        )  # one without assertions passes with nothing to show for it
+        # One without assertions passes with nothing to show for it.
+        score = verdict.score if outcomes else 0.0
         return Score(
             score if verdict.outcome != "not_applicable" else None,
             verdict.outcome == "pass",
@@ -65,19 +66,16 @@ def _component(outcome: Outcome) -> Mapping[str, Any]:
     }
 
 
-def _set(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del value
-    assert cell is not None  # noqa: S101 (made for each cell)
+def _set(assertion: Assertion, cell: Cell, _value: Any) -> Scorer:
     scorers = tuple(make(cell) for make in assertion.makes)
     return AssertSet(scorers, assertion.threshold, assertion.excusing)
 
 
 KINDS = (
     Kind(
-        name="assert-set",
-        group="sets",
-        about="the assertions under its own assert: count as one, by threshold where there is one",
-        make=_set,
+        "assert-set",
+        "the assertions under its own assert: count as one, by threshold where there is one",
+        _set,
         optional=True,
         of_each_cell=True,
         negation="refused",

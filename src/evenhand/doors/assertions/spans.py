@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from msgspec import field
 
 from evenhand.core.errors import ScoreError
-from evenhand.core.expect import Scorer
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.record import Record
 from evenhand.core.step import Step
-from evenhand.doors.assertions.assertion import Assertion, Cell, Wrong
+from evenhand.doors.assertions.assertion import (
+    NO_CELL,
+    Assertion,
+    Cell,
+    MakeScorer,
+    Wrong,
+    wrong_in,
+)
 from evenhand.languages.templates.rendering import has_tags
 
 _BAD_WORDS = re.compile(r"error|failed|failure|exception|timeout|abort", re.IGNORECASE)
@@ -45,10 +52,7 @@ class Span(Record, frozen=True, kw_only=True):
             return True
         if (_number(self.attributes.get("http.status_code")) or 0) >= 400:
             return True
-        if "ERROR" in (
-            self.attributes.get("otel.status_code"),
-            self.attributes.get("status.code"),
-        ):
+        if "ERROR" in (self.attributes.get("otel.status_code"), self.attributes.get("status.code")):
             return True
         return _BAD_WORDS.search(self.message) is not None
 
@@ -65,13 +69,13 @@ class Trace(Record, frozen=True):
     shells: Sequence[str] = ()
 
 
-def trace_of(assertion: Assertion, cell: Cell | None) -> Trace:
+def trace_of(assertion: Assertion, cell: Cell) -> Trace:
     """The trace of a cell.
 
     Raises:
         ScoreError: There is none.
     """
-    recorded = cell.trace if cell is not None else None
+    recorded = cell.trace
     if recorded is not None:
         about = recorded.get("metadata")
         shells = about.get("commandToolNames") if isinstance(about, Mapping) else None
@@ -79,7 +83,7 @@ def trace_of(assertion: Assertion, cell: Cell | None) -> Trace:
             [_span(item) for item in recorded["spans"] if isinstance(item, Mapping)],
             [name for name in shells if isinstance(name, str)] if isinstance(shells, list) else (),
         )
-    steps = cell.steps() if cell is not None else ()
+    steps = cell.steps()
     if len(steps) > 1:  # to have asked a model once says no more than the output does
         return Trace([span_of(step) for step in steps])
     raise ScoreError(
@@ -108,33 +112,19 @@ def span_of(step: Step) -> Span:
     )
 
 
-def wrong_value(make: Callable[[Assertion, Cell | None, Any], Scorer]) -> Callable[..., Wrong]:
+def wrong_value(make: MakeScorer) -> Callable[..., Wrong]:
     """The check of a type whose value can be judged without a trace: it is tried on an empty one."""
 
     def wrong(assertion: Assertion) -> Wrong:
         value = assertion.value
         if isinstance(value, str) and (value.startswith("file://") or has_tags(value)):
             return ()
-        nobody = Cell(
-            output="",
-            prompt="",
-            variables={},
-            test={},
-            provider_id="",
-            provider_label="",
-            metadata={"trace": {"spans": []}},
-        )
-        try:
-            make(assertion, nobody, value)
-        except ScoreError as error:
-            return ((error.message, error.hint),)
-        return ()
+        return wrong_in(lambda: make(assertion, NO_CELL, value))
 
     return wrong
 
 
-def _span(item: Mapping[Any, Any]) -> Span:
-    fields = item
+def _span(fields: Mapping[Any, Any]) -> Span:
     attributes, message = fields.get("attributes"), fields.get("statusMessage")
     return Span(
         name=str(fields.get("name") or ""),
@@ -157,3 +147,15 @@ def _number(value: object) -> float | None:
         return float(value) if isinstance(value, (int, float, str)) else None
     except ValueError:
         return None
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether all of a name is what a pattern says."""
+    return _compiled(pattern).fullmatch(name) is not None
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # What `.` matches in JavaScript, in which promptfoo compares these names.
+    escaped = re.escape(pattern).replace(r"\*", r"[^\n\r\u2028\u2029]*")
+    return re.compile(escaped.replace(r"\?", r"[^\n\r\u2028\u2029]"), re.IGNORECASE)

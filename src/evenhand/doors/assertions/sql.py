@@ -16,8 +16,7 @@ from evenhand.scorers.sql import ContainsSql, IsSql
 GROUP = "SQL"
 
 
-def _sql(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
+def _sql(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     whole = _asked(assertion, value)
     return whole if assertion.type == "is-sql" else ContainsSql(whole)
 
@@ -29,12 +28,10 @@ def _asked(assertion: Assertion, value: object) -> IsSql:
     if not value:
         return IsSql()
     if not is_mapping(value):
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, not an object",
-            hint="Write {databaseType: PostgreSQL}, say, or no value.",
+        raise assertion.misvalued(
+            value, ", not an object", hint="Write {databaseType: PostgreSQL}, say, or no value."
         )
-    settings = value
-    name = str(settings.get("databaseType") or "MySQL")
+    name = str(value.get("databaseType") or "MySQL")
     database = known_database(name)
     if not database:
         raise CodeError(
@@ -43,8 +40,8 @@ def _asked(assertion: Assertion, value: object) -> IsSql:
         )
     return IsSql(
         database,
-        _patterns(assertion, settings.get("allowedTables"), "allowedTables"),
-        _patterns(assertion, settings.get("allowedColumns"), "allowedColumns"),
+        _patterns(assertion, value.get("allowedTables"), "allowedTables"),
+        _patterns(assertion, value.get("allowedColumns"), "allowedColumns"),
     )
 
 
@@ -62,19 +59,17 @@ def _patterns(assertion: Assertion, value: object, key: str) -> tuple[str, ...]:
 _SETTINGS = "{databaseType, allowedTables, allowedColumns}, optional"
 KINDS = (
     Kind(
-        name="is-sql",
-        group=GROUP,
-        about="the whole output is SQL of a database (MySQL), and touches only what is allowed",
-        make=_sql,
-        takes=_SETTINGS,
+        "is-sql",
+        "the whole output is SQL of a database (MySQL), and touches only what is allowed",
+        _sql,
+        _SETTINGS,
         optional=True,
     ),
     Kind(
-        name="contains-sql",
-        group=GROUP,
-        about="a block of code in the output, or all of it, is such SQL",
-        make=_sql,
-        takes=_SETTINGS,
+        "contains-sql",
+        "a block of code in the output, or all of it, is such SQL",
+        _sql,
+        _SETTINGS,
         optional=True,
     ),
 )

@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
-from evenhand.doors.assertions.matching import matches
-from evenhand.doors.assertions.spans import Span, Trace
+from evenhand.doors.assertions.spans import Span, Trace, matches
 from evenhand.languages.templates.printing import printed
 
 StepType = Literal["tool", "command", "search", "reasoning", "message", "span"]
@@ -131,7 +130,7 @@ def _tool(span: Span) -> str:
         return known
     for key, text in _texts(span):
         # Such a key may hold a tool's whole definition, which is JSON and not a name.
-        if not _is_json(text) and (
+        if not (text[0] in "[{" and isinstance(_read(text), (dict, list))) and (
             _NAMES_TOOL.search(key) or (_IS_TOOL.search(key) and not _NO_NAME.search(key))
         ):
             return text
@@ -170,9 +169,8 @@ def _command(span: Span, shell: bool) -> str:
         return command
     arguments = _arguments(span) if shell else Nothing
     if is_mapping(arguments):
-        fields = arguments
-        key = next((key for key in ("cmd", "command", "commands") if key in fields), "")
-        value = fields.get(key)
+        key = next((key for key in ("cmd", "command", "commands") if key in arguments), "")
+        value = arguments.get(key)
         if is_array(value):
             parts = (printed(part).strip() for part in value)
             value = ("; " if key == "commands" else " ").join(part for part in parts if part)
@@ -206,10 +204,6 @@ def _texts(span: Span) -> Iterable[tuple[str, str]]:
 def _first_text(span: Span, keys: Sequence[str]) -> str:
     values = (span.attributes.get(key) for key in keys)
     return next((v.strip() for v in values if isinstance(v, str) and v.strip()), "")
-
-
-def _is_json(text: str) -> bool:
-    return text[0] in "[{" and isinstance(_read(text), (dict, list))
 
 
 def _read(text: str) -> Any:

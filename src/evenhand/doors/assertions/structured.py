@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from evenhand.core.expect import Scorer
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
+from evenhand.doors.assertions.assertion import Kind
 from evenhand.doors.assertions.values import schema_text
 from evenhand.scorers.structured import ContainsJson, IsJson, validator
 
 GROUP = "JSON"
-
-
-def _is_json(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del assertion, cell
-    return IsJson(_schema(value))
-
-
-def _contains_json(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del assertion, cell
-    return ContainsJson(_schema(value))
 
 
 def _schema(value: object) -> str:
@@ -32,20 +19,18 @@ def _schema(value: object) -> str:
 
 KINDS = (
     Kind(
-        name="is-json",
-        group=GROUP,
-        about="the whole output is JSON, and fits the schema where one is given",
-        make=_is_json,
-        takes="JSON Schema, optional",
+        "is-json",
+        "the whole output is JSON, and fits the schema where one is given",
+        lambda _a, _cell, value: IsJson(_schema(value)),
+        "JSON Schema, optional",
         optional=True,
         files=False,
     ),
     Kind(
-        name="contains-json",
-        group=GROUP,
-        about="the output has a JSON object in it that fits the schema",
-        make=_contains_json,
-        takes="JSON Schema, optional",
+        "contains-json",
+        "the output has a JSON object in it that fits the schema",
+        lambda _a, _cell, value: ContainsJson(_schema(value)),
+        "JSON Schema, optional",
         optional=True,
         files=False,
     ),

@@ -15,33 +15,7 @@ GROUP = "text"
 _LISTS = "contains-any and contains-all"
 
 
-def _contains(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
-    return Contains(one_text(value, lists=_LISTS), ignore_case=assertion.type == "icontains")
-
-
-def _any(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
-    return ContainsAny(tuple(texts(value)), assertion.type == "icontains-any")
-
-
-def _all(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del cell
-    return ContainsAll(tuple(texts(value)), assertion.type == "icontains-all")
-
-
-def _equals(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del assertion, cell
-    return Equals(value)
-
-
-def _starts(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del assertion, cell
-    return StartsWith(one_text(value))
-
-
-def _regex(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    del assertion, cell
+def _regex(_assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
     pattern = one_text(value)
     try:
         javascript_pattern(pattern)
@@ -50,69 +24,42 @@ def _regex(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     return Matches(pattern)
 
 
+def _contains(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
+    return Contains(one_text(value, lists=_LISTS), ignore_case=assertion.type == "icontains")
+
+
+def _any(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
+    return ContainsAny(tuple(texts(value)), assertion.type == "icontains-any")
+
+
+def _all(assertion: Assertion, _cell: Cell, value: Any) -> Scorer:
+    return ContainsAll(tuple(texts(value)), assertion.type == "icontains-all")
+
+
 _LIST = "list, or text with commas"
 KINDS = (
     Kind(
-        name="equals",
-        group=GROUP,
-        about="the output is exactly this; for an object or list, JSON equal to it",
-        make=_equals,
-        takes="text, object or list",
+        "equals",
+        "the output is exactly this; for an object or list, JSON equal to it",
+        lambda _a, _cell, value: Equals(value),
+        "text, object or list",
+    ),
+    Kind("contains", "the output has this text in it", _contains, "text"),
+    Kind("icontains", "the same, in upper or lower case", _contains, "text"),
+    Kind("contains-any", "the output has one of these texts in it", _any, _LIST),
+    Kind("contains-all", "the output has each of these texts in it", _all, _LIST),
+    Kind("icontains-any", "one of them, in upper or lower case", _any, _LIST),
+    Kind("icontains-all", "each of them, in upper or lower case", _all, _LIST),
+    Kind(
+        "starts-with",
+        "the output begins with this text",
+        lambda _a, _cell, value: StartsWith(one_text(value)),
+        "text",
     ),
     Kind(
-        name="contains",
-        group=GROUP,
-        about="the output has this text in it",
-        make=_contains,
-        takes="text",
-    ),
-    Kind(
-        name="icontains",
-        group=GROUP,
-        about="the same, in upper or lower case",
-        make=_contains,
-        takes="text",
-    ),
-    Kind(
-        name="contains-any",
-        group=GROUP,
-        about="the output has one of these texts in it",
-        make=_any,
-        takes=_LIST,
-    ),
-    Kind(
-        name="contains-all",
-        group=GROUP,
-        about="the output has each of these texts in it",
-        make=_all,
-        takes=_LIST,
-    ),
-    Kind(
-        name="icontains-any",
-        group=GROUP,
-        about="one of them, in upper or lower case",
-        make=_any,
-        takes=_LIST,
-    ),
-    Kind(
-        name="icontains-all",
-        group=GROUP,
-        about="each of them, in upper or lower case",
-        make=_all,
-        takes=_LIST,
-    ),
-    Kind(
-        name="starts-with",
-        group=GROUP,
-        about="the output begins with this text",
-        make=_starts,
-        takes="text",
-    ),
-    Kind(
-        name="regex",
-        group=GROUP,
-        about="something in the output matches this JavaScript regular expression",
-        make=_regex,
-        takes="pattern",
+        "regex",
+        "something in the output matches this JavaScript regular expression",
+        _regex,
+        "pattern",
     ),
 )

@@ -10,21 +10,19 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.core.json_shapes import as_mapping, is_number
 from evenhand.core.score import Score, check
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
-from evenhand.doors.assertions.matching import matches
-from evenhand.doors.assertions.spans import Span, trace_of, wrong_value
+from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, MakeScorer
+from evenhand.doors.assertions.spans import Span, matches, trace_of, wrong_value
 from evenhand.scorers.known_outcomes import Answered
 
 GROUP = "what an agent did"
 
 
-def _count(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def _count(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     settings = as_mapping(value)
     pattern = settings.get("pattern")
     if not isinstance(pattern, str) or not pattern:
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, without a pattern",
-            hint="Write {pattern: 'llm.*', max: 3}, say.",
+        raise assertion.misvalued(
+            value, ", without a pattern", hint="Write {pattern: 'llm.*', max: 3}, say."
         )
     least, most = (_number(assertion, settings, key) for key in ("min", "max"))
     count = len(_matching(assertion, cell, pattern))
@@ -32,13 +30,12 @@ def _count(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     return Answered(f"{assertion.type} {pattern}", check(passed, f"{count} spans match {pattern}"))
 
 
-def _duration(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def _duration(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     settings = as_mapping(value)
     most = _number(assertion, settings, "max")
     if most is None:
-        raise ScoreError(
-            f"the value of '{assertion.written}' is {value!r}, without a max",
-            hint="Write {pattern: '*', max: 2000}, in milliseconds.",
+        raise assertion.misvalued(
+            value, ", without a max", hint="Write {pattern: '*', max: 2000}, in milliseconds."
         )
     percentile = _number(assertion, settings, "percentile")
     if percentile is not None and not 0 <= percentile <= 100:
@@ -63,7 +60,7 @@ def _within(took: Sequence[float], most: float, percentile: float | None) -> Sco
     return check(slowest <= most, f"{what} {len(took)} spans took {slowest:g} ms")
 
 
-def _errors(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def _errors(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     settings = as_mapping(value)
     most, share = (_number(assertion, settings, key) for key in ("max_count", "max_percentage"))
     if is_number(value):
@@ -83,7 +80,7 @@ def _errors(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     return Answered(label, check(passed, f"{len(failed)} of {len(spans)} spans failed{named}"))
 
 
-def _matching(assertion: Assertion, cell: Cell | None, pattern: str) -> Sequence[Span]:
+def _matching(assertion: Assertion, cell: Cell, pattern: str) -> Sequence[Span]:
     return [span for span in trace_of(assertion, cell).spans if matches(span.name, pattern)]
 
 
@@ -96,36 +93,37 @@ def _number(assertion: Assertion, settings: Mapping[str, object], key: str) -> f
     raise ScoreError(f"'{assertion.written}': {key} is {number!r}, not a number")
 
 
+def _kind(name: str, about: str, make: MakeScorer, takes: str, *, optional: bool = False) -> Kind:
+    return Kind(
+        name,
+        about,
+        make,
+        takes,
+        optional=optional,
+        of_each_cell=True,
+        negation="ignored",
+        check=wrong_value(make),
+    )
+
+
 KINDS = (
-    Kind(
-        name="trace-span-count",
-        group=GROUP,
-        about="so many spans of the trace have names that match",
-        make=_count,
-        takes="{pattern, min, max}",
-        of_each_cell=True,
-        negation="ignored",
-        check=wrong_value(_count),
+    _kind(
+        "trace-span-count",
+        "so many spans of the trace have names that match",
+        _count,
+        "{pattern, min, max}",
     ),
-    Kind(
-        name="trace-span-duration",
-        group=GROUP,
-        about="the spans that match, or a percentile of them, took at most max milliseconds",
-        make=_duration,
-        takes="{max, pattern, percentile}",
-        of_each_cell=True,
-        negation="ignored",
-        check=wrong_value(_duration),
+    _kind(
+        "trace-span-duration",
+        "the spans that match, or a percentile of them, took at most max milliseconds",
+        _duration,
+        "{max, pattern, percentile}",
     ),
-    Kind(
-        name="trace-error-spans",
-        group=GROUP,
-        about="at most so many spans that match failed (0)",
-        make=_errors,
-        takes="number, or {max_count, max_percentage, pattern}; optional",
+    _kind(
+        "trace-error-spans",
+        "at most so many spans that match failed (0)",
+        _errors,
+        "number, or {max_count, max_percentage, pattern}; optional",
         optional=True,
-        of_each_cell=True,
-        negation="ignored",
-        check=wrong_value(_errors),
     ),
 )

@@ -11,11 +11,10 @@ from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_texts
 from evenhand.core.score import Score, check
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
-from evenhand.doors.assertions.grading import Grader, as_variable, grader_of, text_to_judge
-from evenhand.doors.assertions.matching import matches
+from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, MakeScorer
+from evenhand.doors.assertions.grading import Grader, grader_of
 from evenhand.doors.assertions.measured import EPSILON
-from evenhand.doors.assertions.spans import trace_of, wrong_value
+from evenhand.doors.assertions.spans import matches, trace_of, wrong_value
 from evenhand.doors.assertions.steps import AgentStep, Nothing, WantedSteps, steps_of, summary
 from evenhand.scorers.judge_reply import Ruling, read_ruling
 from evenhand.scorers.known_outcomes import Answered
@@ -24,19 +23,18 @@ from evenhand.scorers.text import quoted, same
 GROUP = "what an agent did"
 
 
-def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def _used(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
     if is_mapping(value):
-        settings = value
-        expected = _wanted(assertion, settings, must=True)
+        expected = _wanted(assertion, value, must=True)
         count = sum(map(expected.is_met_by, steps))
-        least, most = _number(settings, "min"), _number(settings, "max")
+        least, most = _number(value, "min"), _number(value, "max")
         passed = count >= (1 if least is None else least) and (most is None or count <= most)
         return _known(assertion, expected.pattern, passed is not assertion.negated, steps)
     items = value if is_array(value) else [value]
     if not items or not is_texts(items):
-        raise _not_this(
-            assertion, value, "Write a name, a list of names, or {name or pattern, min, max}."
+        raise assertion.misvalued(
+            value, hint="Write a name, a list of names, or {name or pattern, min, max}."
         )
     all_wanted = [WantedSteps(item, _TOOL) for item in items]
     met = [any(expected.is_met_by(step) for step in steps) for expected in all_wanted]
@@ -45,14 +43,15 @@ def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     return _known(assertion, ", ".join(items), passed, steps)
 
 
-def _sequence(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def _sequence(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
     exact, listed = False, value
     if is_mapping(value):
-        settings = value
-        exact, listed = settings.get("mode") == "exact", settings.get("steps")
+        exact, listed = value.get("mode") == "exact", value.get("steps")
     if not is_array(listed) or not listed:
-        raise _not_this(assertion, value, "Write a list of tools, or {mode: exact, steps: […]}.")
+        raise assertion.misvalued(
+            value, hint="Write a list of tools, or {mode: exact, steps: […]}."
+        )
     expected = [_wanted(assertion, item, must=True) for item in listed]
     if exact:
         passed = len(steps) == len(expected) and all(
@@ -66,13 +65,13 @@ def _sequence(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     return _known(assertion, label, passed is not assertion.negated, steps)
 
 
-def _arguments(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def _arguments(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
     settings = as_mapping(value)
     expected = _wanted(assertion, settings, must=True)
     key = "args" if "args" in settings else "arguments"
     if key not in settings:
-        raise _not_this(assertion, value, "Write {name: …, args: {…}}.")
+        raise assertion.misvalued(value, hint="Write {name: …, args: {…}}.")
     fits = _fit(assertion, settings, settings[key])
     called = [s for s in steps if expected.is_met_by(s) and s.arguments is not Nothing]
     passed = any(fits(step.arguments) for step in called)
@@ -85,11 +84,8 @@ def _fit(
     assertion: Assertion, settings: Mapping[str, object], expected: object
 ) -> Callable[[object], bool]:
     """Whether arguments are those that are expected."""
-    mode, defaults, ignore = (
-        settings.get("mode", "partial"),
-        settings.get("defaults"),
-        settings.get("ignore"),
-    )
+    mode = settings.get("mode", "partial")
+    defaults, ignore = settings.get("defaults"), settings.get("ignore")
     if mode not in ("partial", "exact"):
         raise ScoreError(f"'{assertion.written}': mode is {mode!r}, neither partial nor exact")
     if "defaults" in settings and not is_mapping(defaults):
@@ -122,27 +118,27 @@ def _is_key(entry: str, key: str) -> bool:
     return entry == key or (("*" in entry or "?" in entry) and matches(key, entry))
 
 
-def _agrees(wanted: object, actual: object) -> bool:
-    """Whether what is wanted is there: objects may have more keys, lists must be as long."""
-    if is_array(wanted):
-        items = wanted
-        others = actual if is_array(actual) else None
-        return others is not None and len(items) == len(others) and all(map(_agrees, items, others))
-    if is_mapping(wanted):
-        fields = wanted
-        theirs = actual if is_mapping(actual) else None
-        return theirs is not None and all(
-            key in theirs and _agrees(fields[key], theirs[key]) for key in fields
+def _agrees(expected: object, actual: object) -> bool:
+    """Whether what is expected is there: objects may have more keys, lists must be as long."""
+    if is_array(expected):
+        return (
+            is_array(actual)
+            and len(expected) == len(actual)
+            and all(map(_agrees, expected, actual))
         )
-    return same(wanted, actual)
+    if is_mapping(expected):
+        return is_mapping(actual) and all(
+            key in actual and _agrees(item, actual[key]) for key, item in expected.items()
+        )
+    return same(expected, actual)
 
 
-def _steps(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+def _steps(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     steps = steps_of(trace_of(assertion, cell))
     settings = as_mapping(value)
     least, most = _number(settings, "min"), _number(settings, "max")
     if least is None and most is None:
-        raise _not_this(assertion, value, "Write {type: tool, max: 5}, say.")
+        raise assertion.misvalued(value, hint="Write {type: tool, max: 5}, say.")
     expected = _wanted(assertion, settings)
     count = sum(map(expected.is_met_by, steps))
     passed = (least is None or count >= least) and (most is None or count <= most)
@@ -171,7 +167,6 @@ class ReachesGoal:
     negated: bool = False
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        text = as_variable(output) if self.grader.template else text_to_judge(output)
         ruling, metadata = await self.grader.ask(
             trial,
             "goal_success",
@@ -183,7 +178,7 @@ class ReachesGoal:
             'with the keys "reason", "pass" (true or false) and "score" (a number)',
             goal=self.goal,
             trajectory=self.trajectory,
-            output=text,
+            output=self.grader.shown(output),
         )
         value = float(bool(ruling.passed)) if ruling.score is None else ruling.score
         passed = ruling.passed is not False and (
@@ -205,11 +200,10 @@ def _ruling(text: str, *, scale: tuple[float, float] | None, alone: bool) -> Rul
     return ruling
 
 
-def _goal(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    assert cell is not None  # noqa: S101 (made for each cell)
+def _goal(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     goal = value.get("goal") if is_mapping(value) else value
     if not isinstance(goal, str) or not goal.strip():
-        raise _not_this(assertion, value, "Write the goal in words, or {goal: …}.")
+        raise assertion.misvalued(value, hint="Write the goal in words, or {goal: …}.")
     return ReachesGoal(
         goal.strip(),
         summary(trace_of(assertion, cell)),
@@ -222,7 +216,7 @@ def _goal(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 _TOOL = frozenset({"tool"})
 
 
-def _tools(assertion: Assertion, cell: Cell | None) -> list[AgentStep]:
+def _tools(assertion: Assertion, cell: Cell) -> list[AgentStep]:
     return [step for step in steps_of(trace_of(assertion, cell)) if step.type == "tool"]
 
 
@@ -242,7 +236,7 @@ def _wanted(assertion: Assertion, value: object, *, must: bool = False) -> Wante
         )
         pattern = str(fields.get("pattern") or fields.get("name") or "")
     if must and not pattern:
-        raise _not_this(assertion, value, "Give it a name or a pattern.")
+        raise assertion.misvalued(value, hint="Give it a name or a pattern.")
     return WantedSteps(pattern, types)
 
 
@@ -256,20 +250,9 @@ def _known(assertion: Assertion, what: str, passed: bool, steps: Sequence[AgentS
     return Answered(f"{assertion.written} {what}", check(passed, f"tools used: {tools}"))
 
 
-def _not_this(assertion: Assertion, value: object, hint: str) -> ScoreError:
-    return ScoreError(f"the value of '{assertion.written}' is {value!r}", hint=hint)
-
-
-def _kind(name: str, about: str, make: Callable[..., Scorer], takes: str) -> Kind:
+def _kind(name: str, about: str, make: MakeScorer, takes: str) -> Kind:
     return Kind(
-        name=name,
-        group=GROUP,
-        about=about,
-        make=make,
-        takes=takes,
-        of_each_cell=True,
-        negation="own",
-        check=wrong_value(make),
+        name, about, make, takes, of_each_cell=True, negation="own", check=wrong_value(make)
     )
 
 
@@ -299,12 +282,10 @@ KINDS = (
         "{type, pattern, min, max}",
     ),
     Kind(
-        name="trajectory:goal-success",
-        group=GROUP,
-        highest=1.0,
-        about="a model says that the agent reached this goal",
-        make=_goal,
-        takes="text",
+        "trajectory:goal-success",
+        "a model says that the agent reached this goal",
+        _goal,
+        "text",
         of_each_cell=True,
         negation="own",
         asks="generate",

@@ -14,10 +14,10 @@ from evenhand.core.json_shapes import as_mapping, is_number
 from evenhand.core.message import Prompt
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.score import Score
-from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
+from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, wrong_in
 from evenhand.doors.assertions.grading import wanted_text
 from evenhand.languages.javascript.wire import as_json
-from evenhand.providers.json_post import TIMEOUT_S, PostedGrader
+from evenhand.providers.webhook import TIMEOUT_S, PostedGrader
 
 GROUP = "your own code"
 
@@ -58,8 +58,7 @@ class WebhookVerdict:
         return f"{'not-' if self.negated else ''}webhook"
 
 
-def _webhook(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
-    assert cell is not None  # noqa: S101 (made for each cell)
+def _webhook(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
     grader = PostedGrader(url=wanted_text(assertion, value), timeout_s=_timeout_s())
     context = {"prompt": cell.prompt, "vars": dict(cell.variables)}
     return WebhookVerdict(grader, context, assertion.negated)
@@ -76,25 +75,14 @@ def _timeout_s() -> float:
     return float(setting) / 1000
 
 
-def _timed(assertion: Assertion) -> Wrong:
-    """What is wrong with the time that a webhook is given."""
-    del assertion
-    try:
-        _timeout_s()
-    except ScoreError as error:
-        return ((error.message, error.hint),)
-    return ()
-
-
 KINDS = (
     Kind(
-        name="webhook",
-        group=GROUP,
-        about="a web service of yours says so: it is posted the output, and answers {pass, score, reason}",
-        make=_webhook,
-        takes="address",
+        "webhook",
+        "a web service of yours says so: it is posted the output, and answers {pass, score, reason}",
+        _webhook,
+        "address",
         of_each_cell=True,
         negation="own",
-        check=_timed,
+        check=lambda _assertion: wrong_in(_timeout_s),
     ),
 )

@@ -73,8 +73,7 @@ def lent_agent(agent: object, system: str, trial: LiveTrial | None) -> Agent:
         UsageError: It is a model's id or a provider, and there is no run to ask it; or the id is not known.
     """
     if callable(agent) and not hasattr(agent, "generate") and not hasattr(agent, "request"):
-        function = agent
-        return _FunctionAgent(function, _given(function), trial)
+        return _FunctionAgent(agent, _given(agent), trial)
     if hasattr(agent, "generate"):
         return _ModelAgent(cast("Answers", agent), system)
     return _ModelAgent(lent_model(agent, "agent", trial), system)
@@ -140,11 +139,7 @@ class _FunctionAgent(MutableRecord):
 
 @functools.lru_cache(maxsize=1024)
 def _given(function: Callable[..., object]) -> str:
-    """What a function is given: one of MESSAGES or of TEXT.
-
-    Raises:
-        UsageError: It takes what nobody gives.
-    """
+    """What a function is given: one of MESSAGES or of TEXT."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # written in C
@@ -168,20 +163,15 @@ def _given(function: Callable[..., object]) -> str:
 
 
 def _reply(result: object, name: str) -> Reply:
-    """What a function answered: a text, a reply, or a message as a dict with its content.
-
-    Raises:
-        CodeError: It is none of these.
-    """
+    """What a function answered: a text, a reply, or a message as a dict with its content."""
     if isinstance(result, Reply):
         return result
     if isinstance(result, Message):
         return Reply(str(result.content))
     if is_mapping(result):
-        fields = result
-        content = fields.get("content", fields.get("output"))
+        content = result.get("content", result.get("output"))
         if isinstance(content, str):
-            rest = {key: value for key, value in fields.items() if key in ("metadata", "sessionId")}
+            rest = {key: value for key, value in result.items() if key in ("metadata", "sessionId")}
             return Reply(content, metadata=rest)
     if isinstance(result, str):
         return Reply(result)

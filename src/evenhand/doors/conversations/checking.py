@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+
 from evenhand.core.arguments import checked_class
 from evenhand.doors.conversations.contract import UserContract
 from evenhand.doors.conversations.fault import TOO_LONG, Fault
-from evenhand.doors.conversations.rules.course import is_parting
-from evenhand.doors.conversations.rules.facts import note_stated
-from evenhand.doors.conversations.rules.index import RULES
+from evenhand.doors.conversations.rules.course import is_parting, of_course
+from evenhand.doors.conversations.rules.facts import note_stated, of_facts
 from evenhand.doors.conversations.rules.language import (
     expected_language,
     language_of,
     names_languages,
+    of_language,
 )
+from evenhand.doors.conversations.rules.leaks import of_leaks
 from evenhand.doors.conversations.rules.moment import REMEMBERED, Moment, SoFar, words
+from evenhand.doors.conversations.rules.role import of_role
+
+RULES: Mapping[Callable[[Moment], Iterator[Fault]], tuple[str, ...]] = {
+    of_course: ("empty", "stopped-early", "after-end", "loops"),
+    of_role: (
+        "swapped-roles",
+        "answered-for-agent",
+        "broke-character",
+        "placeholder",
+        "called-tool",
+    ),
+    of_leaks: ("leaked-reasoning", "leaked-goal", "said-forbidden"),
+    of_facts: ("invented-fact", "contradicted-fact"),
+    of_language: ("wrong-language",),
+}
+"""The rules in the order in which they are asked: `of_course` is in `course.py`, and so on → the mistakes they find."""
+
 
 STOP = "###STOP###"
 """What a simulated user writes to end the conversation, as in τ-bench and promptfoo."""

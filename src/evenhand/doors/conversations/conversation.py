@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evenhand.core.arguments import checked, checked_class
 from evenhand.core.errors import SimulatorError, UsageError
 from evenhand.core.expect import Expectation
-from evenhand.core.json_shapes import is_whole
+from evenhand.core.json_shapes import as_mapping, is_whole
 from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Provider
 from evenhand.core.step import Step
@@ -97,11 +97,25 @@ class Conversation:
             UsageError: There is no such run, or it has no conversation of this case.
             StoreError: Its file cannot be read.
         """
-        from evenhand.doors.conversations.recorded import (  # noqa: PLC0415 (reads run files, seldom wanted)
-            recorded_talk,
-        )
+        from evenhand.doors.conversations.tool_table import run_path  # noqa: PLC0415 (seldom wanted)
+        from evenhand.store.encoding import written_case  # noqa: PLC0415 (seldom wanted)
+        from evenhand.store.runfile import RunFile  # noqa: PLC0415 (seldom wanted)
 
-        return recorded_talk(run, case, repeat=repeat, variant=variant)
+        path = run_path(run)
+        with RunFile.open(path) as file:
+            for place, id_, index, number in file.places():
+                if (id_, number) != (written_case(case), repeat) or variant not in (None, index):
+                    continue
+                trial = file.trial(place)
+                fields = as_mapping(trial.kept if trial is not None else None)
+                messages = fields.get("conversation")
+                if isinstance(messages, list):
+                    ended = cast("Ended", str(fields.get("ended", "open")))
+                    return Talk.of(cast("list[list[str]]", messages), ended)
+        raise UsageError(
+            f"run {path.stem} has no conversation of case '{case}', repeat {repeat}",
+            hint="`evenhand show` lists its cases.",
+        )
 
     async def run(self) -> Talk:
         """Has the conversation.

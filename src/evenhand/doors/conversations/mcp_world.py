@@ -340,11 +340,7 @@ def _import_client() -> None:
 
 
 def _result(result: CallToolResult) -> Any:
-    """What a tool returned: its structured result, or else its text, or else the blocks that it is in.
-
-    Raises:
-        ToolFailedError: It says that it failed.
-    """
+    """What a tool returned: its structured result, or else its text, or else the blocks that it is in."""
     blocks = [
         block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in result.content
     ]

@@ -21,7 +21,7 @@ from evenhand.doors.conversations.users import Said, UserSession, called, named
 from evenhand.engine.call_context import during
 from evenhand.engine.trial import LiveTrial
 from evenhand.scorers.judge_prompt import judge_prompt
-from evenhand.scorers.thinking import without_thinking
+from evenhand.scorers.judging import without_thinking
 
 PROMPT = "conversation/simulated_user"
 MESSAGES_SHOWN = 60

@@ -133,8 +133,7 @@ def _message(place: int, one: object) -> Message:
     if isinstance(one, Message):
         role, content = one.role, one.content
     elif is_mapping(one):
-        fields = one
-        role, content = fields.get("role"), fields.get("content")
+        role, content = one.get("role"), one.get("content")
     elif is_sequence(one) and not isinstance(one, str) and len(one) == 2:
         role, content = cast("tuple[object, object]", tuple(one))
     else:

@@ -126,7 +126,14 @@ def returned_items(
             for call, value in calls
         ]
         return [{"role": "user", "parts": parts}]
-    texts = [(call.id, _text(value), _failed(value)) for call, value in calls]
+    texts = [
+        (
+            call.id,
+            value if isinstance(value, str) else encode(value, ordered=False).decode(),
+            isinstance(value, dict) and value.keys() == {"error"},
+        )
+        for call, value in calls
+    ]
     if form == "responses":
         return [
             {"type": "function_call_output", "call_id": id_, "output": text}
@@ -164,11 +171,3 @@ def whole(replies: Sequence[Reply]) -> Reply:
 def sum_of(numbers: Sequence[Any]) -> Any:
     """The sum of the numbers; None where one of them is not known."""
     return None if None in numbers else sum(numbers)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else encode(value, ordered=False).decode()
-
-
-def _failed(value: object) -> bool:
-    return isinstance(value, dict) and value.keys() == {"error"}

@@ -114,11 +114,7 @@ class EvalBody(Record, frozen=True, kw_only=True):
         return result
 
     async def _talk(self, arguments: Mapping[str, Any], trial: Trial) -> object:
-        """Has the conversation that is the set's subject.
-
-        Raises:
-            CodeError: What should make one made something else.
-        """
+        """Has the conversation that is the set's subject."""
         subject = self.evals.subject
         if callable(subject):
             name = getattr(subject, "__name__", "the subject")
@@ -159,9 +155,8 @@ class EvalBody(Record, frozen=True, kw_only=True):
         if not (inspect.isgeneratorfunction(step.func) or inspect.isasyncgenfunction(step.func)):
             return await trial.call(step, name=f"fixture {name}")
         generator = step()
-        step = functools.partial(_first, generator)
-        if inspect.isasyncgen(generator):
-            step = functools.partial(_first_async, generator)
+        first = _first_async if inspect.isasyncgen(generator) else next
+        step = functools.partial(first, generator, _NOTHING)
         value = await trial.call(step, name=f"fixture {name}")
         if value is _NOTHING:
             raise CodeError(f"fixture {name} yields nothing")
@@ -191,11 +186,11 @@ class EvalBody(Record, frozen=True, kw_only=True):
 
     async def _tear_down(self, name: str, generator: Any, trial: Trial) -> None:
         """Runs what stands after a fixture's `yield`; what it raises is an error among the expectations."""
-        step = functools.partial(_last, generator)
-        if inspect.isasyncgen(generator):
-            step = functools.partial(_last_async, generator)
+        last = _last_async if inspect.isasyncgen(generator) else _last
         try:
-            if not await trial.call(step, name=f"tear-down of {name}"):
+            if not await trial.call(
+                functools.partial(last, generator), name=f"tear-down of {name}"
+            ):
                 twice = CodeError(f"fixture {name} yields more than once")
                 trial.expect(Expectation(None, Raised(f"tear-down of {name}", twice)))
         except (BudgetStop, StoreError):
@@ -213,12 +208,8 @@ def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
 _NOTHING = object()
 
 
-def _first(generator: Any) -> Any:
-    return next(generator, _NOTHING)
-
-
-async def _first_async(generator: Any) -> Any:
-    return await anext(generator, _NOTHING)
+async def _first_async(generator: Any, otherwise: object) -> Any:
+    return await anext(generator, otherwise)
 
 
 def _last(generator: Any) -> bool:

@@ -70,11 +70,7 @@ def case_plan(
         return [one for one in models.made if hasattr(one, "request")]  # not what a run has lent
 
     sheet = Sheet(
-        variants=[column],
-        rows=rows,
-        case_count=len(data),
-        size=len(data),
-        providers=named,
+        variants=[column], rows=rows, case_count=len(data), size=len(data), providers=named
     )
     return Plan(
         title=column.eval,
@@ -95,9 +91,8 @@ def models_for(
         ConfigError: All that is wrong with the names.
     """
     evals = EvalSet("models", judge=cast("Any", judge), model=model)
-    option = (
-        "judge" if model is None else "model"
-    )  # where a wrong name stands, where no file says it
+    # Where a wrong name stands, where no file says it.
+    option = "judge" if model is None else "model"
     evals.path, evals.line = (source / option if source.is_dir() else source), 0
     models = EvalSetRoster(evals, os.environ)
     if models.problems:

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from evenhand.core.case import Case
 from evenhand.core.definition import brief
-from evenhand.core.edit import Edit, Editable
 from evenhand.core.editing import CannotAsk, editable_data
-from evenhand.core.plan import Plan, PlannedTrial
+from evenhand.core.plan import Edit, Editable, Plan, PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.variant import Variant
@@ -19,7 +18,7 @@ from evenhand.doors.eval_sets.body import EvalBody
 from evenhand.doors.eval_sets.models import EvalSetRoster
 from evenhand.doors.eval_sets.prechecks import asked_of
 from evenhand.doors.eval_sets.prompt import Prompt
-from evenhand.providers.vendor_ids import look_at_vendor
+from evenhand.providers.roster import look_at_vendor
 
 INPUT = "input"
 """What a case's input is called among its variables, where none of them is called so."""

@@ -192,9 +192,7 @@ class EvalSet:
         Raises:
             UsageError: It is no function, or its tags are no list.
         """
-        if not isinstance(self, EvalSet):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
-            hint = "Make a set, and add to it: evals = EvalSet('…'), then @evals.eval."
-            raise UsageError("@EvalSet.eval adds to no set", hint=hint)
+        _need_set(self, "eval")
         if isinstance(tags, str):
             raise UsageError(f"EvalSet {self.name!r}: {_no_tags(tags)}")
 
@@ -255,9 +253,7 @@ class EvalSet:
             repeatable: Whether it can be made again for the same trial, as runs with `--batch` do. They refuse evals
                 that ask for one that can't.
         """
-        if not isinstance(self, EvalSet):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
-            hint = "Make a set, and add to it: evals = EvalSet('…'), then @evals.fixture."
-            raise UsageError("@EvalSet.fixture adds to no set", hint=hint)
+        _need_set(self, "fixture")
 
         def add(function: F) -> F:
             self._add_fixture(function)
@@ -297,12 +293,8 @@ class EvalSet:
             # Resolved before it is compared, so that neither `..` nor a link leads outside.
             path = (folder / name).resolve()
             there = path.is_file()
-        except (
-            TypeError,
-            ValueError,
-            OSError,
-            RuntimeError,
-        ) as error:  # no text, a NUL, links in a circle
+        except (TypeError, ValueError, OSError, RuntimeError) as error:
+            # No text, a NUL, links in a circle.
             raise UsageError(f"file {name!r} cannot be read: {error}") from None
         if not path.is_relative_to(folder):
             raise UsageError(f"file {name!r} lies outside of {folder}")
@@ -338,12 +330,14 @@ class EvalSet:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"
 
 
-def _check_kinds(name: object, over: object, require: object, compare: object) -> None:
-    """Refuses arguments of another kind, which nothing else could be said of.
+def _need_set(evals: object, method: str) -> None:
+    if not isinstance(evals, EvalSet):
+        hint = f"Make a set, and add to it: evals = EvalSet('…'), then @evals.{method}."
+        raise UsageError(f"@EvalSet.{method} adds to no set", hint=hint)
 
-    Raises:
-        UsageError: One is.
-    """
+
+def _check_kinds(name: object, over: object, require: object, compare: object) -> None:
+    """Refuses arguments of another kind, which nothing else could be said of."""
     if not isinstance(name, str):
         hint = 'Write EvalSet("support", data=…).'
         raise UsageError(f"EvalSet: its name is {name!r:.60}, not a text", hint=hint)
@@ -451,11 +445,7 @@ def _no_tags(tags: str) -> str:
 
 
 def _code(function: Callable[..., Any]) -> CodeType:
-    """Where a function stands, under its decorators.
-
-    Raises:
-        UsageError: It isn't one.
-    """
+    """Where a function stands, under its decorators."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if not isinstance(code, CodeType):
         hint = "Write @evals.eval above a def; tags are given by name, @evals.eval(tags=['slow'])."

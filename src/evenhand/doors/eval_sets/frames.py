@@ -70,11 +70,7 @@ def _of_batch(batch: Any) -> Iterator[Sequence[object]]:
 
 
 def _named(columns: Iterable[object], rows: Iterable[Sequence[object]]) -> Iterator[dict[str, Any]]:
-    """The rows by the names of their columns, of which no two may be the same.
-
-    Raises:
-        UsageError: Two are; or, as rows are asked for, a column without a name holds a value.
-    """
+    """The rows by the names of their columns, of which no two may be the same."""
     names = [column_name(_text(name)) for name in columns]
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:

@@ -26,8 +26,8 @@ from evenhand.engine.door import Settings
 from evenhand.scorers.judge_prompt import judge_prompt, template
 from evenhand.scorers.judge_reply import the_object
 from evenhand.scorers.judging import ask_judge
-from evenhand.scorers.metrics.words import words
-from evenhand.scorers.rag.quotes import found_in, plain
+from evenhand.scorers.metrics.text import words
+from evenhand.scorers.rag.verdicts import found_in, plain
 from evenhand.store.catalogue import home_for
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
@@ -35,26 +35,21 @@ LONGEST = 40_000
 """Characters of a document that are asked about at once; a longer one is asked about piece by piece."""
 NEAR = 0.8
 """Two questions of one document whose words have this much in common ask the same."""
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "pairs": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "quotes": {"type": "array", "items": {"type": "string"}},
-                    "question": {"type": "string"},
-                    "answer": {"type": "string"},
-                },
-                "required": ["quotes", "question", "answer"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["pairs"],
-    "additionalProperties": False,
-}
+
+
+def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The JSON Schema of an object that has all of these, and nothing else."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+_TEXT = {"type": "string"}
+_PAIR = _object(quotes={"type": "array", "items": _TEXT}, question=_TEXT, answer=_TEXT)
+_SCHEMA = _object(pairs={"type": "array", "items": _PAIR})
 
 
 class Pair(Record, frozen=True):
@@ -189,13 +184,12 @@ async def _written(
         pair_list = the_object(reply, ["pairs"])["pairs"]
         if not is_array(pair_list) or not pair_list:
             raise JudgeError("it has no list of pairs")
-        items = pair_list
-        pairs = [pair for one in items if (pair := _pair(one, searched)) is not None]
+        pairs = [pair for one in pair_list if (pair := _pair(one, searched)) is not None]
         if not pairs:
             raise JudgeError(
                 "none of its pairs has a question, an answer and words of the document"
             )
-        return pairs[:count], len(items) - len(pairs)
+        return pairs[:count], len(pair_list) - len(pairs)
 
     keys = 'with the key "pairs", a list of objects with "quotes", "question" and "answer"'
     reply, (pairs, dropped) = await ask_judge(model, prompt, read, keys, _SCHEMA)
@@ -206,10 +200,9 @@ def _pair(item: object, document: str) -> Pair | None:
     """A pair that can be used: it has all its parts, and its quotes stand in the document."""
     if not is_mapping(item):
         return None
-    one = item
-    quotes = one.get("quotes")
+    quotes = item.get("quotes")
     quotes = [quotes] if isinstance(quotes, str) else quotes
-    question, answer = one.get("question"), one.get("answer")
+    question, answer = item.get("question"), item.get("answer")
     if not isinstance(question, str) or not isinstance(answer, str) or not is_array(quotes):
         return None
     texts = [str(quote).strip() for quote in quotes]

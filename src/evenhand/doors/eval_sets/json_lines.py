@@ -11,7 +11,7 @@ from evenhand.core.encoding import TooDeep, decode_once
 from evenhand.core.errors import Problem
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
-from evenhand.languages.documents.merging import MARKED, RESOLVE, is_mark
+from evenhand.languages.documents.tree import MARKED, RESOLVE, is_mark
 
 Row = Mapping[str, Any]
 Placed = tuple[int, int, Row]

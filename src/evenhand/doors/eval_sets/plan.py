@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,6 @@ from evenhand.providers.leading import keys_not_needed
 
 LIMIT_S = 600.0
 """For one eval or fixture, where nobody says otherwise: it may ask models many times."""
-
 
 LOOKED_AT = 1_000
 """Cases of a set that are looked at for what says what belongs together."""
@@ -143,41 +143,15 @@ class PlannedSet(Record, frozen=True, kw_only=True):
         }
 
 
-class _OwnFiles:
-    """A digest of each file of the sets' own code, of their data and their prompts, by name; read when first needed."""
-
-    def __init__(self, sets: Sequence[PlannedSet]) -> None:
-        self._sets = sets
-        self._digests: Mapping[str, str] | None = None
-
-    def digests(self) -> Mapping[str, str]:
-        """The digests of all of the files, by name."""
-        if self._digests is None:
-            sets = [one.evals for one in self._sets]
-            self._digests = {**files_of(evals.path for evals in sets), **data_of(sets)}
-        return self._digests
-
-
 def _thresholds(sets: Sequence[PlannedSet]) -> dict[str, float]:
     """The bounds that the sets' projects give to metrics that have none."""
-    bounds: dict[str, float] = {}
-    for one in sets:
-        bounds.update(one.models.project.thresholds)
-    return bounds
+    return dict(item for one in sets for item in one.models.project.thresholds.items())
 
 
-def _record(sets: Sequence[PlannedSet], files: _OwnFiles) -> Mapping[str, Any]:
-    return {
-        "files": files.digests(),
-        "thresholds": _thresholds(sets),
-        "sets": [one.record() for one in sets],
-    }
-
-
-def _fingerprint(sets: Sequence[PlannedSet], files: _OwnFiles, selection: Selection) -> str:
+def _fingerprint(sets: Sequence[PlannedSet], files: Mapping[str, str], selection: Selection) -> str:
     """A hash of the project's own code and data, and of the selection."""
     # With the selection, the data say which cases are run.
-    parts: list[bytes | str] = [f"{name} {hashed}" for name, hashed in files.digests().items()]
+    parts: list[bytes | str] = [f"{name} {hashed}" for name, hashed in files.items()]
     for one in sets:
         parts += [str(eval_variant.variant) for eval_variant in one.variants]
         parts.append(str(_id(one.models.judge)))
@@ -335,7 +309,12 @@ def plan_of(
 
 def _shared(planned: Sequence[PlannedSet], selection: Selection, source: str) -> dict[str, Any]:
     """What plans of sets have in common, and that of one of their cases, edited, has too."""
-    files = _OwnFiles(planned)
+
+    @cache
+    def files() -> Mapping[str, str]:
+        """A digest of each file of the sets' own code, of their data and their prompts; read when first needed."""
+        sets = [one.evals for one in planned]
+        return {**files_of(evals.path for evals in sets), **data_of(sets)}
 
     def again(variant: Variant, body: EvalBody, case: Case) -> Plan:
         one = next(one for one in planned if one.evals is body.evals)
@@ -356,8 +335,12 @@ def _shared(planned: Sequence[PlannedSet], selection: Selection, source: str) ->
 
     return {
         "sheets": [one.sheet() for one in planned],
-        "identify": lambda: _fingerprint(planned, files, selection),
-        "record": lambda: _record(planned, files),
+        "identify": lambda: _fingerprint(planned, files(), selection),
+        "record": lambda: {
+            "files": files(),
+            "thresholds": _thresholds(planned),
+            "sets": [one.record() for one in planned],
+        },
         "editor": SetEditor(
             variants=[(each.variant, each.body) for one in planned for each in one.variants],
             roster_of=lambda body: next(o.models for o in planned if o.evals is body.evals),
@@ -427,11 +410,7 @@ def _options(projects: Iterable[Project], sets: Sequence[PlannedSet], *, whole: 
 
 
 def _with_model(sets: Sequence[EvalSet], model: str) -> Sequence[EvalSet]:
-    """The sets, those that name a model with this one instead.
-
-    Raises:
-        UsageError: None of them names one: no eval would ask it.
-    """
+    """The sets, those that name a model with this one instead."""
     named = [evals.model is not None or "model" in evals.over for evals in sets]
     if not any(named):
         raise UsageError(
@@ -497,7 +476,8 @@ def _eval_variants(
     bounds = models.project.thresholds
     thresholds = Thresholds(bounds) if bounds else None
     for eval_ in chosen:
-        for axes in _combinations(evals.over):
+        for combination in itertools.product(*evals.over.values()):
+            axes = dict(zip(evals.over, combination, strict=True))
             model = models.of(axes.get("model", evals.model))
             others = {name: value for name, value in axes.items() if name != "model"}
             label = f"{evals.name}: {eval_.name}" if several else eval_.name
@@ -566,20 +546,11 @@ def _name(evals: EvalSet, eval_: str) -> str:
     return f"{evals.name}: {eval_}"
 
 
-def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    for values in itertools.product(*over.values()):
-        yield dict(zip(over, values, strict=True))
-
-
 def _id(model: object) -> str | None:
     """A model as it was asked for."""
-    return (
-        None
-        if model is None
-        else model
-        if isinstance(model, str)
-        else str(getattr(model, "id", type(model).__name__))
-    )
+    if model is None or isinstance(model, str):
+        return model
+    return str(getattr(model, "id", type(model).__name__))
 
 
 def _label(value: object) -> str:

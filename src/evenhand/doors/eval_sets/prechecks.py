@@ -469,9 +469,8 @@ def _misbound(call: ast.Call, known: KnownValues, *, at_once: bool) -> tuple[str
         scorer = _scorer(call.args[1], known)
         if at_once and isinstance(scorer, Asks):  # the eval looks at the answer itself
             return "", ""
-        unknown = (
-            isinstance(scorer, type) or "metric" in named
-        )  # which threshold of the project is meant
+        # Which threshold of the project is meant.
+        unknown = isinstance(scorer, type) or "metric" in named
         if known.thresholds and (unknown or known.thresholds.bounds(scorer) != (None, None)):
             return "", ""
         return wrongly_bounded(scorer, None, None)
@@ -496,18 +495,13 @@ def _scorer(node: ast.expr, known: KnownValues) -> Any:
     scorer = known.quiet(node)
     if scorer is _UNKNOWN and isinstance(node, ast.Call):
         operand = known.quiet(node.func)
-        return (
-            operand if isinstance(operand, type) else _UNKNOWN
-        )  # what a function returns is not known
+        # What a function returns is not known.
+        return operand if isinstance(operand, type) else _UNKNOWN
     return FunctionScorer(scorer) if inspect.isfunction(scorer) else scorer
 
 
 def _refuse_words(node: ast.BoolOp | ast.UnaryOp, known: KnownValues) -> None:
-    """Refuses `not`, `and` and `or` between scorers: they come to False, to the last and to the first.
-
-    Raises:
-        UsageError: There is a scorer.
-    """
+    """Refuses `not`, `and` and `or` between scorers: they come to False, to the last and to the first."""
     parts = node.values if isinstance(node, ast.BoolOp) else [node.operand]
     if not all(hasattr(_scorer(part, known), "score") for part in parts):
         return

@@ -150,9 +150,7 @@ def _contents(folder: Path) -> Iterator[bytes | str]:
         name = path.relative_to(folder)
         if path.is_file() and not any(part.startswith(".") for part in name.parts):
             yield str(name)
-            with (
-                contextlib.suppress(OSError),
-                path.open("rb") as file,
-            ):  # evals cannot read it either
+            # Evals cannot read it either.
+            with contextlib.suppress(OSError), path.open("rb") as file:
                 while chunk := file.read(1 << 20):
                     yield chunk

@@ -68,11 +68,7 @@ def _as_object(row: object) -> str:
 
 
 def _kept(case: Case) -> Case:
-    """The case, if all that it says can be written down.
-
-    Raises:
-        UsageError: It holds NaN, an infinity, something endless, or an object that JSON has no form for.
-    """
+    """The case, if all that it says can be written down."""
     if not isinstance(case.id, str):
         raise UsageError(f"the id of a case is {_shown(case.id)}, not a text")
     if isinstance(case.tags, str) or isinstance(case.context, str):
@@ -121,22 +117,17 @@ def row_of(case: Case) -> dict[str, Any]:
 
 
 def _texts(what: str, value: object) -> tuple[str, ...]:
-    """A list of texts; one text is a list of one, and nothing or an empty text a list of none.
-
-    Raises:
-        UsageError: It is something else.
-    """
+    """A list of texts; one text is a list of one, and nothing or an empty text a list of none."""
     if value is None or value == "":
         return ()
     if isinstance(value, str):
         return (value,)
     if not is_sequence(value):
         raise UsageError(f"{what} is {_shown(value)}, not a list of texts")
-    items = value
-    for item in items:
+    for item in value:
         if not isinstance(item, str):
             raise UsageError(f"{what} has {_shown(item)} in it, not a text")
-    return tuple(cast("Sequence[str]", items))
+    return tuple(cast("Sequence[str]", value))
 
 
 def _own_id(row: Mapping[str, Any]) -> str:

@@ -17,8 +17,13 @@ from evenhand.doors.eval_sets.json_lines import JsonLines, Placed, Row, no_json,
 from evenhand.doors.eval_sets.tables import DelimitedFile, Parquet
 from evenhand.languages.documents.file_kinds import ending_hint, lines_hint, not_lines, other_kind
 from evenhand.languages.documents.findings import unreadable as not_a_file
-from evenhand.languages.documents.merging import RESOLVE, UNRESOLVED, conflict_in
-from evenhand.languages.documents.tree import refuse_yaml_depth, safe_loader
+from evenhand.languages.documents.tree import (
+    RESOLVE,
+    UNRESOLVED,
+    conflict_in,
+    refuse_yaml_depth,
+    safe_loader,
+)
 
 FORMATS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".parquet")
 _INSIDE = ("cases", "samples", "data", "tests")
@@ -185,11 +190,7 @@ def _loader() -> Any:
 
 
 def _once(value: Any, parents: set[int]) -> Any:
-    """What a YAML file says as JSON could: dates as text, and no part of it in two places.
-
-    Raises:
-        ValueError: A part is there twice: a few lines could stand for more than any memory holds.
-    """
+    """What a YAML file says as JSON could: dates as text, and no part of it in two places."""
     if isinstance(value, date):
         return value.isoformat()
     if not isinstance(value, (dict, list)):

@@ -39,13 +39,7 @@ from evenhand.scorers.rag.similarity import Embedder, UsesEmbedder
 from evenhand.store.catalogue import home_for
 from evenhand.store.runfile import RunFile
 
-DEFAULT = (
-    "faithfulness",
-    "answer_relevance",
-    "correctness",
-    "context_precision",
-    "context_recall",
-)
+DEFAULT = ("faithfulness", "answer_relevance", "correctness", "context_precision", "context_recall")
 """The metrics that are measured where none are named; those whose material is missing do not apply."""
 
 

@@ -119,8 +119,7 @@ def _by_value(
 
 def _nowhere(field: str) -> UsageError:
     return UsageError(
-        f"split: no case has {field!r}",
-        hint="Name a column, a variable, or a key of the metadata.",
+        f"split: no case has {field!r}", hint="Name a column, a variable, or a key of the metadata."
     )
 
 

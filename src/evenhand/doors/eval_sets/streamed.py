@@ -53,7 +53,9 @@ class CasesInFile(Sequence[Case]):
                     problems.append(Problem(str(file), line, 0, error.message, error.hint))
                 else:
                     self._places.append(place)
-                    ids.append(_short(case.id))
+                    # 64 bits of each: two of a million share them by chance once in forty million files.
+                    id_ = blake2b(case.id.encode("utf-8", "surrogatepass"), digest_size=8)
+                    ids.append(int.from_bytes(id_.digest()))
                     lines.append(line)
                 if len(problems) >= _ENOUGH:
                     raise problems_error(problems)
@@ -108,11 +110,6 @@ class CasesInFile(Sequence[Case]):
                 if id_ == other:
                     what = f"has the same id as line {line}"
                     yield Problem(str(self._source.file), again, 0, what, SAME_ID)
-
-
-def _short(id_: str) -> int:
-    """64 bits for an id: of a million, two share them by chance once in forty million files."""
-    return int.from_bytes(blake2b(id_.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 def _state(file: Path) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from evenhand.doors.eval_sets.frames import plain_row
 from evenhand.doors.eval_sets.json_lines import Placed, Row, no_json
 from evenhand.languages.documents.delimited import Header, NotDelimited, records
 from evenhand.languages.documents.file_kinds import other_kind
-from evenhand.languages.documents.merging import MARKED, RESOLVE, is_marked_row
+from evenhand.languages.documents.tree import MARKED, RESOLVE, is_marked_row
 
 JSON_COLUMN = ":json"
 _BATCH = 1000
@@ -97,9 +97,8 @@ class _Lines:
 
     def __iter__(self) -> Iterator[str]:
         for raw in self._raw:
-            for line in raw.splitlines(
-                keepends=True
-            ):  # by bytes: CR, LF and CRLF, and nothing else
+            # By bytes: CR, LF and CRLF, and nothing else.
+            for line in raw.splitlines(keepends=True):
                 first = self.read == 0
                 self.read += len(line)
                 yield line.decode("utf-8-sig" if first else "utf-8")

@@ -45,7 +45,8 @@ class Thresholds(Record, frozen=True):
         for name in (metric, own, own.replace(" ", ":")):
             if name in self.by_name:
                 best = "low" if traits.lower_is_better else _best(own)
-                return _bounds(self.by_name[name], best)
+                value = self.by_name[name]
+                return (None, value) if best == "low" else (value, None)
         return None, None
 
     def of(self, metrics: Iterable[NamedMetric]) -> tuple[dict[str, float], dict[str, float]]:
@@ -56,15 +57,10 @@ class Thresholds(Record, frozen=True):
         return least, most
 
 
-def _bounds(value: float, best: str) -> Bounds:
-    return (None, value) if best == "low" else (value, None)
-
-
 def _best(name: str) -> str:
     try:
         known = own_metric(name)
     except UsageError:
         known = None
-    return (
-        "high" if known is None else known.best
-    )  # one of the user's own says itself that less is better
+    # One of the user's own says itself that less is better.
+    return "high" if known is None else known.best

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -108,25 +109,20 @@ def _dump(value: object, out: TextIO) -> None:
     yaml.dump(value, out, Dumper, allow_unicode=True, sort_keys=False, width=120)
 
 
-def _json_document(document: Mapping[str, Any], to: Path) -> None:
+def _plain(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document as JSON has it. `encode` sorts keys; those at the top get their order back."""
     plain = json.loads(encode(document))
-    # `encode` sorts keys; those at the top get their order back.
-    ordered = {key: plain[key] for key in document}
-    to.write_text(json.dumps(ordered, ensure_ascii=False, indent=2) + "\n", "utf-8")
+    return {key: plain[key] for key in document}
+
+
+def _json_document(document: Mapping[str, Any], to: Path) -> None:
+    text = json.dumps(_plain(document), ensure_ascii=False, indent=2)
+    to.write_text(f"{text}\n", "utf-8")
 
 
 def _yaml_document(document: Mapping[str, Any], to: Path) -> None:
-    plain = json.loads(encode(document))
     with to.open("w", encoding="utf-8") as out:
-        _dump({key: plain[key] for key in document}, out)
-
-
-def _csv(cases: Iterable[Case], to: Path) -> None:
-    _delimited(cases, to, ",")
-
-
-def _tsv(cases: Iterable[Case], to: Path) -> None:
-    _delimited(cases, to, "\t")
+        _dump(_plain(document), out)
 
 
 def _delimited(cases: Iterable[Case], to: Path, delimiter: str) -> None:
@@ -167,11 +163,8 @@ def _columns(cases: Iterable[Case], native: tuple[type, ...]) -> dict[str, str]:
         for name, value in row_of(case).items():
             counts[name] = counts.get(name, 0) + 1
             kinds.setdefault(name, set()).add(_kind(name, value))
-    optional = {
-        "input",
-        "expected",
-        "description",
-    }  # where nothing is said, an empty cell says nothing, too
+    # Where nothing is said, an empty cell says nothing, too.
+    optional = {"input", "expected", "description"}
     return {
         name: name
         if len(types) == 1 and types <= {*native} and (counts[name] == total or name in optional)
@@ -214,8 +207,8 @@ def _cells(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]
 
 
 _WRITERS: dict[str, Callable[[Iterable[Case], Path], None]] = {
-    ".csv": _csv,
-    ".tsv": _tsv,
+    ".csv": partial(_delimited, delimiter=","),
+    ".tsv": partial(_delimited, delimiter="\t"),
     ".json": _json,
     ".jsonl": _jsonl,
     ".yaml": _yaml,

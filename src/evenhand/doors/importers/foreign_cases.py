@@ -17,8 +17,7 @@ def alone(value: object) -> object:
     ('2 + 2?', {'a': 1, 'b': 2}, None)
     """
     if is_object(value):
-        fields = value
-        return next(iter(fields.values())) if len(fields) == 1 else fields or None
+        return next(iter(value.values())) if len(value) == 1 else value or None
     return value
 
 
@@ -39,7 +38,6 @@ def line_of(value: object) -> str:
     """A line that tells an example from others: its first text, short; empty where it has none."""
     text = value
     if is_object(value):
-        fields = value
-        text = next((one for one in fields.values() if isinstance(one, str)), None)
+        text = next((one for one in value.values() if isinstance(one, str)), None)
     line = " ".join(text.split()) if isinstance(text, str) else ""
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -108,8 +108,7 @@ def _inside(
 
 def _tell_of_pages(one: Part) -> None:
     """Says where what an API gave is a page, and there are more."""
-    meta = one.value.get("meta")
-    pages = as_mapping(meta)
+    pages = as_mapping(one.value.get("meta"))
     page, last = pages.get("page"), pages.get("totalPages")
     more = isinstance(page, int) and isinstance(last, int) and page < last
     if more or any(one.value.get(key) for key in ("has_more", "next_cursor", "cursor", "next")):
@@ -213,13 +212,9 @@ def _cell(text: str) -> object:
     try:  # as pandas writes a list of texts
         value: object = ast.literal_eval(text)
         # Anything else in brackets may be text that somebody wrote.
-        return value if is_array(value) and _texts(value) else text
+        return value if is_array(value) and (all(isinstance(one, str) for one in value)) else text
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
-
-
-def _texts(values: Sequence[object]) -> bool:
-    return all(isinstance(one, str) for one in values)
 
 
 def moment_of(text: str) -> float | None:

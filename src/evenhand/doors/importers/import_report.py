@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+from msgspec.structs import asdict
+
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
@@ -141,12 +143,12 @@ def document(
                 )
                 for one in datasets
             ],
-            notes=[
-                ImportNote(kind=one.kind, where=one.where, text=one.text, more=one.more)
-                for one in notes
-            ],
+            notes=[ImportNote(**asdict(one)) for one in notes],
         )
     )
+
+
+_COUNTS = ("trials", "passed", "failed", "errors", "not_applicable")
 
 
 def _row(one: ImportedFile) -> ImportRun:
@@ -159,11 +161,7 @@ def _row(one: ImportedFile) -> ImportRun:
         name=one.name,
         started_at=one.meta.created_at,
         new=one.new,
-        trials=totals.trials,
-        passed=totals.passed,
-        failed=totals.failed,
-        errors=totals.errors,
-        not_applicable=totals.not_applicable,
+        **{name: getattr(totals, name) for name in _COUNTS},
     )
 
 

@@ -164,11 +164,7 @@ class _ByTrial:
 
 
 def _turns_of(alias: str) -> Turns:
-    """The queue for a database: SQLite has one writer at a time.
-
-    Raises:
-        UsageError: There is no such database, or Django is not set up.
-    """
+    """The queue for a database: SQLite has one writer at a time."""
     try:
         names = list(connections)
     except ImproperlyConfigured as error:

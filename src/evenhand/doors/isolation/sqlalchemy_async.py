@@ -22,10 +22,7 @@ def opened_async(engine: object, sessions: Callable[..., Any] | None) -> Any:
 async def _session(engine: AsyncEngine, sessions: Callable[..., Any]) -> AsyncIterator[Any]:
     check_pool(engine.sync_engine)
     with claimed(engine.sync_engine, str(engine.sync_engine)):
-        async with (
-            turns_of(engine.sync_engine, math.inf).awaited(),
-            engine.connect() as connection,
-        ):
+        async with turns_of(engine.sync_engine, math.inf).awaited(), engine.connect() as connection:
             transaction = await connection.run_sync(Transaction)
             await connection.run_sync(lambda _: transaction.begin())
             session = made(sessions, AsyncSession, connection)

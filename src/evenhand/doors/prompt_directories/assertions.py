@@ -121,11 +121,10 @@ class OperatorReader(MutableRecord, kw_only=True):
                 'Write - contains: "…".',
             )
             return []
-        fields = item
-        if "type" in fields:
-            return self._typed(fields, at, judges)
+        if "type" in item:
+            return self._typed(item, at, judges)
         makes: list[Make] = []
-        for op, value in fields.items():
+        for op, value in item.items():
             if op not in OPERATORS:
                 near = did_you_mean(op, OPERATORS) or f"There are: {', '.join(OPERATORS)}."
                 self.findings.problem(at(op), f"assertion '{op}' is not known", near)

@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from evenhand.core.edit import Edit, Editable
 from evenhand.core.editing import CannotAsk, editable_data
-from evenhand.core.plan import Plan, PlannedTrial
+from evenhand.core.plan import Edit, Editable, Plan, PlannedTrial
 from evenhand.core.record import Record
 from evenhand.doors.prompt_directories.hooks import is_hook
 from evenhand.doors.prompt_directories.suite import Suite, set_columns
 from evenhand.doors.prompt_directories.trial import CaseBody
-from evenhand.providers.roster import Roster
-from evenhand.providers.vendor_ids import look_at_vendor
+from evenhand.providers.roster import Roster, look_at_vendor
 
 
 class PromptsEditor(Record, frozen=True):

@@ -31,9 +31,8 @@ class Has(Record, frozen=True):
         if self.op == "not_contains":
             return check(not present, f"has {quoted(present[0])}" if present else "has none of it")
         if self.op == "contains_any":
-            return check(
-                bool(present), f"has {quoted(present[0])}" if present else "has none of them"
-            )
+            why = f"has {quoted(present[0])}" if present else "has none of them"
+            return check(bool(present), why)
         missing = [w for w in self.wanted if w not in text]
         return check(not missing, f"misses {quoted(', '.join(missing))}" if missing else "has it")
 

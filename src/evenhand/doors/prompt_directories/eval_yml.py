@@ -146,10 +146,7 @@ class Defaults(Record, frozen=True, kw_only=True):
         int, TableKey("How often each case is repeated.", _within(1, 10_000, _COUNT, whole=True))
     ] = 1
     hooks: Annotated[bool, TableKey("Whether guard.sh and verify.sh take part.", flag())] = True
-    tokens: Annotated[
-        str,
-        TableKey("What max_tokens and min_tokens count.", _TOKENS),
-    ] = "words"
+    tokens: Annotated[str, TableKey("What max_tokens and min_tokens count.", _TOKENS)] = "words"
     pass_rate: Annotated[
         float,
         TableKey(

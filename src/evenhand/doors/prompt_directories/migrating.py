@@ -86,13 +86,8 @@ def _meta(id: str, status: str, fields: Mapping[str, Any], body: str) -> str:
     whole |= {
         key: value for key, value in fields.items() if key in names_of(Meta) and key not in whole
     }
-    plain = (
-        "id",
-        "status",
-        "version",
-        "created",
-        "updated",
-    )  # one line each, changed by promotions
+    # One line each, changed by promotions.
+    plain = ("id", "status", "version", "created", "updated")
     return "".join(
         f"{key}: {value if key in plain else encode(value).decode()}\n"
         for key, value in whole.items()

@@ -22,8 +22,9 @@ from evenhand.doors.prompt_directories.evidence import EVALS, Row, append, now, 
 from evenhand.doors.prompt_directories.prompt import PromptFolder
 from evenhand.providers.addresses import origin
 from evenhand.stats.tallies import Tally, counted, rate_of
-from evenhand.store.runfile import RunFile
-from evenhand.store.sealing import digest_of
+from evenhand.store.runfile import RunFile, digest_of
+
+_AS_THEY_ARE = ("judge", "judge_named_by", "partial", "offline", "pass_rate")
 
 
 class PromptRequest(Record, frozen=True, kw_only=True):
@@ -64,11 +65,7 @@ class PromptRequest(Record, frozen=True, kw_only=True):
             "columns": list(self.variants),
             "model": self.model,
             "models": list(self.models),
-            "judge": self.judge,
-            "judge_named_by": self.judge_named_by,
-            "partial": self.partial,
-            "offline": self.offline,
-            "pass_rate": self.pass_rate,
+            **{name: getattr(self, name) for name in _AS_THEY_ARE},
         }
 
     @staticmethod
@@ -82,11 +79,7 @@ class PromptRequest(Record, frozen=True, kw_only=True):
                 variants=tuple(fields["columns"]),
                 model=fields["model"],
                 models=tuple(fields["models"]),
-                judge=fields["judge"],
-                judge_named_by=fields["judge_named_by"],
-                partial=fields["partial"],
-                offline=fields["offline"],
-                pass_rate=fields["pass_rate"],
+                **{name: fields[name] for name in _AS_THEY_ARE},
             )
         except (KeyError, TypeError):
             return None
@@ -181,9 +174,9 @@ def keep(run: Path, prompts: Mapping[str, PromptFolder]) -> list[str]:
     """
     with RunFile.open(run) as file:
         rows = rows_of(file)
-    messages: list[str] = []
     if not rows:
-        messages.append("no evidence is kept of this run: an earlier version of Evenhand began it")
+        return ["no evidence is kept of this run: an earlier version of Evenhand began it"]
+    messages: list[str] = []
     for request, row in rows:
         folder = prompts[request.id].path
         line = _evidence_line(request, row, folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,14 @@ from evenhand.core.plan import (
     Slot,
     refuse_if_nothing_is_left,
 )
+from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.doors.prompt_directories.editing import PromptsEditor
 from evenhand.doors.prompt_directories.eval_yml import EvalCase, EvalFile, chosen, read_eval
 from evenhand.doors.prompt_directories.library import EVAL, GUARD, VERIFY, Library
 from evenhand.doors.prompt_directories.outcome import PromptRequest, keep
-from evenhand.doors.prompt_directories.prompt import read_prompt
-from evenhand.doors.prompt_directories.prompt_values import merged
+from evenhand.doors.prompt_directories.prompt import merged, read_prompt
 from evenhand.doors.prompt_directories.suite import Query, Suite, set_columns, suite_of
 from evenhand.doors.prompt_directories.trial import CaseBody, QueryBody
 from evenhand.languages.documents.findings import Findings
@@ -117,32 +117,26 @@ class Prompts(Record, frozen=True, kw_only=True):
         """A row for each case, then for each query: one variant takes it."""
         repeats = self._repeats(suite.eval)
         variants = {variant.axes["model"]: variant for variant in suite.variants}
+
+        def row(item: EvalCase | Query, judge: Provider | None, slot: Slot) -> Row:
+            slots = [replace(slot, problem=suite.refuses(item, self.roster))]
+            return Row(
+                cases=(self._row(suite, item),),
+                slots=lambda *_: slots,
+                repeats=repeats,
+                rule=share_passed,
+                judge=judge,
+            )
+
         for case in suite.cases:
-            body, problem = self._body(suite, case), suite.refuses(case, self.roster)
-            slots = [
-                Slot(variant=variants[case.model], body=body, problem=problem, checks=body.checks)
-            ]
-            rows = (self._row(suite, case),)
-            yield Row(
-                cases=rows,
-                slots=_always(slots),
-                repeats=repeats,
-                rule=share_passed,
-                judge=body.judge,
-            )
-        meta = suite.prompt.meta
+            body = self._body(suite, case)
+            slot = Slot(variant=variants[case.model], body=body, checks=body.checks)
+            yield row(case, body.judge, slot)
         for query in suite.queries:
-            question = QueryBody(meta, query.text, query.wanted, suite.others, suite.router)
-            problem = suite.refuses(query, self.roster)
-            slots = [Slot(variant=suite.variants[-1], body=question, problem=problem)]
-            rows = (self._row(suite, query),)
-            yield Row(
-                cases=rows,
-                slots=_always(slots),
-                repeats=repeats,
-                rule=share_passed,
-                judge=suite.router,
+            question = QueryBody(
+                suite.prompt.meta, query.text, query.matches, suite.others, suite.router
             )
+            yield row(query, suite.router, Slot(variant=suite.variants[-1], body=question))
 
     def _record(self) -> Mapping[str, Any]:
         """The prompts: what is run of them, and what they are at this moment."""
@@ -231,10 +225,6 @@ class Prompts(Record, frozen=True, kw_only=True):
             offline=self.offline,
             pass_rate=suite.eval.defaults.pass_rate,
         )
-
-
-def _always(slots: Sequence[Slot]) -> Callable[[Case, int], Sequence[Slot]]:
-    return lambda *_: slots
 
 
 def load(

@@ -256,8 +256,7 @@ def _reruns(before: int, red: int) -> str:
 
 def _eval_words(row: Row) -> str:
     """Who answered an eval, who judged it, and where."""
-    addresses = row.get("addresses")
-    places = as_mapping(addresses)
+    places = as_mapping(row.get("addresses"))
 
     def at(model: str) -> str:
         where = places.get(model)

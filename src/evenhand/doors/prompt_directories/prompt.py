@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -31,6 +32,7 @@ from evenhand.doors.prompt_directories.library import (
 )
 from evenhand.languages.documents.findings import At, Findings, Place
 from evenhand.languages.documents.tree import Document, read_document, read_text
+from evenhand.languages.templates.plain import as_text
 
 Status = Literal["draft", "tested", "ready"]
 STATUSES: tuple[Status, ...] = ("draft", "tested", "ready")
@@ -258,6 +260,10 @@ def _inside(path: Path, folder: Path, findings: Findings) -> bool:
     return True
 
 
+_PLAIN_TEXTS = ("id", "version", "created", "updated", "notes")
+_LISTS_OF_TEXTS = ("tags", "triggers", "not_for")
+
+
 def _meta(id: str, document: Document, findings: Findings) -> Meta:
     if not is_mapping(document.value):
         findings.problem(
@@ -281,19 +287,14 @@ def _meta(id: str, document: Document, findings: Findings) -> Meta:
                 document.at(name), f"{name} is {fields[name]!r}, not a date", "Write 2025-12-31."
             )
 
+    texts: dict[str, Any] = {name: str(fields.get(name) or "") for name in _PLAIN_TEXTS}
+    texts |= {name: _texts(fields, name, document, findings) for name in _LISTS_OF_TEXTS}
     return _tables(document.at, findings).read(
         Meta,
         fields,
-        id=str(fields.get("id") or ""),
         status=status if status in STATUSES else "draft",
-        version=str(fields.get("version") or ""),
-        created=str(fields.get("created") or ""),
-        updated=str(fields.get("updated") or ""),
-        tags=_texts(fields, "tags", document, findings),
         inputs=_inputs(fields, document, findings),
-        triggers=_texts(fields, "triggers", document, findings),
-        not_for=_texts(fields, "not_for", document, findings),
-        notes=str(fields.get("notes") or ""),
+        **texts,
         promotion=_promotion(fields.get("promotion"), document, findings),
         hook_limit_s=_hook_limit_s(fields.get("hooks"), document, findings),
     )
@@ -389,3 +390,30 @@ def _promotion(table: object, document: Document, findings: Findings) -> Promoti
     what = f"at_least is {promotion.at_least!r}, and a rate is at most 1"
     findings.problem(document.at("promotion", "at_least"), what)
     return replace(promotion, at_least=0.0)
+
+
+NOTHING = "none"
+SOURCES = "Give it: in the case's inputs, with --var NAME=VALUE, or from guard.sh."
+"""Where a prompt's values come from, as a hint."""
+
+
+def merged(*layers: Mapping[str, object]) -> dict[str, object]:
+    """One mapping of several, the later ones over the earlier."""
+    values: dict[str, object] = {}
+    for layer in layers:
+        values.update(layer)
+    return values
+
+
+def vars_hash(values: Mapping[str, object]) -> str:
+    """The first 12 hex digits of the SHA-256 of the sorted lines KEY=VALUE; `none` for no values."""
+    if not values:
+        return NOTHING
+    lines = "".join(f"{name}={as_text(values[name])}\n" for name in sorted(values))
+    return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def text_hash(text: str) -> str:
+    """The first 12 hex digits of the SHA-256 of a text without white space and case: they make no other use of it."""
+    plain = "".join(text.casefold().split())
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()[:12]

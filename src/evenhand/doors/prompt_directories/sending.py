@@ -30,16 +30,20 @@ from evenhand.doors.prompt_directories.evidence import USAGE, append, now
 from evenhand.doors.prompt_directories.hooks import guarded, is_hook
 from evenhand.doors.prompt_directories.library import GUARD, TEMPLATE, VERIFY
 from evenhand.doors.prompt_directories.outcome import address_in
-from evenhand.doors.prompt_directories.prompt import PromptFolder
-from evenhand.doors.prompt_directories.prompt_values import SOURCES, merged, text_hash, vars_hash
+from evenhand.doors.prompt_directories.prompt import (
+    SOURCES,
+    PromptFolder,
+    merged,
+    text_hash,
+    vars_hash,
+)
 from evenhand.engine.door import Settings, run, waited_for
 from evenhand.languages.documents.findings import shown_path
 from evenhand.languages.documents.project import project_for
 from evenhand.languages.templates.plain import render
 from evenhand.providers.roster import Roster
 from evenhand.store.catalogue import home_for
-from evenhand.store.runfile import RunFile
-from evenhand.store.sealing import digest_of
+from evenhand.store.runfile import RunFile, digest_of
 
 FAILED = 1
 SENDS = "sends"

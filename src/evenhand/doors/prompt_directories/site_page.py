@@ -25,7 +25,8 @@ MARK = '<meta name="generator" content="evenhand prompt site">'
 def page(title: str, body: Iterable[str], mark: str = MARK) -> str:
     """A whole page, with the mark by which its kind is known."""
     style = _style()
-    policy = f"default-src 'none'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -39,10 +40,6 @@ def page(title: str, body: Iterable[str], mark: str = MARK) -> str:
 @lru_cache(maxsize=1)
 def _style() -> str:
     return Path(__file__).with_name("static").joinpath("site.css").read_text("utf-8")
-
-
-def _hash(style: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}"
 
 
 def text(value: object) -> str:

@@ -66,11 +66,7 @@ def export(prompt: PromptFolder, *, force: bool = False) -> tuple[Path, list[str
 
 def _front(prompt: PromptFolder) -> str:
     meta = prompt.meta
-    metadata = {
-        "version": meta.version,
-        "source_model": meta.model,
-        "source": "evenhand",
-    }
+    metadata = {"version": meta.version, "source_model": meta.model, "source": "evenhand"}
     lines = [
         "---",
         f"name: {prompt.id}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import count
 
 from msgspec import field
 
@@ -19,8 +20,7 @@ from evenhand.core.variant import Variant
 from evenhand.doors.prompt_directories.content import Content, content_of
 from evenhand.doors.prompt_directories.eval_yml import EvalCase, EvalFile
 from evenhand.doors.prompt_directories.library import EVAL
-from evenhand.doors.prompt_directories.prompt import PromptFolder
-from evenhand.doors.prompt_directories.prompt_values import merged
+from evenhand.doors.prompt_directories.prompt import PromptFolder, merged
 from evenhand.languages.documents.findings import Findings, Place, problem_at
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
@@ -31,7 +31,7 @@ class Query(Record, frozen=True):
     """Something that somebody may say, and whether the prompt is meant by it."""
 
     text: str
-    wanted: bool
+    matches: bool
 
 
 class Suite(MutableRecord, kw_only=True):
@@ -79,9 +79,9 @@ class Suite(MutableRecord, kw_only=True):
         """
         about: dict[str, object] = {"prompt": self.prompt.id}
         if isinstance(item, Query):
-            expectation = "should match" if item.wanted else "should not match"
-            name = f"{TRIGGERING}-{case_id([item.text, item.wanted])}"
-            about |= {TRIGGERING: True, SHOULD: item.wanted}
+            expectation = "should match" if item.matches else "should not match"
+            name = f"{TRIGGERING}-{case_id([item.text, item.matches])}"
+            about |= {TRIGGERING: True, SHOULD: item.matches}
             label = f"{expectation}: {item.text}"
             return Case(name, {"query": item.text}, item.text, description=label, metadata=about)
         values = merged(self.prompt.defaults, item.inputs, over or {})
@@ -145,10 +145,7 @@ class Suite(MutableRecord, kw_only=True):
 
 
 def suite_of(
-    prompt: PromptFolder,
-    eval_file: EvalFile,
-    models: Roster,
-    findings: Findings,
+    prompt: PromptFolder, eval_file: EvalFile, models: Roster, findings: Findings
 ) -> Suite:
     """One prompt's suite, its models looked up."""
     for case in eval_file.cases:
@@ -228,39 +225,32 @@ def _judge(
 
 def set_columns(suites: Sequence[Suite]) -> None:
     """Gives each suite its variants: one for each model that is asked, and one for the queries."""
-    count = 0
+    index = count()
     for suite in suites:
-        id_, where = suite.prompt.id, f"{suite.eval.path}:1"
+        id_, where, defaults = suite.prompt.id, f"{suite.eval.path}:1", suite.eval.defaults
         for model in dict.fromkeys(case.model for case in suite.cases):
-            name = model_id(model)
-            axes = {"model": model}
             suite.variants.append(
                 Variant(
-                    index=count,
+                    index=next(index),
                     prompt=id_,
-                    model=name,
+                    model=model_id(model),
                     prompt_raw=suite.prompt.template,
-                    provider_id=name,
-                    axes=axes,
+                    provider_id=model_id(model),
+                    axes={"model": model},
                     eval=id_,
                     where=where,
-                    cluster=suite.eval.defaults.cluster,
+                    cluster=defaults.cluster,
                 )
             )
-            count += 1
         if suite.queries and suite.router is not None:
-            label, judge = suite.router.label, suite.router.id
-            axes = {"model": TRIGGERING}
             suite.variants.append(
                 Variant(
-                    index=count,
+                    index=next(index),
                     prompt=suite.routing,
-                    model=label,
-                    prompt_raw="",
-                    provider_id=judge,
-                    axes=axes,
+                    model=suite.router.label,
+                    provider_id=suite.router.id,
+                    axes={"model": TRIGGERING},
                     eval=id_,
                     where=where,
                 )
             )
-            count += 1

@@ -18,8 +18,7 @@ from evenhand.doors.prompt_directories.eval_scorers import Verified
 from evenhand.doors.prompt_directories.eval_yml import HIGHEST, LOWEST, EvalCase
 from evenhand.doors.prompt_directories.hooks import guarded, is_hook
 from evenhand.doors.prompt_directories.library import TEMPLATE
-from evenhand.doors.prompt_directories.prompt import Meta, PromptFolder
-from evenhand.doors.prompt_directories.prompt_values import SOURCES, merged
+from evenhand.doors.prompt_directories.prompt import SOURCES, Meta, PromptFolder, merged
 from evenhand.languages.documents.findings import shown_path
 from evenhand.languages.templates.plain import as_text, render
 from evenhand.scorers.agents.triggers import Triggers
@@ -110,13 +109,13 @@ class QueryBody:
 
     meta: Meta
     query: str
-    wanted: bool
+    matches: bool
     others: Sequence[str]
     judge: Provider | None = field(default=None)
 
     async def __call__(self, trial: Trial) -> object:
         scorer = Triggers(
-            wanted=self.wanted,
+            wanted=self.matches,
             description=self.meta.description or self.meta.summary,
             positive=self.meta.triggers,
             negative=self.meta.not_for,

@@ -39,8 +39,7 @@ from evenhand.doors.promptfoo.environment import declared, env_filled
 from evenhand.doors.promptfoo.models import FolderModels
 from evenhand.doors.promptfoo.scoring import scored, scoring_problems
 from evenhand.languages.documents.findings import At, Findings, Place
-from evenhand.languages.templates.filters import add_filters
-from evenhand.languages.templates.rendering import Templates
+from evenhand.languages.templates.rendering import Templates, add_filters
 
 __all__ = [
     "Asserts",

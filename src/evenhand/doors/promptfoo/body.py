@@ -182,11 +182,8 @@ class CellBody(MutableRecord, kw_only=True):
             variables = {**variables, **changed}
         if earlier is not None:
             outputs = earlier.outputs(trial)  # text of models: data, whatever it looks like
-            variables, files, tagged = (
-                {**variables, **outputs},
-                files - outputs.keys(),
-                tagged - outputs.keys(),
-            )
+            variables = {**variables, **outputs}
+            files, tagged = files - outputs.keys(), tagged - outputs.keys()
         filled = variables
         if files or tagged:
             provider = pair.subject.provider

@@ -32,8 +32,7 @@ from evenhand.doors.promptfoo.overrides import Chosen, Overrides, from_options, 
 from evenhand.languages.documents.findings import SHOWN, At, Findings, Place
 from evenhand.languages.documents.project import project_for
 from evenhand.languages.documents.tree import Document
-from evenhand.languages.templates.filters import add_filters
-from evenhand.languages.templates.rendering import NO_CONFIG, Templates
+from evenhand.languages.templates.rendering import NO_CONFIG, Templates, add_filters
 
 KEYS: Mapping[str, TableKey] = {
     "$schema": TableKey("This schema's address, for editors.", own(TEXT)),
@@ -252,8 +251,7 @@ def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings
     for key, kind, words in _KINDS:
         if value.get(key) is not None and not isinstance(value[key], kind):
             findings.hint(document.at(key), f"{key} is {_short(value[key])}, not {words}")
-    derived = value.get("derivedMetrics")
-    for i, item in enumerate(as_array(derived)):
+    for i, item in enumerate(as_array(value.get("derivedMetrics"))):
         from evenhand.render.promptfoo.derived import problem  # noqa: PLC0415 (few configs have any)
 
         fields = item if isinstance(item, Mapping) else {}

@@ -1,9 +1,11 @@
-"""The files of a config: which are meant, and what they say, each `$ref` replaced, before anything goes over it."""
+"""The files of a config: which are meant, and what they say, each `$ref` replaced; several are put together."""
 
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -90,8 +92,6 @@ def read_written(
         values.append(cast("dict[str, Any]", value))
     document, value = read[0], values[0]
     if len(read) > 1:
-        from evenhand.doors.promptfoo.config_merging import combined  # noqa: PLC0415 (most runs have one config)
-
         document, value = combined(read, values)
     return Written(document, value, frozenset(beside), frozenset(lending))
 
@@ -221,13 +221,12 @@ class References:
                 )
             return None
         if is_object(value):
-            items = value
-            target = items.get("$ref")
+            target = value.get("$ref")
             if isinstance(target, str):
-                return self._target(target, items, home, path)
+                return self._target(target, value, home, path)
             return {
                 k: v if k == "parameters" else self._replaced(v, home, (*path, k))
-                for k, v in items.items()
+                for k, v in value.items()
             }
         if is_array(value):
             rows = enumerate(value)
@@ -291,8 +290,7 @@ def _inside(value: object, part: str) -> object:
     if is_mapping(value):
         return value.get(part)
     if is_array(value) and part.isdigit():
-        items = value
-        return items[int(part)] if int(part) < len(items) else None
+        return value[int(part)] if int(part) < len(value) else None
     return None
 
 
@@ -354,3 +352,139 @@ def _is_called(path: tuple[str, ...]) -> bool:
     if path[0] in _LISTS and len(path) == 2:
         return True
     return path[-1] in _CALLED
+
+
+_MERGED_LISTS = (
+    "prompts",
+    "providers",
+    "targets",
+    "tests",
+    "scenarios",
+    "extensions",
+    "derivedMetrics",
+)
+_MODELS = ("providers", "targets")
+_ONCE = frozenset({"prompts", "providers", "targets", "extensions"})
+_MAPPINGS = (
+    "tags",
+    "env",
+    "evaluateOptions",
+    "commandLineOptions",
+    "metadata",
+    "nunjucksFilters",
+    "assertionTemplates",
+    "evenhand",
+)
+
+
+@dataclass(slots=True)
+class Combined(Document):
+    """Several files as one document, whose parts know which file they come from."""
+
+    origins: dict[Path_, tuple[Document, Path_]] = field(
+        default_factory=dict[Path_, tuple[Document, Path_]]
+    )
+
+    def at(self, *path: str | int) -> Place:
+        """Where the part at this path is written, in whichever file."""
+        # An item first: the items of one list may come from several files.
+        for length in (2, 1):
+            origin = self.origins.get(path[:length])
+            if origin is not None:
+                document, there = origin
+                return document.at(*there, *path[length:])
+        return Place(self.file)
+
+
+def combined(
+    documents: Sequence[Document], values: Sequence[Mapping[str, Any]]
+) -> tuple[Combined, dict[str, Any]]:
+    """The configs as one.
+
+    Args:
+        values: What the documents come to, their references replaced.
+    """
+    base = documents[0].file.parent
+    whole = Combined(documents[0].file, documents[0].value)
+    merged: dict[str, Any] = {}
+    descriptions: list[str] = []
+    for document, value in zip(documents, values, strict=True):
+        folder = document.file.parent
+        moved = cast(
+            "Mapping[str, Any]", value if folder == base else _moved(value, folder, base, ())
+        )
+        for key, item in moved.items():
+            # Two words for one list, of which each file may use another: the first file's counts.
+            name = next((word for word in _MODELS if key in _MODELS and word in merged), key)
+            if name in _MERGED_LISTS:
+                _extend(merged, name, item, document, whole)
+                continue
+            whole.origins[name,] = (document, (name,))
+            if name == "description":
+                descriptions.append(str(item))
+            elif name == "defaultTest" and is_mapping(item):
+                merged[name] = _test(merged.get(name), item)
+            elif name in _MAPPINGS and is_mapping(item):
+                merged[name] = {**as_mapping(merged.get(name)), **item}
+            elif name == "sharing":
+                merged[name] = item and merged.get(name, True)
+            else:
+                merged[name] = item
+    if descriptions:
+        merged["description"] = ", ".join(descriptions)
+    whole.value = {key: merged[key] for key in merged}
+    return whole, merged
+
+
+def _extend(
+    merged: dict[str, Any], name: str, item: object, document: Document, whole: Combined
+) -> None:
+    if name == "prompts" and is_mapping(item):
+        item = [{"raw": raw, "label": label} for raw, label in item.items()]
+    listed = is_array(item)
+    items = item if listed else [item]
+    there = cast("list[object]", merged.setdefault(name, []))
+    for i, one in enumerate(items):
+        if one is None or (name in _ONCE and one in there):
+            continue
+        whole.origins[name, len(there)] = (document, (name, i) if listed else (name,))
+        there.append(one)
+    whole.origins.setdefault((name,), (document, (name,)))
+
+
+def _test(before: object, item: Mapping[str, Any]) -> dict[str, Any]:
+    earlier = as_mapping(before)
+    both: dict[str, Any] = {**earlier, **item}
+    for key in ("vars", "options", "metadata"):
+        if isinstance(earlier.get(key), Mapping) and isinstance(item.get(key), Mapping):
+            both[key] = {**earlier[key], **item[key]}
+    if isinstance(earlier.get("assert"), list) and isinstance(item.get("assert"), list):
+        both["assert"] = [*earlier["assert"], *item["assert"]]
+    return both
+
+
+def _moved(value: object, folder: Path, base: Path, path: Path_) -> object:
+    """The value with the files that it names, which start from `folder`, named from `base`."""
+    if isinstance(value, str):
+        for scheme in ("file://", "python:"):
+            if value.startswith(scheme) and "{{" not in value:
+                return scheme + _from(value.removeprefix(scheme), folder, base)
+        # Prompts and tests name files without saying so.
+        if path[:1] in (("prompts",), ("tests",)) and len(path) <= 2 and "\n" not in value:
+            name = value.rpartition(":")[0] if ".py:" in value else value
+            if len(name) < 400 and any(folder.glob(name) if name and name[0] != "/" else ()):
+                return _from(value, folder, base)
+        return value
+    if is_mapping(value):
+        items = value
+        if path == ("prompts",):  # a map from prompts to labels
+            return {cast("str", _moved(key, folder, base, path)): v for key, v in items.items()}
+        return {key: _moved(item, folder, base, (*path, key)) for key, item in items.items()}
+    if is_array(value):
+        items = value
+        return [_moved(item, folder, base, (*path, i)) for i, item in enumerate(items)]
+    return value
+
+
+def _from(name: str, folder: Path, base: Path) -> str:
+    return name if name[:1] == "/" else os.path.relpath(folder / name, base)

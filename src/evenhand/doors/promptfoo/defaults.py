@@ -162,11 +162,8 @@ def _written(config: Config, files: set[Path], findings: Findings) -> tuple[Mapp
 
 def _overridden(raw: Mapping[str, Any], overrides: Overrides) -> Mapping[str, Any]:
     """`defaultTest` with what is said beside the config."""
-    options: dict[str, Any] = {}
-    if overrides.prefix:
-        options["prefix"] = overrides.prefix
-    if overrides.suffix:
-        options["suffix"] = overrides.suffix
+    ends = {"prefix": overrides.prefix, "suffix": overrides.suffix}
+    options: dict[str, Any] = {name: text for name, text in ends.items() if text}
     before = options_of(raw)
     named = raw.get("provider")
     own = named and not is_simulated_user(named)

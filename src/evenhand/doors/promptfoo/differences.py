@@ -20,6 +20,24 @@ from evenhand.providers.wrapped import Paused
 
 _CODE = frozenset({"python", "javascript", "webhook"})
 _BOUNDS = frozenset({"latency", "cost"})
+_TABLES = (".csv", ".tsv", ".xlsx", ".xls")
+
+
+_IN_TESTS: Mapping[str, Callable[[Test], bool]] = {
+    "simulated users": lambda test: test.user is not None and test.user.own is None,
+    "evenhand:user": lambda test: test.user is not None and test.user.own is not None,
+    "scoring functions": lambda test: bool(test.scoring),
+    "prefixes of code": lambda test: bool(test.prefix or test.suffix),
+    "providers of tests": lambda test: test.subject is not None,
+    "transformVars": lambda test: bool(test.transform_vars),
+}
+_IN_TABLES: Mapping[str, Callable[[Test], bool]] = {
+    "tags in data": lambda test: any(map(has_tags, _texts_beside(test, test.tagged))),
+    "files in data": lambda test: any(
+        text.startswith("file://") for text in _texts_beside(test, test.files)
+    ),
+}
+"""Deviations that a test meets, wherever it stands; and those that one in a folder with tables does."""
 
 
 class FolderUses(MutableRecord, kw_only=True):
@@ -30,14 +48,7 @@ class FolderUses(MutableRecord, kw_only=True):
         judged: Some of them ask a model for a verdict.
         filled: Some of those that are code have tags.
         tabled: Some assertions come from tables.
-        files: Some cells of tables name files, as text.
-        tags: Some cells of tables have tags.
-        transforms: Some tests have transformVars.
-        scored: Some tests have an assertScoringFunction.
-        around: Some tests have a prefix or a suffix.
-        talked: In some, promptfoo's simulated user talks with the model.
-        own_user: In some, a user of our own does.
-        own_provider: Some ask a provider of their own.
+        tests: The deviations of `_IN_TESTS` and `_IN_TABLES` that some tests meet.
         listed: Variables that hold lists of objects.
     """
 
@@ -46,14 +57,7 @@ class FolderUses(MutableRecord, kw_only=True):
     judged: bool = False
     filled: bool = False
     tabled: bool = False
-    files: bool = False
-    tags: bool = False
-    transforms: bool = False
-    scored: bool = False
-    around: bool = False
-    talked: bool = False
-    own_user: bool = False
-    own_provider: bool = False
+    tests: set[str] = msgspec.field(default_factory=set[str])
     listed: set[str] = msgspec.field(default_factory=set[str])
 
     @classmethod
@@ -65,34 +69,13 @@ class FolderUses(MutableRecord, kw_only=True):
         return uses
 
     def _look_at(self, test: Test) -> None:
-        self.transforms = self.transforms or bool(test.transform_vars)
-        table = any(
-            source.path is not None and _is_table(source.path.name)
+        self.tabled = self.tabled or any(
+            source.path is not None and source.path.name.lower().endswith(_TABLES)
             for source in self.folder.tests.sources
         )
-        self.tabled = self.tabled or table
-        self.scored = self.scored or bool(test.scoring)
-        self.around = self.around or bool(test.prefix or test.suffix)
-        self.talked = self.talked or (test.user is not None and test.user.own is None)
-        self.own_user = self.own_user or (test.user is not None and test.user.own is not None)
-        self.own_provider = self.own_provider or test.subject is not None
+        met = {**_IN_TESTS, **_IN_TABLES} if self.tabled else _IN_TESTS
+        self.tests.update(name for name, meets in met.items() if meets(test))
         self.listed.update(name for name, value in test.variables.items() if _are_objects(value))
-        self.tags = self.tags or (
-            table
-            and any(
-                isinstance(value, str) and has_tags(value)
-                for name, value in test.variables.items()
-                if name not in test.tagged
-            )
-        )
-        self.files = self.files or (
-            table
-            and any(
-                isinstance(value, str) and value.startswith("file://")
-                for name, value in test.variables.items()
-                if name not in test.files
-            )
-        )
         for one in _flat(test.shown.get("assert")):
             type_ = split(str(one.get("type")))[0]
             value = one.get("value")
@@ -101,6 +84,13 @@ class FolderUses(MutableRecord, kw_only=True):
             self.filled = self.filled or (
                 type_ in _CODE and isinstance(value, str) and has_tags(value)
             )
+
+
+def _texts_beside(test: Test, names: frozenset[str]) -> Iterator[str]:
+    """The texts among a test's variables, without those of these names."""
+    for name, value in test.variables.items():
+        if isinstance(value, str) and name not in names:
+            yield value
 
 
 def differences(folder: Folder) -> list[str]:
@@ -130,16 +120,11 @@ def _asks(uses: FolderUses, *vendors: str) -> bool:
     return any(id_.partition(":")[0] in vendors for id_ in ids)
 
 
-def _is_table(name: str) -> bool:
-    return name.lower().endswith((".csv", ".tsv", ".xlsx", ".xls"))
-
-
 def _flat(assertions: object) -> Iterator[Mapping[str, Any]]:
     for item in as_array(assertions):
         if is_mapping(item):
-            one = item
-            yield one
-            yield from _flat(one.get("assert"))
+            yield item
+            yield from _flat(item.get("assert"))
 
 
 def _by_name(uses: FolderUses) -> bool:
@@ -154,8 +139,8 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     "judges": lambda uses: uses.judged,
     "judge replies": lambda uses: uses.judged,
     "data in code": lambda uses: uses.filled,
-    "simulated users": lambda uses: uses.talked,
-    "evenhand:user": lambda uses: uses.own_user,
+    "simulated users": lambda uses: "simulated users" in uses.tests,
+    "evenhand:user": lambda uses: "evenhand:user" in uses.tests,
     "MCP servers": lambda uses: any(
         pair.subject.mcp is not None and not pair.subject.mcp.calls for pair in uses.folder.pairs
     ),
@@ -170,23 +155,24 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     ),
     "cached latency": lambda uses: "latency" in uses.types and uses.folder.config.options.cache,
     "contests": lambda uses: bool(uses.types & {"select-best", "max-score"}),
-    "scoring functions": lambda uses: uses.scored,
-    "tags in data": lambda uses: uses.tags,
+    "scoring functions": lambda uses: "scoring functions" in uses.tests,
+    "tags in data": lambda uses: "tags in data" in uses.tests,
     "thresholds in CSV": lambda uses: uses.tabled and bool(uses.types & _BOUNDS),
     "Python prompts": _by_name,
     "braces of functions": _by_name,
     "scripts as prompts": lambda uses: any(
         isinstance(pair.prompt, ProgramPrompt) for pair in uses.folder.pairs
     ),
-    "files in data": lambda uses: uses.files,
+    "files in data": lambda uses: "files in data" in uses.tests,
     "prefixes of code": lambda uses: (
-        uses.around and any(not isinstance(pair.prompt, TextPrompt) for pair in uses.folder.pairs)
+        "prefixes of code" in uses.tests
+        and any(not isinstance(pair.prompt, TextPrompt) for pair in uses.folder.pairs)
     ),
     "prompt prefixes": lambda uses: bool(
         uses.folder.prefixed and _written(uses).get("defaultTest")
     ),
     "prompts of providers": _same_ids,
-    "providers of tests": lambda uses: uses.own_provider,
+    "providers of tests": lambda uses: "providers of tests" in uses.tests,
     "messages in variables": lambda uses: any(
         pair.prompt.raw.strip(" {}\n") in uses.listed
         for pair in uses.folder.pairs
@@ -210,7 +196,7 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
         uses.folder.config.options.delay_s > 0
         or any(isinstance(pair.subject.provider, Paused) for pair in uses.folder.pairs)
     ),
-    "transformVars": lambda uses: uses.transforms,
+    "transformVars": lambda uses: "transformVars" in uses.tests,
     "derived metrics": lambda uses: bool(_written(uses).get("derivedMetrics")),
     "objects in CSV": lambda uses: any(
         path.lower().endswith(".csv") for path in uses.folder.config.options.outputs

@@ -8,10 +8,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.core.edit import Edit, Editable
 from evenhand.core.editing import CannotAsk, editable_data
 from evenhand.core.encoding import encode
-from evenhand.core.plan import Plan, PlannedTrial, Selection
+from evenhand.core.plan import Edit, Editable, Plan, PlannedTrial, Selection
 from evenhand.core.record import Record
 from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
@@ -24,7 +23,7 @@ from evenhand.doors.promptfoo.survey import survey_of
 from evenhand.doors.promptfoo.tests import Test
 from evenhand.doors.promptfoo.variants import Combination
 from evenhand.languages.templates.rendering import reads_environment
-from evenhand.providers.vendor_ids import look_at_vendor
+from evenhand.providers.roster import look_at_vendor
 
 _NAMES_FILE = re.compile(r"file://[^\"]*\{[{%]")
 
@@ -189,11 +188,7 @@ def _edited_test(test: Test, variables: Mapping[str, Any], edit: Edit) -> Test:
 
 
 def _edited_prompt(prompt: TextPrompt, text: str) -> TextPrompt:
-    """A prompt with this text, in which no variable of the environment is seen.
-
-    Raises:
-        CannotAsk: It names some.
-    """
+    """A prompt with this text, in which no variable of the environment is seen."""
     if reads_environment(text):
         raise CannotAsk(
             "a prompt that is typed here can't name variables of the environment: {{ env.… }}",

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any
 
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.secrets import redacted
@@ -74,7 +74,7 @@ def declared(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, str]
     table = value.get("env")
     if not isinstance(table, Mapping):
         return {}
-    filled = cast("Mapping[str, object]", env_filled(table, env))
+    filled: Mapping[str, object] = env_filled(table, env)
     return {
         key: item
         if isinstance(item, str)
@@ -86,21 +86,9 @@ def declared(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, str]
     }
 
 
-@overload
-def env_filled(
-    value: dict[str, Any], env: Mapping[str, str], variables: Mapping[str, str] | None = None
-) -> dict[str, Any]: ...
-@overload
-def env_filled(
-    value: list[Any], env: Mapping[str, str], variables: Mapping[str, str] | None = None
-) -> list[Any]: ...
-@overload
 def env_filled(
     value: object, env: Mapping[str, str], variables: Mapping[str, str] | None = None
-) -> object: ...
-def env_filled(
-    value: object, env: Mapping[str, str], variables: Mapping[str, str] | None = None
-) -> object:
+) -> Any:
     """The value with `{{ env.NAME }}` filled in wherever NAME is set, and `{{ env.NAME | default("x") }}` always.
 
     Args:

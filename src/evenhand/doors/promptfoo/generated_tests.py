@@ -10,17 +10,19 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
 from evenhand.core.json_shapes import is_array, is_object
+from evenhand.core.provider import Host
 from evenhand.doors.assertions.code_files import called_in_file, file_problems
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.javascript.source import made_by
 
+T = TypeVar("T")
 _PROGRAM = re.compile(r"(?P<path>.+\.(?:py|js|mjs|cjs|ts|mts|cts))(?::(?P<name>[\w.]+))?")
 
 
@@ -101,13 +103,22 @@ def called_now(path: Path, name: str, args: Sequence[object] = ()) -> object:
     Raises:
         CodeError: It cannot be loaded, raised, or took too long.
     """
+    return outside_of_trials(lambda host: called_in_file(host, path, name, *args))
+
+
+def outside_of_trials(call: Callable[[Host], Awaitable[T]], limit_s: float | None = None) -> T:
+    """What code of the user's comes to that is called before or after all trials, in a host of its own.
+
+    Args:
+        limit_s: Seconds that one call may take; None for the usual.
+    """
     from evenhand.engine.code import CodeHost  # noqa: PLC0415 (only for programs)
     from evenhand.engine.door import waited_for  # noqa: PLC0415 (imported on use)
 
-    async def call() -> object:
-        host = CodeHost()
+    async def called() -> T:
+        host = CodeHost() if limit_s is None else CodeHost(limit_s)
         with host.open():
-            return await called_in_file(host, path, name, *args)
+            return await call(host)
 
     with contextlib.redirect_stdout(sys.stderr):  # what it prints is no result
-        return waited_for(call())
+        return waited_for(called())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +13,12 @@ from evenhand.core.expect import Trial
 from evenhand.core.json_shapes import is_array, is_mapping, is_number
 from evenhand.core.provider import Host
 from evenhand.core.record import Record
+from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Verdict
 from evenhand.doors.assertions.code_files import called_in_file, file_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
+from evenhand.doors.promptfoo.generated_tests import outside_of_trials
 from evenhand.doors.promptfoo.models import FolderModels
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.doors.promptfoo.prompts import AnyPrompt
@@ -112,32 +112,6 @@ def read_hooks(config: Config, findings: Findings) -> Hooks:
     return Hooks(tuple(hooks))
 
 
-def said_once(
-    hooks: Hooks, moment: Moment, context: dict[str, Any], limit_s: float
-) -> dict[str, Any]:
-    """What the hooks of a moment outside of any trial make of its context.
-
-    Args:
-        hooks: All of them.
-        moment: When it is.
-        context: What they are given.
-        limit_s: Seconds that one of them may take.
-
-    Raises:
-        CodeError: One raised, or took too long.
-    """
-    from evenhand.engine.code import CodeHost  # noqa: PLC0415 (only where there are such hooks)
-    from evenhand.engine.door import waited_for  # noqa: PLC0415 (imported on use)
-
-    async def call() -> dict[str, Any]:
-        host = CodeHost(limit_s)
-        with host.open():
-            return await hooks.called(host, moment, context)
-
-    with contextlib.redirect_stdout(sys.stderr):  # what it prints is no result
-        return waited_for(call())
-
-
 def before_all(
     hooks: Hooks,
     config: Config,
@@ -158,21 +132,23 @@ def before_all(
     }
     try:
         limit_s = config.options.time_limit_s
-        changed_suite = said_once(hooks, "beforeAll", {"suite": suite}, limit_s)["suite"]
+        context = outside_of_trials(
+            lambda host: hooks.called(host, "beforeAll", {"suite": suite}), limit_s
+        )
+        changed_suite = context["suite"]
     except EvenhandError as error:
         findings.problem(config.at("extensions"), error.message, error.hint)
         return config, sources
     if not is_mapping(changed_suite):
         findings.problem(config.at("extensions"), "beforeAll left no suite")
         return config, sources
-    changed = changed_suite
-    if changed.get("defaultTest") != suite["defaultTest"]:
-        value = {**config.value, "defaultTest": changed.get("defaultTest")}
+    if changed_suite.get("defaultTest") != suite["defaultTest"]:
+        value = {**config.value, "defaultTest": changed_suite.get("defaultTest")}
         config = replace(config, value=value)
     # Untouched tests keep their sources, and with them their lines and their files.
-    if changed.get("tests") == tests:
+    if changed_suite.get("tests") == tests:
         return config, sources
-    items = cast("list[object]", changed.get("tests") or [])
+    items = cast("list[object]", changed_suite.get("tests") or [])
     return config, [
         ListedTests(document=config.document, items=items, prefix=("tests",), home=config.base)
     ]
@@ -186,11 +162,7 @@ def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], st
         variants = run.meta.variants
         results = [
             {
-                "success": trial.outcome == "pass",
-                "score": trial.score or 0.0,
-                # promptfoo's numbers: 0 for none, 1 for an assertion, 2 for an error.
-                "failureReason": {"fail": 1, "error": 2}.get(trial.outcome, 0),
-                "namedScores": dict(trial.named_scores),
+                **_verdict(trial),
                 "metadata": dict(trial.metadata),
                 "vars": dict(trial.vars),
                 "response": {"output": trial.output},
@@ -205,6 +177,17 @@ def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], st
         ]
         prompts = [{"raw": v.prompt_raw, "label": v.prompt, "provider": v.model} for v in variants]
         return results, prompts, run.meta.id
+
+
+def _verdict(settled: TrialResult | Verdict) -> dict[str, Any]:
+    """A verdict in the words of promptfoo."""
+    return {
+        "success": settled.outcome == "pass",
+        "score": settled.score or 0.0,
+        # promptfoo's numbers: 0 for none, 1 for an assertion, 2 for an error.
+        "failureReason": {"fail": 1, "error": 2}.get(settled.outcome, 0),
+        "namedScores": dict(settled.named_scores),
+    }
 
 
 class TrialHooks:
@@ -281,11 +264,7 @@ class TrialHooks:
         reply = trial.reply
         metadata = {} if reply is None else dict(reply.metadata)
         result: dict[str, Any] = {
-            "success": verdict.outcome == "pass",
-            "score": verdict.score or 0.0,
-            # promptfoo's numbers, as in `finished`.
-            "failureReason": {"fail": 1, "error": 2}.get(verdict.outcome, 0),
-            "namedScores": dict(verdict.named_scores),
+            **_verdict(verdict),
             "metadata": dict(trial.case.metadata),
             "vars": dict(trial.case.vars),
             "testCase": dict(test_document),
@@ -313,11 +292,7 @@ class TrialHooks:
 
 
 def _numbers(scores: object, name: str) -> dict[str, float]:
-    """Named scores that a hook set: finite numbers.
-
-    Raises:
-        CodeError: One of them is no number.
-    """
+    """Named scores that a hook set: finite numbers."""
     numbers: dict[str, float] = {}
     for key, value in cast("Mapping[str, object]", scores or {}).items():
         # Only infinity and NaN, minus themselves, do not come to 0.

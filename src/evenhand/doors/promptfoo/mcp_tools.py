@@ -98,12 +98,10 @@ class McpTools:
             UsageError: A tool that is to be used isn't there, or the package `mcp` isn't.
         """
         mine = await trial.lasting(self._for_run).definitions()
-        other = {**config, **prompt.config}.get("tools")
-        tools = [*mine, *as_array(other)]
+        tools = [*mine, *as_array({**config, **prompt.config}.get("tools"))]
         return replace(prompt, config={**prompt.config, "tools": tools})
 
-    def _for_run(self, limit_s: float) -> _Listing:
-        del limit_s
+    def _for_run(self, _limit_s: float) -> _Listing:
         return _Listing(self)
 
     async def listed(self) -> list[dict[str, Any]]:
@@ -222,32 +220,30 @@ def read_mcp(
     if not is_mapping(written):
         findings.problem(place, f"{whose} is {written!r:.60}, not an object", _WRITE)
         return None
-    fields = written
-    if fields.get("enabled") is False:
+    if written.get("enabled") is False:
         return None
-    others = [key for key in fields if key not in _UNUSED]
+    others = [key for key in written if key not in _UNUSED]
     findings.unknown(others, _KEYS, place, f" of {whose}")
     form = tool_form(provider)
     if not form:
         what = f"{provider.id} cannot be given tools, so mcp has no use"
         findings.problem(place, what, WITH_TOOLS)
         return None
-    items: list[object] = [fields["server"]] if fields.get("server") is not None else []
-    more = fields.get("servers")
-    items += as_array(more)
+    items: list[object] = [written["server"]] if written.get("server") is not None else []
+    items += as_array(written.get("servers"))
     if not items:
         findings.problem(place, f"{whose} names no server", _WRITE)
         return None
     servers = [_server(one, whose, place, findings) for one in items]
-    timeout = findings.number(fields.get("timeout"), place, f"timeout of {whose}", MILLISECONDS)
-    calls: object = fields.get("call", False)
+    timeout = findings.number(written.get("timeout"), place, f"timeout of {whose}", MILLISECONDS)
+    calls: object = written.get("call", False)
     if not isinstance(calls, bool):
         findings.problem(place, f"call of {whose} is {calls!r:.60}, not true or false")
-    most = findings.number(fields.get("max_turns"), place, f"max_turns of {whose}", TURNS)
+    most = findings.number(written.get("max_turns"), place, f"max_turns of {whose}", TURNS)
     if most is not None and calls is False:
         findings.hint(place, f"max_turns of {whose} has no effect", "It needs call: true.")
-    only = _names(fields.get("tools"), f"tools of {whose}", place, findings)
-    without = _names(fields.get("exclude_tools"), f"exclude_tools of {whose}", place, findings)
+    only = _names(written.get("tools"), f"tools of {whose}", place, findings)
+    without = _names(written.get("exclude_tools"), f"exclude_tools of {whose}", place, findings)
     return McpTools(
         [one for one in servers if one is not None],
         cast("ToolForm", form),
@@ -274,21 +270,20 @@ def _server(value: object, whose: str, place: Place, findings: Findings) -> _Ser
     if not is_mapping(value):
         findings.problem(place, f"{whose}: a server is {value!r:.60}, not an object", _WRITE)
         return None
-    fields = value
-    findings.unknown(fields, _OF_SERVER, place, f" of a server in {whose}")
-    ways = [key for key in ("command", "path", "url") if fields.get(key)]
-    args = fields.get("args") or []
+    findings.unknown(value, _OF_SERVER, place, f" of a server in {whose}")
+    ways = [key for key in ("command", "path", "url") if value.get(key)]
+    args = value.get("args") or []
     if len(ways) != 1 or not is_array(args):
         what = f"{whose}: a server has one of command, path and url, and args is a list"
         findings.problem(place, what, _WRITE)
         return None
     (kind,) = ways
-    named = str(fields[kind])
-    headers = _texts(fields.get("headers"), f"headers in {whose}", place, findings)
-    env = _texts(fields.get("env"), f"env in {whose}", place, findings)
+    named = str(value[kind])
+    headers = _texts(value.get("headers"), f"headers in {whose}", place, findings)
+    env = _texts(value.get("env"), f"env in {whose}", place, findings)
     if kind == "url":
-        return _at_address(named, headers, fields.get("auth"), whose, place, findings)
-    if headers or fields.get("auth") is not None:
+        return _at_address(named, headers, value.get("auth"), whose, place, findings)
+    if headers or value.get("auth") is not None:
         findings.problem(place, f"{whose}: headers and auth are for a server with a url")
         return None
     words = [named, *(str(arg) for arg in args)]
@@ -302,12 +297,7 @@ def _server(value: object, whose: str, place: Place, findings: Findings) -> _Ser
 
 
 def _at_address(
-    url: str,
-    headers: Mapping[str, str],
-    auth: object,
-    whose: str,
-    place: Place,
-    findings: Findings,
+    url: str, headers: Mapping[str, str], auth: object, whose: str, place: Place, findings: Findings
 ) -> _Server | None:
     """A server at an address, with who asks."""
     if not url.startswith(_ADDRESS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,8 +13,9 @@ from msgspec import field
 
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.json_schema import ANY, NUMBER, TABLE, TEXT, one_or_more
-from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_texts
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_texts
 from evenhand.core.message import Task
+from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Selection
 from evenhand.core.provider import Provider, ReadsFiles, judge_id, judging_task
 from evenhand.core.ranges import MILLISECONDS
@@ -26,11 +27,10 @@ from evenhand.doors.assertions.code_files import transform_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.environment import unset
-from evenhand.doors.promptfoo.setting_names import setting_hints
 from evenhand.languages.documents.findings import Findings, Place, problem_at
 from evenhand.languages.documents.tree import Document, read_document
-from evenhand.providers.absent import AbsentProvider
 from evenhand.providers.catalog import key_missing
+from evenhand.providers.echo import AbsentProvider
 from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.roster import Roster, default_judge
 from evenhand.providers.wrapped import Paused
@@ -219,10 +219,9 @@ class FolderModels:
         for doesn't, as there: whoever writes one says who may be asked, and nobody else is.
         """
         if is_mapping(spec) and "id" not in spec and not spec.keys().isdisjoint(_TASK_KEYS):
-            named = spec
-            spec = named.get(_KEY_OF_TASK[task])
+            there = " and ".join(sorted(_TASK_KEYS & spec.keys()))
+            spec = spec.get(_KEY_OF_TASK[task])
             if spec is None:
-                there = " and ".join(sorted(_TASK_KEYS & named.keys()))
                 what = f"provider names a model for {there}, and none for {_KEY_OF_TASK[task]}"
                 hint = f"Add the one that makes {_GIVES[task]}: {_KEY_OF_TASK[task]}: …"
                 self._findings.problem(place, what, hint)
@@ -231,8 +230,7 @@ class FolderModels:
             spec = judge_id(spec)
         name = json.dumps(spec, sort_keys=True, default=str)
         if self._made.get(name) is None:  # one that cannot be had is a problem wherever it is named
-            subjects = self._subjects(spec, place, self._config.base)
-            judge = next(iter(subjects), None)
+            judge = next(iter(self._subjects(spec, place, self._config.base)), None)
             if judge is not None:
                 self._findings.also(judge.problems, judge.hints)
             self._made[name] = None if judge is None or judge.problems else judge.provider
@@ -249,11 +247,7 @@ class FolderModels:
     @property
     def judges(self) -> list[Provider]:
         """The models that judge, as far as they have been named."""
-        return [
-            provider
-            for provider in (*self._made.values(), *self._defaults.values())
-            if provider is not None
-        ]
+        return [one for one in (*self._made.values(), *self._defaults.values()) if one is not None]
 
     def default_judge(self, place: Place, task: Task = "generate") -> Provider | None:
         """The model for those who name none: who judges by default; as in promptfoo, by the first key that is set."""
@@ -288,14 +282,7 @@ class FolderModels:
                 return self._from_file(item, place, base)
             return [self._one(item, {}, place, base)]
         if is_mapping(item):
-            fields = item
-            # promptfoo's short form: the id is the only key, and everything else stands below it.
-            if "id" not in fields and len(fields) == 1:
-                ((id_, inner),) = fields.items()
-                fields = {
-                    "id": id_,
-                    **as_mapping(inner),
-                }
+            fields = with_id(item)
             if isinstance(fields.get("id"), str):
                 return [self._one(str(fields["id"]), fields, place, base)]
             self._findings.problem(
@@ -408,6 +395,14 @@ class FolderModels:
         return written
 
 
+def with_id(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A provider with its `id`, out of promptfoo's short form: the id is the only key, and all else stands below it."""
+    if "id" in fields or len(fields) != 1:
+        return fields
+    ((id_, inner),) = fields.items()
+    return {"id": id_, **as_mapping(inner)}
+
+
 def _prompts_of(
     written: object, id_: str, place: Place, findings: Findings
 ) -> tuple[str, ...] | None:
@@ -492,13 +487,56 @@ def read_settings(
         findings.problem(place, f"config of {whose} is {written!r}, not an object")
         return {}
 
-    settings = cast(
-        "dict[str, Any]",
-        with_files_read(cast("object", written), base, place, findings, files),
-    )
+    read = with_files_read(cast("object", written), base, place, findings, files)
+    settings = cast("dict[str, Any]", read)
     headers = settings.get("headers")
     if headers is not None and not isinstance(headers, Mapping):
         what = f"headers of {whose} are {type(headers).__name__}, not names with values"
         findings.problem(place, what, "Write headers: {X-Name: value}.")
         return {**settings, "headers": {}}
     return settings
+
+
+_NUMBERS = frozenset(
+    """temperature top_p topP top_k topK min_p presence_penalty presencePenalty frequency_penalty frequencyPenalty
+    max_tokens max_completion_tokens max_output_tokens maxOutputTokens max_new_tokens seed top_logprobs timeoutMs
+    inputCost outputCost cost maxCost""".split()
+)
+_OTHERS = frozenset(
+    """stop stop_sequences stopSequences response_format response_mime_type responseMimeType responseSchema tools
+    tool_choice toolConfig functions function_call logprobs parallel_tool_calls reasoning reasoning_effort verbosity
+    prediction store metadata user service_tier thinking thinkingConfig system systemInstruction instructions
+    output_config generationConfig safetySettings cachedContent truncation include text prompt background
+    previous_response_id max_tool_calls passthrough extra_body omitDefaults isReasoningModel showThinking organization
+    apiKey apiKeyEnvar apiKeyRequired apiBaseUrl apiHost apiVersion apiEndpoint headers mcp batch vertexai projectId
+    region accessToken auth deployment beta anthropic_version tokenEstimation timeout""".split()
+)
+
+
+def setting_hints(settings: Mapping[str, Any], whose: str) -> Iterator[tuple[str, str]]:
+    """What looks like a slip in the settings of a vendor's model, and what to do about it.
+
+    They are hints: vendors keep adding settings.
+
+    Args:
+        settings: As written.
+        whose: The provider, for the messages.
+    """
+    known = _NUMBERS | _OTHERS
+    for name, value in settings.items():
+        if name not in known:
+            meant = did_you_mean(name, known)
+            if meant:
+                yield f"setting '{name}' of {whose} is not known", meant
+        elif name in _NUMBERS and value is not None and not _is_number(value):
+            yield f"{name} of {whose} is {value!r}, not a number", f"Write {name}: 1, say."
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return "{{" in value or value.startswith("file://")
+        return True
+    return is_number(value)

@@ -107,9 +107,8 @@ def _of_chat(
 
 
 def _of_responses(
-    rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
+    rule: OutputRule, _reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
 ) -> object:
-    del reply
     lines = [_item(item) for item in map(as_mapping, as_array(answer.get("output")))]
     return rule.read("\n".join(filter(None, lines)), config)
 
@@ -140,20 +139,15 @@ def _called(item: Mapping[str, Any]) -> str:
 
 def _searched(item: Mapping[str, Any]) -> str:
     action = as_mapping(item.get("action"))
-    kind = action.get("type")
     if not action:
-        return _failed(item, f"Web Search Call (status: {item.get('status') or 'unknown'})")
-    if kind == "search":
-        return _failed(item, f'Web Search: "{_js(action, "query")}"')
-    if kind == "open_page":
-        return _failed(item, f"Opening page: {_js(action, 'url')}")
-    if kind == "find_in_page":
-        return _failed(item, f'Finding in page: "{_js(action, "query")}"')
-    return _failed(item, f"Web action: {_js(action, 'type')}")
-
-
-def _computed(item: Mapping[str, Any]) -> str:
-    return _failed(item, f"Code Interpreter: {item.get('code') or 'Running code...'}")
+        line = f"Web Search Call (status: {item.get('status') or 'unknown'})"
+    else:
+        line = {
+            "search": f'Web Search: "{_js(action, "query")}"',
+            "open_page": f"Opening page: {_js(action, 'url')}",
+            "find_in_page": f'Finding in page: "{_js(action, "query")}"',
+        }.get(str(action.get("type")), f"Web action: {_js(action, 'type')}")
+    return _failed(item, line)
 
 
 def _failed(item: Mapping[str, Any], line: str) -> str:
@@ -193,7 +187,9 @@ _ITEMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "tool_result": _json,
     "reasoning": _reasoned,
     "web_search_call": _searched,
-    "code_interpreter_call": _computed,
+    "code_interpreter_call": lambda item: _failed(
+        item, f"Code Interpreter: {item.get('code') or 'Running code...'}"
+    ),
     "mcp_call": _mcp_called,
     "mcp_list_tools": _mcp_listed,
     "mcp_approval_request": _mcp_asks,
@@ -201,9 +197,8 @@ _ITEMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def _of_anthropic(
-    rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
+    rule: OutputRule, _reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
 ) -> object:
-    del reply
     blocks = list(map(as_mapping, as_array(answer.get("content"))))
     kinds = {block.get("type") for block in blocks}
     if not kinds & {"tool_use", *_THOUGHTS}:
@@ -223,18 +218,16 @@ _THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 
 
 def _of_google(
-    rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
+    _rule: OutputRule, reply: Reply, answer: Mapping[str, Any], _config: Mapping[str, Any]
 ) -> object:
-    del rule, config
     candidate = as_mapping(next(iter(as_array(answer.get("candidates"))), None))
     parts = as_array(as_mapping(candidate.get("content")).get("parts"))
     return reply.output if all("text" in as_mapping(part) for part in parts) else parts
 
 
 def _of_ollama(
-    rule: OutputRule, reply: Reply, answer: Mapping[str, Any], config: Mapping[str, Any]
+    _rule: OutputRule, reply: Reply, answer: Mapping[str, Any], _config: Mapping[str, Any]
 ) -> object:
-    del rule, config
     if not reply.tool_calls:
         return reply.output
     message = as_mapping(answer.get("message"))
@@ -270,4 +263,4 @@ def _js(fields: Mapping[str, Any], key: str) -> str:
     value = fields.get(key)
     if value is None:
         return "null" if key in fields else "undefined"
-    return value if isinstance(value, str) else _json(value)
+    return _as_text(value)

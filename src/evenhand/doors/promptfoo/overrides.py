@@ -133,11 +133,10 @@ def from_options(
         if not is_mapping(value):
             findings.problem(at(key), f"{key} is {value!r}, not an object")
             return {}
-        items = value
-        for name, item in items.items():
+        for name, item in value.items():
             if not isinstance(item, str):
                 findings.problem(at(key, name), f"{key}.{name} is {item!r}, not text")
-        return {name: str(item) for name, item in items.items()}
+        return {name: str(item) for name, item in value.items()}
 
     overrides = Overrides(
         prompts=_texts(options.get("prompts")),

@@ -21,6 +21,7 @@ from evenhand.core.selecting import Selector
 from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.promptfoo.body import CellBody, described
 from evenhand.doors.promptfoo.config import Config
+from evenhand.doors.promptfoo.generated_tests import outside_of_trials
 from evenhand.doors.promptfoo.identity import SharedExpectations, TestIdentity
 from evenhand.doors.promptfoo.memory import Links
 from evenhand.doors.promptfoo.models import FolderModels, Subject
@@ -138,12 +139,13 @@ class Folder(Record, frozen=True, kw_only=True):
 
         def close(path: Path) -> None:
             from evenhand.core.wording.words import short_id  # noqa: PLC0415 (only where there are such hooks)
-            from evenhand.doors.promptfoo.hooks import finished, said_once  # noqa: PLC0415 (the same)
+            from evenhand.doors.promptfoo.hooks import finished  # noqa: PLC0415 (the same)
 
             results, prompts, run = finished(path)
             context = {"suite": suite, "config": suite, "evalId": run, "results": results}
+            context["prompts"] = prompts
             try:
-                said_once(hooks, "afterAll", {**context, "prompts": prompts}, limit_s)
+                outside_of_trials(lambda host: hooks.called(host, "afterAll", context), limit_s)
             except EvenhandError as error:
                 where = f"The run itself is finished and kept: `evenhand show {short_id(run)}`."
                 raise CodeError(error.message, hint=f"{error.hint}\n{where}".lstrip()) from error
@@ -283,10 +285,8 @@ class Folder(Record, frozen=True, kw_only=True):
             body = CellBody(pair=pair, test=test, variables=case.vars)
             review = body.reviewed if test.scoring else None
             if self.trial_hooks is not None:
-                body.trial_hooks, body.test_document = (
-                    self.trial_hooks,
-                    self.tests.reader.document_of(test),
-                )
+                body.trial_hooks = self.trial_hooks
+                body.test_document = self.tests.reader.document_of(test)
                 review = body.reviewed
             after: tuple[int, ...] = ()
             if links is not None:

@@ -30,8 +30,13 @@ from evenhand.doors.promptfoo.prompts import (
     is_chat,
 )
 from evenhand.languages.documents.findings import At, Findings, Place, matching
-from evenhand.languages.documents.merging import RESOLVE, UNRESOLVED, conflict_in
-from evenhand.languages.documents.tree import read_document, read_text
+from evenhand.languages.documents.tree import (
+    RESOLVE,
+    UNRESOLVED,
+    conflict_in,
+    read_document,
+    read_text,
+)
 from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import has_tags, left_open
@@ -134,9 +139,8 @@ def _entry(item: object, config: Config, i: int, findings: Findings, files: set[
     place = config.at("prompts", i)
     if not is_mapping(item):
         return _Entry(item, "", {}, place)
-    fields = item
-    findings.unknown(fields, KEYS, partial(config.at, "prompts", i))
-    raw = fields.get("raw", fields.get("id"))
+    findings.unknown(item, KEYS, partial(config.at, "prompts", i))
+    raw = item.get("raw", item.get("id"))
     if raw is None:
         findings.problem(
             place,
@@ -144,10 +148,10 @@ def _entry(item: object, config: Config, i: int, findings: Findings, files: set[
             "Write raw: <text>, or id: file://prompt.txt",
         )
     # Beside its text, `id` is a name of its own; alone, it says where the text is.
-    id_ = str(fields.get("id") or "") if "raw" in fields else ""
-    label = str(fields.get("label") or "")
+    id_ = str(item.get("id") or "") if "raw" in item else ""
+    label = str(item.get("label") or "")
     whose = f"prompt {label or i}"
-    settings = read_settings(fields.get("config"), whose, config.base, place, findings, files)
+    settings = read_settings(item.get("config"), whose, config.base, place, findings, files)
     return _Entry(raw, label, settings, place, id_)
 
 
@@ -212,12 +216,7 @@ class _PromptReader:
         return prompts
 
     def _text(
-        self,
-        label: str,
-        text: str,
-        entry: _Entry,
-        place: Place | None = None,
-        at: At | None = None,
+        self, label: str, text: str, entry: _Entry, place: Place | None = None, at: At | None = None
     ) -> TextPrompt:
         templates = self._config.templates
         where = place or entry.place

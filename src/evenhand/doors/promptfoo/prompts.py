@@ -43,14 +43,20 @@ _ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")
 
 
 @dataclass(slots=True, kw_only=True)
-class TextPrompt:
-    """Text with tags, or a chat in JSON."""
+class _Written:
+    """What every prompt has that a config writes."""
 
     label: str
-    raw: str
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     place: Place = field(default_factory=lambda: Place(Path()))
     id: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class TextPrompt(_Written):
+    """Text with tags, or a chat in JSON."""
+
+    raw: str
     templates: Templates = field(default=NO_CONFIG, repr=False)
     at: At | None = field(default=None, repr=False)
     """Where the parts of a chat are written; None where only the whole has a place."""
@@ -97,14 +103,13 @@ class TextPrompt:
         raw = f"{prefix}{self.raw}{suffix}"
         config, label, templates = self.config, self.label, self.templates
         if is_chat(raw):
-            template = raw
 
             def chat(variables: Mapping[str, Any], _: Mapping[str, Any]) -> Prompt:
                 try:
-                    text = fill_json(template, variables, templates)
+                    text = fill_json(raw, variables, templates)
                 except TemplateError as error:
                     raise self.located(error) from None
-                return Prompt(parse_prompt(text), text, config, variables, label, template=template)
+                return Prompt(parse_prompt(text), text, config, variables, label, template=raw)
 
             return chat
         render: Render = _printing_chats(raw, templates) or templates.compiled(raw)
@@ -179,7 +184,7 @@ def _is_messages(value: object) -> bool:
 
 
 @dataclass(slots=True, kw_only=True)
-class FunctionPrompt:
+class FunctionPrompt(_Written):
     """A function of Python or JavaScript that returns the prompt.
 
     How it is called: JavaScript with one object of vars, provider and config. In Python, parameters are bound by name
@@ -187,13 +192,9 @@ class FunctionPrompt:
     called as promptfoo does, with one dict of vars, provider and config; with `strict`, every function is.
     """
 
-    label: str
     path: Path
     function: str
     strict: bool = False
-    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    place: Place = field(default_factory=lambda: Place(Path()))
-    id: str = ""
     templates: Templates = field(default=NO_CONFIG, repr=False)
     _parameters: Sequence[inspect.Parameter] | None = field(default=None, repr=False)
 
@@ -216,9 +217,8 @@ class FunctionPrompt:
         result = await self._returned(trial, variables, provider, name)
         config: Mapping[str, Any] = self.config
         if is_mapping(result) and "prompt" in result:
-            fields = result
-            config = {**config, **(fields.get("config") or {})}
-            result = cast("object", fields["prompt"])
+            config = {**config, **(result.get("config") or {})}
+            result = cast("object", result["prompt"])
         if isinstance(result, str):
             # Only strict parity has tags in the result filled in: data that the function put there is not a template.
             text = self.templates.render(result, variables) if self.strict else result
@@ -234,11 +234,8 @@ class FunctionPrompt:
     async def _returned(
         self, trial: Trial, variables: Mapping[str, Any], provider: Mapping[str, str], name: str
     ) -> object:
-        context = {
-            "vars": dict(variables),
-            "provider": dict(provider),
-            "config": dict(self.config),
-        }
+        about = {"vars": variables, "provider": provider, "config": self.config}
+        context = {name: dict(part) for name, part in about.items()}
         if self.path.suffix in JAVASCRIPT:
             from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
 
@@ -254,7 +251,7 @@ class FunctionPrompt:
 
 
 @dataclass(slots=True, kw_only=True)
-class ProgramPrompt:
+class ProgramPrompt(_Written):
     """A program whose last argument is a JSON object of vars, provider and config, and which prints the prompt.
 
     Attributes:
@@ -263,13 +260,9 @@ class ProgramPrompt:
         path: Its file; the folder where it has none of the user's.
     """
 
-    label: str
     command: str
     folder: Path
     path: Path
-    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    place: Place = field(default_factory=lambda: Place(Path()))
-    id: str = ""
 
     @property
     def raw(self) -> str:

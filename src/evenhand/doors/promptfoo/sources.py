@@ -47,10 +47,9 @@ class ListedTests(MutableRecord, kw_only=True):
             at = _at(self.document, (*self.prefix, i))
             if is_mapping(item):
                 name = f"Row #{i + 1}" if self.numbered else ""
-                value = item
                 # As in promptfoo, the provider that a function gives a test is asked only if it is code in JavaScript.
-                asks = not self.by_function or is_reference(str(value.get("provider")))
-                yield WrittenTest(value, at, self.data, name, self.home if asks else None)
+                asks = not self.by_function or is_reference(str(item.get("provider")))
+                yield WrittenTest(item, at, self.data, name, self.home if asks else None)
             else:
                 findings.problem(at(), f"a test is {item!r}, not an object")
 
@@ -246,10 +245,9 @@ class _Sources:
             hint = "Begin each of them with '- '." if is_mapping(tests) else ""
             self._findings.problem(place, f"{path[-1]} is {tests!r}, not a list or a file", hint)
             return []
-        items = tests
         sources: list[TestSource] = []
         inline = 0
-        for i, item in enumerate(items):
+        for i, item in enumerate(tests):
             here = document.at(*path, i)
             fields = as_mapping(item)
             if isinstance(item, str):
@@ -261,9 +259,9 @@ class _Sources:
                 inline += 1
                 sources.append(_Inline(document, item, (*path, i), self._home(document)))
         # The usual case: one source walks all of them, in place of one for each test.
-        if inline == len(items):
+        if inline == len(tests):
             return [
-                ListedTests(document=document, items=items, prefix=path, home=self._home(document))
+                ListedTests(document=document, items=tests, prefix=path, home=self._home(document))
             ]
         return sources
 
@@ -313,12 +311,7 @@ class _Sources:
             )
 
     def _named(
-        self,
-        text: str,
-        place: Place,
-        fields: Mapping[str, object] | None,
-        *,
-        alone: bool = False,
+        self, text: str, place: Place, fields: Mapping[str, object] | None, *, alone: bool = False
     ) -> list[TestSource]:
         """The sources that a path stands for.
 

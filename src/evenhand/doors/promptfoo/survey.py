@@ -270,10 +270,7 @@ def _count(test: Test, pairs: Sequence[Combination], repeats: int, survey: Surve
 
 
 def estimate(
-    rows: Iterator[Row],
-    pairs: Sequence[Combination],
-    survey: Survey,
-    judges: Sequence[Provider],
+    rows: Iterator[Row], pairs: Sequence[Combination], survey: Survey, judges: Sequence[Provider]
 ) -> list[CallEstimate]:
     """The calls of a plan.
 
@@ -336,6 +333,6 @@ def estimate(
                 calls * JUDGE_TOKENS,
                 None if price is None else price * calls,
                 request.tokens_out * calls if request and request.tokens_out is not None else None,
-            ),
+            )
         )
     return estimates

@@ -15,8 +15,13 @@ from evenhand.doors.conversations.simulated import SimulatedUser
 from evenhand.doors.conversations.talk import Talk
 from evenhand.doors.conversations.tool_calls import CallingModel, whole
 from evenhand.doors.conversations.users import ScriptedUser
-from evenhand.doors.promptfoo.own_users import OWN_USER, OwnUser
-from evenhand.doors.promptfoo.simulated_users import SIMULATED_USER, TestUser, initial_messages
+from evenhand.doors.promptfoo.simulated_users import (
+    OWN_USER,
+    SIMULATED_USER,
+    OwnUser,
+    TestUser,
+    initial_messages,
+)
 from evenhand.languages.documents.findings import problem_at
 
 Fill = Callable[[str], str]
@@ -59,9 +64,8 @@ async def talked(
     talk = await conversation.run()
     messages = talk.messages
     if talk.ended == "user" and len(messages) > len(start.messages) and messages[-1].role == "user":
-        messages = messages[
-            :-1
-        ]  # what it says as it leaves is nobody's to answer: promptfoo drops it
+        # What it says as it leaves is nobody's to answer: promptfoo drops it.
+        messages = messages[:-1]
     return target.summed([*target.system, *messages])
 
 
@@ -76,11 +80,7 @@ def _simulated(user: TestUser, fill: Fill) -> SimulatedUser:
 
 
 def _own(user: TestUser, own: OwnUser, fill: Fill) -> ScriptedUser | SimulatedUser:
-    """A user of our own, in this test.
-
-    Raises:
-        ConfigError: One of its texts comes to nothing, or its language is none.
-    """
+    """A user of our own, in this test."""
     wrong: list[Problem] = []
 
     def filled(text: str, name: str) -> str:
@@ -165,10 +165,5 @@ class _Target:
         if not replies:
             return Reply(text, text, Usage(0, 0), 0.0, 0.0, metadata=metadata)
         return replace(
-            whole(replies),
-            text=text,
-            output=text,
-            metadata=metadata,
-            logprobs=None,
-            spoken=None,
+            whole(replies), text=text, output=text, metadata=metadata, logprobs=None, spoken=None
         )

@@ -14,18 +14,10 @@ from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import read_document
 
 _PICTURES = {
+    **{f".{kind}": kind for kind in "jpeg png gif bmp webp heic heif avif tiff".split()},
     ".jpg": "jpeg",
-    ".jpeg": "jpeg",
-    ".png": "png",
-    ".gif": "gif",
-    ".bmp": "bmp",
-    ".webp": "webp",
     ".svg": "svg+xml",
-    ".heic": "heic",
-    ".heif": "heif",
-    ".avif": "avif",
     ".tif": "tiff",
-    ".tiff": "tiff",
 }
 _SOUND_AND_FILM = frozenset(
     """
@@ -94,9 +86,8 @@ def file_value(path: Path, *, whole: bool = False) -> object:
             return _text_of_pdf(path)
         if is_bytes(path) and suffix != ".pdf" and not _switched_off("MULTIMEDIA_AS_BASE64"):
             return _base64_of(path)
-        return path.read_text(
-            "utf-8-sig", "replace"
-        ).strip()  # a hint has said where it isn't UTF-8
+        # A hint has said where it isn't UTF-8.
+        return path.read_text("utf-8-sig", "replace").strip()
     except OSError as error:
         raise CodeError(f"{path.name} cannot be read: {error}") from None
 

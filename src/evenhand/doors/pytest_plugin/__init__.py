@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evenhand.doors.eval_sets.dataset import Dataset
     from evenhand.doors.eval_sets.expect import Expect
     from evenhand.doors.eval_sets.thresholds import Thresholds
-    from evenhand.doors.pytest_plugin.judged_runs import JudgesStanding
+    from evenhand.doors.pytest_plugin.report_lines import JudgesStanding
     from evenhand.doors.pytest_plugin.session_run import SessionRun, TestTrial
 
 SESSION_RUN: pytest.StashKey[SessionRun] = pytest.StashKey()
@@ -58,9 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Answer all calls from FILE. Where it isn't there, ask models and record it; not where CI is set.",
     )
     group.addoption(
-        "--evenhand-record",
-        action="store_true",
-        help="Ask models, and record the cassette again.",
+        "--evenhand-record", action="store_true", help="Ask models, and record the cassette again."
     )
     parser.addini("evenhand_cassette", "The cassette, relative to pytest's root folder.")
     parser.addini(
@@ -226,9 +224,8 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     around = calls_recorded() if records else contextlib.nullcontext()
     with own_process(), strays_told(warn=True), trials_carried(), around:
         yield expect
-    with contextlib.suppress(
-        ValueError
-    ):  # an async test that asked for it by name set it in its task
+    # An async test that asked for it by name set it in its task.
+    with contextlib.suppress(ValueError):
         present.reset(token)
     del item.stash[TRIAL], item.stash[EXPECT]
     session_run = item.config.stash.get(SESSION_RUN, None)  # none where the session was interrupted
@@ -480,7 +477,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         [] if reporter is None or hasattr(session.config, "workerinput") else _settled(reporter)
     )
     if any(one["calls"] for one in settled):
-        from evenhand.doors.pytest_plugin.judged_runs import standing_of
+        from evenhand.doors.pytest_plugin.report_lines import standing_of
 
         runs = dict.fromkeys(Path(one["run"]) for one in settled)
         session.config.stash[STANDING] = standing = standing_of(runs)

@@ -53,13 +53,14 @@ from evenhand.engine.outcome import (
     error_outcome,
     first_line,
     raise_if_final,
+    task_name,
+    too_late,
     trial_error,
 )
 from evenhand.engine.place import OURS, is_users
 from evenhand.engine.rate_limits import Limits
 from evenhand.engine.replay.answering import Replay, replay_record
 from evenhand.engine.replay.cassettes import record_cassettes
-from evenhand.engine.stragglers import task_name, too_late
 from evenhand.engine.strays import holds, threads_over
 from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import Asker, LiveTrial

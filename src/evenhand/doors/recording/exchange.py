@@ -197,9 +197,8 @@ class Exchange:
             self.failed = error if known else ConnectionFailed(str(error), billed=None)
             if isinstance(error, CutOff):
                 self._count(Reply(""))
-        if (
-            self.failed is None
-        ):  # or else the application would read to the end and never learn of it
+        # Or else the application would read to the end and never learn of it.
+        if self.failed is None:
             self._pieces.extend(self._held)
         self.done = True
         self._news.set()

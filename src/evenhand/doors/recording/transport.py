@@ -31,14 +31,8 @@ PASSED = "evenhand"
 """The extension of a request that a recording client has passed through: nobody else looks at it."""
 
 
-class Transport:
-    """The transport of a plain client: `httpx.Client(transport=recording.Transport())`.
-
-    Args:
-        through: The client that sends what is no business of a run's; None for an ordinary one.
-        role: What its calls are recorded as; None for set-up in a fixture, judge in a scorer, and subject elsewhere.
-        prices: What models cost that the price list does not know: name → (US dollars per million tokens in, out).
-    """
+class _Recording:
+    """What plain and async transports have alike."""
 
     def __init__(
         self, through: Any = None, *, role: CallRole | None = None, prices: Prices | None = None
@@ -46,6 +40,16 @@ class Transport:
         self._through = through
         self._role: CallRole | None = role
         self._prices = checked(prices)
+
+
+class Transport(_Recording):
+    """The transport of a plain client: `httpx.Client(transport=recording.Transport())`.
+
+    Args:
+        through: The client that sends what is no business of a run's; None for an ordinary one.
+        role: What its calls are recorded as; None for set-up in a fixture, judge in a scorer, and subject elsewhere.
+        prices: What models cost that the price list does not know: name → (US dollars per million tokens in, out).
+    """
 
     def handle_request(self, request: Any) -> Any:
         """Sends a request of the client's."""
@@ -71,15 +75,8 @@ class Transport:
         self.close()
 
 
-class AsyncTransport:
+class AsyncTransport(_Recording):
     """The transport of an async client: `httpx.AsyncClient(transport=recording.AsyncTransport())`; see `Transport`."""
-
-    def __init__(
-        self, through: Any = None, *, role: CallRole | None = None, prices: Prices | None = None
-    ) -> None:
-        self._through = through
-        self._role: CallRole | None = role
-        self._prices = checked(prices)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Sends a request of the client's."""
@@ -208,12 +205,13 @@ def _raised(library: Any, error: ProviderError, request: Any) -> Exception:
 def _streams(library: Any) -> tuple[type[Any], type[Any]]:
     """The streams of this library that hand an exchange's pieces over: the plain one, and the async one."""
 
-    class Pieces(library.SyncByteStream):
+    class Held:
         def __init__(
             self, exchange: Exchange, loop: asyncio.AbstractEventLoop, request: Any
         ) -> None:
             self._exchange, self._loop, self._request = exchange, loop, request
 
+    class Pieces(Held, library.SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:
             try:
                 while piece := hop(self._loop, self._exchange.next):
@@ -225,12 +223,7 @@ def _streams(library: Any) -> tuple[type[Any], type[Any]]:
             if not self._exchange.done:
                 hop(self._loop, self._exchange.close)
 
-    class AsyncPieces(library.AsyncByteStream):
-        def __init__(
-            self, exchange: Exchange, loop: asyncio.AbstractEventLoop, request: Any
-        ) -> None:
-            self._exchange, self._loop, self._request = exchange, loop, request
-
+    class AsyncPieces(Held, library.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
             try:
                 while piece := await hop_async(self._loop, self._exchange.next):

@@ -18,8 +18,8 @@ from evenhand.doors.promptfoo.checking import OPTIONS as TEST_OPTIONS
 from evenhand.doors.promptfoo.config import KEYS, OPTIONS
 from evenhand.doors.promptfoo.models import KEYS as PROVIDER_KEYS
 from evenhand.doors.promptfoo.overrides import KEYS as LINE_KEYS
-from evenhand.doors.promptfoo.own_users import OWN_USER, OwnUser
 from evenhand.doors.promptfoo.prompt_files import KEYS as PROMPT_KEYS
+from evenhand.doors.promptfoo.simulated_users import OWN_USER, OwnUser
 from evenhand.doors.schemas.assertion import assertion, assertions
 
 

@@ -17,9 +17,8 @@ from evenhand.core.record import MutableRecord
 from evenhand.core.step import Step
 from evenhand.core.timeline import ANSWERS
 from evenhand.doors.spans.messages import Said, value_of
-from evenhand.doors.spans.span_step import SpanStep, packed
+from evenhand.doors.spans.span import NS, SpanStep, packed
 
-NS = 1e9
 MOST_STEPS = 100_000
 """Spans of one trace that are put together."""
 
@@ -273,27 +272,17 @@ def _ordered(nodes: Iterable[Node]) -> list[Node]:
 
 
 def _root(nodes: Iterable[Node]) -> SpanStep | None:
-    tops = [node for node in nodes if node.levels == 0]
-    tops.sort(
-        key=lambda node: (
-            node.span.kind is None and not node.span.dialect,
-            node.start or 0.0,
-            node.order,
-        )
-    )
-    return tops[0].span if tops else None
+    def rank(node: Node) -> tuple[bool, float, int]:
+        return node.span.kind is None and not node.span.dialect, node.start or 0.0, node.order
+
+    top = min((node for node in nodes if node.levels == 0), key=rank, default=None)
+    return top.span if top is not None else None
 
 
 def _seconds(root: SpanStep | None, spans: Sequence[SpanStep], start: int | None) -> float | None:
-    if (
-        root is not None
-        and root.start is not None
-        and root.end is not None
-        and root.end >= root.start
-    ):
-        tops = [one for one in spans if not one.parent]
-        if len(tops) <= 1:
-            return (root.end - root.start) / NS
+    took_s = root.took_s if root is not None else None
+    if took_s is not None and sum(not one.parent for one in spans) <= 1:
+        return took_s
     ends = [one.end for one in spans if one.end is not None]
     return max(0.0, (max(ends) - start) / NS) if ends and start is not None else None
 
@@ -307,19 +296,12 @@ def _steps(nodes: Sequence[Node], first: float | None) -> tuple[Step, ...]:
     for node in nodes:
         parent = places.get(id(node.above)) if node.above is not None else None
         agent = "" if only else _agent(node)
-        began = (
-            None
-            if node.start is None or first is None or not node.start
-            else (node.start - first) / NS
-        )
+        began = (node.start - first) / NS if node.start and first is not None else None
         arguments = node.span.arguments
         if node.span.kind == "model":
-            messages = node.span.request
-            arguments = (
-                None
-                if messages is None
-                else asked_anew(before.get(parent, []), messages, node.span.earlier)
-            )
+            messages, arguments = node.span.request, None
+            if messages is not None:
+                arguments = asked_anew(before.get(parent, []), messages, node.span.earlier)
             before[parent] = messages or []
         places[id(node)] = len(steps)
         steps.append(_step(node, arguments, began, parent, agent, calls))
@@ -332,9 +314,6 @@ def _step(
     node: Node, arguments: Any, began: float | None, parent: int | None, agent: str, told: _Told
 ) -> Step:
     span = node.span
-    took = None
-    if span.start is not None and span.end is not None and span.end >= span.start:
-        took = (span.end - span.start) / NS
     assert span.kind is not None  # noqa: S101 (others were taken out)
     return Step(
         kind=span.kind,
@@ -344,7 +323,7 @@ def _step(
         status=span.status,
         error=span.error,
         started_s=began,
-        duration_s=took,
+        duration_s=span.took_s,
         parent=parent,
         agent=agent,
         tokens_in=span.tokens_in,
@@ -429,10 +408,7 @@ class _Told:
                     _given(tool.span, arguments)
                     return None
         result = value_of(self._results.get(own)) if own else None
-        start, end = node.span.start, node.span.end
-        after = (
-            (end - start) / NS if start is not None and end is not None and end >= start else 0.0
-        )
+        after = node.span.took_s or 0.0
         return Step(
             "tool",
             name,

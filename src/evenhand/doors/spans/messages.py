@@ -35,12 +35,7 @@ def value_of(text: object) -> Any:
     >>> value_of('{"order": 1042}'), value_of("42"), value_of("{no JSON")
     ({'order': 1042}, '42', '{no JSON')
     """
-    if isinstance(text, str) and text.lstrip()[:1] in ("{", "["):
-        try:
-            return kept_value(decode(text))
-        except ValueError:
-            return text
-    return text
+    return json_of(text) if isinstance(text, str) and text.lstrip()[:1] in ("{", "[") else text
 
 
 def json_of(text: object) -> Any:
@@ -85,14 +80,12 @@ def messages_of(value: object, role: str = "user") -> list[Said]:
     """
     value = value_of(value)
     if is_object(value):
-        fields = value
         for key in ("messages", "choices", "generations"):
-            if isinstance(inner := fields.get(key), list):
+            if isinstance(inner := value.get(key), list):
                 return messages_of(inner, role)
-        if isinstance(inner := fields.get("message"), dict):
+        if isinstance(inner := value.get("message"), dict):
             return messages_of(inner, role)
-        fields = _unpacked(fields)
-        return list(_message(fields, role))
+        return list(_message(_unpacked(value), role))
     if is_array(value):
         rows = value[:MOST_MESSAGES]
         if _is_pair(rows):
@@ -186,8 +179,7 @@ def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
 def _plain(value: object) -> object:
     """Texts as one text; what is no text, such as pictures, as it is."""
     if is_array(value):
-        items = value
-        texts = [_text(one) if is_object(one) else one for one in items]
+        texts = [_text(one) if is_object(one) else one for one in value]
         if all(isinstance(text, str) for text in texts):
             return "\n".join(cast("list[str]", texts))
         return texts[0] if len(texts) == 1 else texts

@@ -35,13 +35,12 @@ class ToolResult(NamedTuple):
 def conversation_in(value: object) -> list[Said]:
     """The messages of a state, or of a list of them; none for any other value."""
     if is_object(value):
-        fields = value
         for key in ("messages", "chat_history"):
-            rows = value_of(fields.get(key))
+            rows = value_of(value.get(key))
             if is_array(rows) and _are_messages(rows):
                 messages = messages_of(rows)
                 # A state with `chat_history` holds the user's current message in `input`.
-                own = fields.get("input") if key == "chat_history" else None
+                own = value.get("input") if key == "chat_history" else None
                 return [*messages, *messages_of(own)] if isinstance(own, str) else messages
         return []
     rows = as_array(value)
@@ -105,20 +104,18 @@ def framework_output(value: object) -> object:
 def is_schema(value: object) -> bool:
     """Whether a value says what arguments a tool takes, and not which it was given."""
     if is_array(value):
-        rows = value
-        return bool(rows) and all(map(is_schema, rows))
+        return bool(value) and all(map(is_schema, value))
     if not is_object(value):
         return False
-    fields = value
-    if isinstance(fields.get("properties"), dict) and not _SCHEMA_KEYS.isdisjoint(fields):
+    if isinstance(value.get("properties"), dict) and not _SCHEMA_KEYS.isdisjoint(value):
         return True
     for key in ("parameters", "input_schema", "inputSchema", "json_schema", "function", "schema"):
-        if key in fields and is_schema(fields[key]):
+        if key in value and is_schema(value[key]):
             return True
-    if fields.get("type") == "object" and set(fields) <= _SCHEMA_KEYS:
+    if value.get("type") == "object" and set(value) <= _SCHEMA_KEYS:
         return True
     # A table of parameters, each with its own type: {"id": {"type": "integer", "description": "…"}}.
-    return bool(fields) and all(map(_is_parameter, fields.values()))
+    return bool(value) and all(map(_is_parameter, value.values()))
 
 
 def literal(text: object) -> Any:
@@ -140,8 +137,7 @@ def literal(text: object) -> Any:
 def _is_parameter(value: object) -> bool:
     if not is_object(value):
         return False
-    fields = value
-    return isinstance(fields.get("type"), str) and not _PARAMETER_KEYS.isdisjoint(fields)
+    return isinstance(value.get("type"), str) and not _PARAMETER_KEYS.isdisjoint(value)
 
 
 _PARAMETER_KEYS = frozenset({"description", "title", "enum", "default", "required", "items"})
@@ -163,10 +159,8 @@ def _message(value: object) -> Mapping[str, object] | None:
         rest = dict(re.findall(r"(\w+)='([^']*)'", match["rest"]))
         try:
             content = ast.literal_eval(match["content"])
-        except (
-            ValueError,
-            SyntaxError,
-        ):  # quotes that no Python wrote: a text that only looks like a message
+        except (ValueError, SyntaxError):
+            # Quotes that no Python wrote: a text that only looks like a message.
             return None
         return {**rest, "content": content}
     if not is_object(value):

@@ -163,11 +163,7 @@ class Waves:
             yield chunk
 
     def _reserved(self, calls: Sequence[WantedCall], *, any_out: bool) -> list[WantedCall]:
-        """The calls for which money could be set aside; the others have to wait for the bills of these.
-
-        Raises:
-            BudgetStop: There is none for the first, and no bill to wait for.
-        """
+        """The calls for which money could be set aside; the others have to wait for the bills of these."""
         affordable: list[WantedCall] = []
         for call in calls:
             start = call.start
@@ -438,11 +434,7 @@ def _is_gone(batch: OpenBatch) -> bool:
 async def _all_results(
     batch: OpenBatch, vendor: BatchVendor, look: BatchLook
 ) -> dict[str, BatchResult]:
-    """What became of the requests of a batch that has ended, by their ids.
-
-    Raises:
-        ProviderError: The results could not be had.
-    """
+    """What became of the requests of a batch that has ended, by their ids; raises ProviderError."""
     results: dict[str, BatchResult] = {}
     for _ in range(2):  # a file may end early without an error, and what it lacks was paid for
         for result in await vendor.collect(look):

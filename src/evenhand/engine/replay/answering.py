@@ -16,7 +16,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.encoding import decode, decoded, digest, encode
 from evenhand.core.errors import NotRecorded, ProviderError
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.message import CallRole, Reply
@@ -397,10 +397,7 @@ def difference(recorded: bytes, now: bytes) -> Difference | None:
 
 
 def _values(identity: bytes) -> Iterator[tuple[str, object]]:
-    try:
-        value = decode(identity)
-    except ValueError:
-        value = identity.decode("utf-8", "replace")
+    value = decoded(identity, identity.decode("utf-8", "replace"))
     return _leaves(value, "")
 
 

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import CodeError, NotRecorded
 from evenhand.core.record import Record
-from evenhand.core.run import ToolRecord
+from evenhand.core.run import ToolRecord, ended
 from evenhand.core.step import Step, record_of
-from evenhand.core.tool_ending import ended
 from evenhand.engine.backing import RunJournal
 from evenhand.engine.call_context import phase
 from evenhand.engine.replay.answering import Replay

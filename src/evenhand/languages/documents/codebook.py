@@ -25,7 +25,7 @@ from typing import Annotated, cast
 from msgspec.structs import replace
 
 from evenhand.core.encoding import digest
-from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.errors import UsageError
 from evenhand.core.json_schema import TEXT, TEXTS, Part, document
 from evenhand.core.json_shapes import as_array, is_array, is_mapping
 from evenhand.core.record import Record
@@ -146,8 +146,7 @@ class Kind(Record, frozen=True, kw_only=True):
         str, TableKey("What the kind is called.", _line(LONGEST_NAME, "Write a few words."))
     ] = ""
     rule: Annotated[
-        str,
-        TableKey("When an output has it.", _line(LONGEST_RULE, "Write one sentence.")),
+        str, TableKey("When an output has it.", _line(LONGEST_RULE, "Write one sentence."))
     ] = ""
     examples_for: Annotated[
         tuple[str, ...],
@@ -191,8 +190,7 @@ class Codebook(Record, frozen=True):
         TableKey("The kinds of failure.", own({"type": "array", "items": schema_of(Kind)})),
     ] = ()
     without_kind: Annotated[
-        tuple[NoteId, ...],
-        TableKey("The notes that people looked at and no kind covers.", _NOTES),
+        tuple[NoteId, ...], TableKey("The notes that people looked at and no kind covers.", _NOTES)
     ] = ()
 
     def named(self, name: str) -> Kind:
@@ -266,51 +264,10 @@ def written(book: Codebook) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def write_codebook(book: Codebook, path: Path, *, new: bool = False) -> None:
-    """Writes a file whole or not at all.
-
-    Args:
-        book: The kinds.
-        path: The file.
-        new: Whether a file that is there is left as it is.
-
-    Raises:
-        UsageError: The file is there already, or cannot be written.
-    """
-    if new and path.exists():
-        raise UsageError(f"{path} is there already", hint="Name another file, or delete it.")
-    half = path.with_name(f"{path.name}.part")
-    try:
-        half.write_text(written(book), "utf-8")
-        half.replace(path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def write_ratified(book: Codebook, path: Path) -> None:
-    """Writes who accepted which kinds into the file that they were read from.
-
-    Comments and the rest of the text stay as they are, if each kind is a block with its keys on lines of their own;
-    otherwise the file is written anew.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
-    half = path.with_name(f"{path.stem}.part{path.suffix}")
-    try:
-        half.write_text(_with_ratified(path.read_text("utf-8"), book), "utf-8")
-        if read_codebook(half) == book:
-            half.replace(path)
-            return
-    except (OSError, UnicodeError, ConfigError, ValueError):
-        pass  # what can't be edited is written anew, or says why it can't be written
-    finally:
-        half.unlink(missing_ok=True)
-    write_codebook(book, path)
-
-
-def _with_ratified(before: str, book: Codebook) -> str:
+def with_ratified(before: str, book: Codebook) -> str:
     """A file's text with a line `ratified` in each kind, in the place of the one that is there.
+
+    Comments and the rest stay as they are.
 
     Raises:
         ValueError: The kinds aren't such blocks.

@@ -86,8 +86,7 @@ class Project(Record, frozen=True, kw_only=True):
     retries: Annotated[
         int | None,
         TableKey(
-            "How often a failed call is tried again.",
-            number(RETRIES, _COUNT, "Write retries = 3."),
+            "How often a failed call is tried again.", number(RETRIES, _COUNT, "Write retries = 3.")
         ),
     ] = None
     time_limit_s: Annotated[
@@ -236,11 +235,7 @@ class _TableReader:
         self._tables: dict[str, Any] = {}
 
     def read(self, table: Mapping[str, Any]) -> Project:
-        """The project that the table describes.
-
-        Raises:
-            ConfigError: What is wrong with it.
-        """
+        """The project that the table describes; raises ConfigError, which says what is wrong with it."""
         known = names_of(Project)
         for key in table:
             if key in known:

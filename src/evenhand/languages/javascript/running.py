@@ -27,8 +27,17 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Host
 from evenhand.core.record import Record
 from evenhand.languages.javascript import source
-from evenhand.languages.javascript.engine import Compiled, Engine, OutOfLimits, code_error
-from evenhand.languages.javascript.node import Node, command_of, found_node, missing, too_old
+from evenhand.languages.javascript.node import (
+    Compiled,
+    Engine,
+    Node,
+    OutOfLimits,
+    code_error,
+    command_of,
+    found_node,
+    missing,
+    too_old,
+)
 from evenhand.languages.javascript.wire import Returned, as_json, returned
 
 _IDLE = 16

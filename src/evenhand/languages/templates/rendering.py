@@ -16,11 +16,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import TemplateError
+from evenhand.core.errors import CodeError, TemplateError
+from evenhand.core.json_shapes import is_mapping
+from evenhand.languages.documents.findings import At, Findings
 from evenhand.languages.templates.printing import in_template, member
 
 if TYPE_CHECKING:
     from evenhand.languages.javascript.templates import Nunjucks
+
 
 Render = Callable[[Mapping[str, Any]], str]
 
@@ -212,3 +215,36 @@ def _protected(template: str) -> str:
         if any(line.count(opener) > line.count(closer) for opener, closer in _CLOSER.items()):
             lines[i] = "{% raw %}" + line + "{% endraw %}"
     return "\n".join(lines)
+
+
+def add_filters(
+    templates: Templates, filters: object, base: Path, at: At, findings: Findings
+) -> list[Path]:
+    """Has templates know a config's filters; notes what is wrong with them.
+
+    Args:
+        filters: `nunjucksFilters`, as written.
+        base: The folder that paths start from.
+        at: Where the parts of the config stand.
+
+    Returns:
+        The files of the filters.
+    """
+    if not is_mapping(filters):
+        findings.problem(
+            at("nunjucksFilters"),
+            f"nunjucksFilters is {filters!r}, not an object",
+            "Write a name and its file for each: shout: file://shout.js",
+        )
+        return []
+    files: list[Path] = []
+    for name, reference in filters.items():
+        path = base / str(reference).removeprefix("file://")
+        files.append(path)
+        try:
+            templates.add_filter(name, path)
+        except CodeError as error:
+            findings.problem(
+                at("nunjucksFilters", name), f"filter '{name}': {error.message}", error.hint
+            )
+    return files

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from evenhand.core.encoding import encode
+from evenhand.core.encoding import decoded, encode
 from evenhand.core.errors import BadReply, Overloaded
 from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.providers.batches.control import Control, line_fault, lines_of
@@ -126,10 +126,7 @@ def _result(line: bytes) -> BatchResult | None:
         return BatchResult(row.custom_id, bytes(result.message))
     if result.type == "errored" and bytes(result.error) != b"null":
         body = bytes(result.error)
-        try:
-            error = as_mapping(msgspec.json.decode(body))
-        except msgspec.MsgspecError:
-            error = {}
+        error = as_mapping(decoded(body))
         kind = as_mapping(error.get("error")).get("type") or error.get("type")
         return BatchResult(row.custom_id, error=line_fault(_STATUS.get(str(kind), 500), body))
     what = f"a line of the batch was not answered: {result.type or 'no reason given'}"

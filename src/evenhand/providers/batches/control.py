@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decoded
 from evenhand.core.errors import BadReply, ProviderError
 from evenhand.core.json_shapes import is_object
 from evenhand.core.secrets import known
@@ -97,10 +97,7 @@ class Control:
         return answer.body
 
     def _object(self, data: bytes) -> dict[str, Any]:
-        try:
-            value = decode(data)
-        except ValueError:
-            value = None
+        value = decoded(data)
         if not is_object(value):
             raise BadReply(f"{self._host} did not answer with a JSON object", billed=None)
         return value

@@ -14,8 +14,7 @@ from evenhand.providers import anthropic, google
 from evenhand.providers.app_call import AppCall
 from evenhand.providers.batches.anthropic import AnthropicBatches
 from evenhand.providers.batches.google import GoogleBatches
-from evenhand.providers.batches.mistral import MistralBatches
-from evenhand.providers.batches.openai import OpenAIBatches
+from evenhand.providers.batches.openai import MistralBatches, OpenAIBatches
 from evenhand.providers.batches.protocol import BatchPlace, BatchVendor
 from evenhand.providers.chat import ChatProvider
 from evenhand.providers.refusals import refusal

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from evenhand.core.arguments import checked_class, past_checks
 from evenhand.core.conversing import turns_here
-from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.encoding import decoded, digest, encode
 from evenhand.core.errors import BadReply, InfrastructureError, UsageError
 from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.message import CHATS, Prompt, Reply, Task
@@ -38,8 +38,7 @@ from evenhand.providers.command_agents.folder import (
     what_is_left,
 )
 from evenhand.providers.command_agents.reading import read_transcript
-from evenhand.providers.command_agents.running import Ran, run_program
-from evenhand.providers.command_agents.sandbox import sandbox_here
+from evenhand.providers.command_agents.running import Ran, run_program, sandbox_here
 from evenhand.providers.command_agents.transcript import FORMATS, Format, Line
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.prices import call_bound
@@ -373,11 +372,7 @@ class CommandAgent:
         return known.format if known is not None and self.format == "auto" else self.format
 
     def _found(self, words: list[str]) -> list[str]:
-        """The command, with where its program is; relative arguments that are files of the base are made absolute.
-
-        Raises:
-            InfrastructureError: The program is not there.
-        """
+        """The command, with where its program is; relative arguments that are files of the base are made absolute."""
         assert self.base is not None  # noqa: S101 (set when it was made)
         program = shutil.which(words[0], path=self._environment().get("PATH"))
         if program is None:
@@ -409,11 +404,7 @@ class CommandAgent:
         return {name: value for name in names if (value := env.get(name)) is not None}
 
     def _check(self, ran: Ran) -> None:
-        """Refuses a run that failed for reasons that are not the agent's.
-
-        Raises:
-            InfrastructureError: It did.
-        """
+        """Refuses a run that failed for reasons that are not the agent's."""
         _, transcript = read_transcript(ran.lines, self._format())
         problem = transcript.failed
         if ran.code and not transcript.ended:
@@ -445,11 +436,7 @@ class CommandAgent:
 
 def agent_reply(body: bytes) -> Reply | None:
     """What a program answered, as it was recorded; None for what is no such record."""
-    try:
-        value = decode(body)
-    except ValueError:
-        return None
-    report = as_mapping(as_mapping(value).get("agent"))
+    report = as_mapping(as_mapping(decoded(body)).get("agent"))
     if "lines" not in report:
         return None
     lines: list[Line] = [

@@ -32,9 +32,7 @@ def _usage(counts: Mapping[str, Any]) -> Usage:
     """The tokens of a message or of all, those that were read from the cache and written to it among them."""
     cached = whole(counts.get("cache_read_input_tokens"))
     read = added(
-        whole(counts.get("input_tokens")),
-        cached,
-        whole(counts.get("cache_creation_input_tokens")),
+        whole(counts.get("input_tokens")), cached, whole(counts.get("cache_creation_input_tokens"))
     )
     return Usage(read, whole(counts.get("output_tokens")), cached)
 

@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 
 from msgspec import field
 
-from evenhand.core.encoding import decode
-from evenhand.core.json_shapes import as_mapping, is_number, is_whole
+from evenhand.core.encoding import decoded
+from evenhand.core.json_shapes import is_number, is_object, is_whole
 from evenhand.core.message import Usage
 from evenhand.core.record import Record
 from evenhand.core.step import Step
@@ -48,15 +48,9 @@ class Transcript(Record, frozen=True, kw_only=True):
 
 def objects(lines: Iterable[Line]) -> list[tuple[float, Mapping[str, Any]]]:
     """The lines that are JSON objects."""
-    rows: list[tuple[float, Mapping[str, Any]]] = []
-    for at, line in lines:
-        if line.lstrip()[:1] == "{":
-            try:
-                value = decode(line.encode("utf-8", "replace"))
-            except (ValueError, RecursionError):
-                continue
-            rows.append((at, as_mapping(value)))
-    return rows
+    written = ((at, line) for at, line in lines if line.lstrip()[:1] == "{")
+    values = ((at, decoded(line.encode("utf-8", "replace"))) for at, line in written)
+    return [(at, value) for at, value in values if is_object(value)]
 
 
 def whole(value: object) -> int | None:

@@ -41,6 +41,7 @@ class _OfCalls(Question):
     """A question about the calls of a tool, with certain arguments."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
+    _forbidden: ClassVar[bool] = False
     name: str
     arguments: Arguments | None = None
     exact: bool = False
@@ -53,6 +54,23 @@ class _OfCalls(Question):
     def call(self) -> CallsTool:
         """The calls that are meant."""
         return CallsTool(self.name, self.arguments, self.exact)
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        call, forbidden = self.call(), self._forbidden
+        steps = steps_in(output, trial)
+        calls = [(i, s) for i, s in tool_calls(steps) if call.matches(invocation(s), doubt=True)]
+        ended = [(i, s, status_of(s, self.failed)) for i, s in calls]
+        succeeded = [(i, s) for i, s, end in ended if end == "ok"]
+        sure = [(i, s) for i, s in succeeded if call.matches(invocation(s), doubt=False)]
+        # A call that nobody knows the end of may have succeeded: it is neither sure nor a failure.
+        open_ = [(i, s) for i, s, end in ended if end != "error" and (i, s) not in sure]
+        if not sure and open_:
+            raise unsaid(self, open_)
+        if sure:
+            reason = f"{named_steps(sure)} succeeded"
+            return verdict(not forbidden, reason, [i for i, _ in sure], steps, trial)
+        reason = f"{named_steps(calls)} failed" if calls else f"{call.name} was not called"
+        return verdict(forbidden, reason, [i for i, _ in calls], steps, trial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +87,6 @@ class Succeeds(_OfCalls):
     def __invert__(self) -> NeverSucceeds:
         return NeverSucceeds(self.name, self.arguments, self.exact, failed=self.failed)
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:
-        return _success(self, self.call(), self.failed, output, trial)
-
     def __str__(self) -> str:
         return f"{self.call().wanted()} succeeds"
 
@@ -87,43 +102,13 @@ class NeverSucceeds(_OfCalls):
         failed: Says of a step whether it failed, where its status doesn't, or not rightly.
     """
 
+    _forbidden: ClassVar[bool] = True
+
     def __invert__(self) -> Succeeds:
         return Succeeds(self.name, self.arguments, self.exact, failed=self.failed)
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:
-        return _success(self, self.call(), self.failed, output, trial, forbidden=True)
-
     def __str__(self) -> str:
         return f"{self.call().wanted()} never succeeds"
-
-
-def _success(
-    question: object,
-    wanted: CallsTool,
-    failed: Failed | None,
-    output: Any,
-    trial: Trial | None,
-    *,
-    forbidden: bool = False,
-) -> Score:
-    steps = steps_in(output, trial)
-    calls = [(i, s) for i, s in tool_calls(steps) if wanted.matches(invocation(s), doubt=True)]
-    ended = [(i, s, status_of(s, failed)) for i, s in calls]
-    sure = [(i, s) for i, s, end in ended if end == "ok" and _certain(wanted, s)]
-    # A call that nobody knows the end of may have succeeded: it is neither sure nor a failure.
-    open_ = [(i, s) for i, s, end in ended if end != "error" and (i, s) not in sure]
-    if not sure and open_:
-        raise unsaid(question, open_)
-    if sure:
-        return verdict(
-            not forbidden, f"{named_steps(sure)} succeeded", [i for i, _ in sure], steps, trial
-        )
-    reason = f"{named_steps(calls)} failed" if calls else f"{wanted.name} was not called"
-    return verdict(forbidden, reason, [i for i, _ in calls], steps, trial)
-
-
-def _certain(wanted: CallsTool, step: Step) -> bool:
-    return wanted.matches(invocation(step), doubt=False)
 
 
 @dataclass(frozen=True, slots=True)

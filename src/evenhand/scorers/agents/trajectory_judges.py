@@ -146,16 +146,14 @@ async def _judged(
         model, prompt, read, _KEYS, _SCHEMA
     )
     places = [] if step is None else own_places([step - 1], steps, trial)
+    judged, unsure_below = (values["steps"], text), question.unsure_below
     metadata = {
         "passes": passed,
         "reasoning": reasoning,
         "step": step,
         **({"steps": places} if places else {}),
         **answer_details(
-            *(reply, model, version, confidence),
-            *(values["steps"], text),
-            unsure_below=question.unsure_below,
-            prompt=prompt,
+            reply, model, version, confidence, *judged, unsure_below=unsure_below, prompt=prompt
         ),
     }
     reason = reasoning if step is None else f"step {step}: {reasoning}"

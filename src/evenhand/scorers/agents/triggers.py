@@ -18,9 +18,9 @@ from evenhand.scorers.judging import (
     answer_details,
     answer_schema,
     ask_judge,
-    judged_text,
     lent_judge,
 )
+from evenhand.scorers.text import text_of
 
 _KEYS = 'with the keys "reasoning", "matches" (true or false) and "confidence" (from 0 to 1)'
 _SCHEMA = answer_schema(matches={"type": "boolean"})
@@ -52,7 +52,7 @@ class Triggers:
 
     async def score(self, output: Any, trial: Trial) -> Score:
         model = lent_judge(self.judge, trial)
-        query = judged_text(output)
+        query = text_of(output)
         version, prompt = judge_prompt(
             "triggers",
             {

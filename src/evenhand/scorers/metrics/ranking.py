@@ -237,11 +237,7 @@ def _relevant(relevant: Relevant) -> _Set:
 
 
 def _once(retrieved: Retrieved, k: int | None) -> Sequence[Hashable]:
-    """The first k, each once, at its first rank.
-
-    Raises:
-        ValueError: k is less than 1.
-    """
+    """The first k, each once, at its first rank; raises ValueError where k is less than 1."""
     if k is not None and k < 1:
         msg = f"k is {k!r}, less than 1"
         raise ValueError(msg)

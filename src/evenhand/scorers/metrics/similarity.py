@@ -16,12 +16,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from evenhand.scorers.metrics.meteor import meteor_of_words
-from evenhand.scorers.metrics.overlap import ngrams
+from evenhand.scorers.metrics.overlap import meteor_of_words, ngrams, ngrams_to_four
 from evenhand.scorers.metrics.text import common_subsequence
 
 # In the order of the script mteval-v13a, in which `&amp;lt;` ends up as `<`.
@@ -33,7 +31,6 @@ _MARKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"([0-9])(-)"), r"\1 \2 "),
 )
 _NO_WORD = re.compile(r"[^a-z0-9]+")
-Grams = Counter[tuple[str, ...]]
 
 
 def text_similarity(metric: str, text: str, reference: str) -> float:
@@ -97,7 +94,7 @@ def google_bleu(text: str, reference: str) -> float:
     >>> google_bleu("the cat sat", "the cat ran")
     0.5
     """
-    mine, theirs = _up_to_four(tokens_13a(text)), _up_to_four(tokens_13a(reference))
+    mine, theirs = ngrams_to_four(tokens_13a(text)), ngrams_to_four(tokens_13a(reference))
     most = max(mine.total(), theirs.total())
     return (mine & theirs).total() / most if most else 0.0
 
@@ -154,10 +151,3 @@ def tokens_13a(text: str) -> list[str]:
 
 def _latin_words(text: str) -> list[str]:
     return _NO_WORD.sub(" ", text.lower()).split()
-
-
-def _up_to_four(words: Sequence[str]) -> Grams:
-    counts: Grams = Counter()
-    for n in range(1, 5):
-        counts.update(ngrams(words, n))
-    return counts

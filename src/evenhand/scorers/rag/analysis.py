@@ -17,14 +17,28 @@ ten metrics of one case come to six calls, and fewer where facts are stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from evenhand.core.expect import Trial
 from evenhand.core.message import Model
 from evenhand.core.record import Record
 from evenhand.scorers.judging import Judge, chosen_judge, lent_judge
-from evenhand.scorers.rag.claims import ClaimVerdict, Facts, Parts, Statements, Support
+from evenhand.scorers.rag.claims import (
+    ENTITIES,
+    REFERENCE_CLAIMS,
+    Claim,
+    ClaimVerdict,
+    Entity,
+    Facts,
+    Parts,
+    Provenance,
+    Statements,
+    Support,
+    claims_in,
+    entities_in,
+)
+from evenhand.scorers.rag.material import stored
 from evenhand.scorers.rag.questions import find_answered, find_facts, find_statements, find_support
 from evenhand.scorers.rag.sentences import sentences
 from evenhand.scorers.rag.verdicts import Group
@@ -136,3 +150,37 @@ class _Same:
 
     def __hash__(self) -> int:
         return id(self.one)
+
+
+Claims = Sequence[str | Mapping[str, Any]] | None
+"""Claims of a reference: texts, or `{"claim": …, "weight": …}`."""
+
+
+async def known_claims(
+    own: object, question: str, reference: str, analysis: Analysis
+) -> tuple[tuple[Claim, ...], Provenance | None]:
+    """The claims of the reference, and who found them; none of them where there is no reference."""
+    fixed = _fixed(own, REFERENCE_CLAIMS, analysis.trial)
+    if fixed is not None:
+        return claims_in(fixed), None
+    if not reference:
+        return (), None
+    facts = await analysis.facts(question, reference)
+    return facts.claims or (), facts.provenance
+
+
+async def known_entities(
+    own: object, question: str, reference: str, analysis: Analysis
+) -> tuple[tuple[Entity, ...], Provenance | None]:
+    """The entities of the reference, and who found them; none of them where there is no reference."""
+    fixed = _fixed(own, ENTITIES, analysis.trial)
+    if fixed is not None:
+        return entities_in(fixed), None
+    if not reference:
+        return (), None
+    facts = await analysis.facts(question, reference)
+    return facts.entities or (), facts.provenance
+
+
+def _fixed(own: object, key: str, trial: Trial) -> object:
+    return stored(trial, key) if own is None else own

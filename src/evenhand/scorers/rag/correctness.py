@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
-from evenhand.core.score import SHARES, Score
-from evenhand.core.traits import Traits
+from evenhand.core.record import Record
+from evenhand.core.score import Score
 from evenhand.scorers.argument_checks import need_number
-from evenhand.scorers.judging import AsksJudge, Judge, check_judge
-from evenhand.scorers.rag.agreement import Agreement, agreement, f_score
-from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.definitions import definitions_for, need_definitions
+from evenhand.scorers.judging import Judge
+from evenhand.scorers.rag.analysis import Analysis, Claims, known_claims
+from evenhand.scorers.rag.claims import Claim, ClaimVerdict, Statements, Support
+from evenhand.scorers.rag.definitions import definitions_for
 from evenhand.scorers.rag.judge_ratings import CORRECTNESS, rated
-from evenhand.scorers.rag.material import answer_in, need_optional_text, question_of, reference_of
+from evenhand.scorers.rag.material import RagMetric, answer_in, question_of, reference_of
 from evenhand.scorers.rag.proportions import asked_by, nothing, these
-from evenhand.scorers.rag.reference_facts import Claims, known_claims
 from evenhand.scorers.rag.similarity import Embedder, cosine, embeddings
+from evenhand.scorers.rag.verdicts import Group
 
 
 @dataclass(frozen=True, slots=True)
-class Correctness(AsksJudge):
+class Correctness(RagMetric):
     """How far an answer and its reference claim the same: Fβ of precision and recall over claims, from 0 to 1.
 
     Precision is the share of the answer's claims that the reference supports, recall the (weighted) share of the
@@ -43,7 +43,6 @@ class Correctness(AsksJudge):
         UsageError: The reference isn't text, beta is not above 0, or the judge isn't a model.
     """
 
-    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
     metric: ClassVar[str] = "correctness"
 
     reference: str | None = None
@@ -56,11 +55,8 @@ class Correctness(AsksJudge):
     embedder: Embedder | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
-        check_judge(self.judge)
-        need_optional_text("Correctness", "reference", self.reference)
-        need_optional_text("Correctness", "question", self.question)
+        RagMetric.__post_init__(self)
         need_number("Correctness", "beta", self.beta, (0.01, 100))
-        need_definitions("Correctness", self.metric, self.definitions)
 
     async def score(self, output: Any, trial: Trial) -> Score:
         answer, reference = answer_in(output), reference_of(self.reference, trial)
@@ -118,3 +114,91 @@ class Correctness(AsksJudge):
 
     def __str__(self) -> str:
         return self.metric if self.beta == 1 else f"{self.metric}:F{self.beta:g}"
+
+
+class Agreement(Record, frozen=True):
+    """How an answer's claims stand to the reference, and the reference's claims to the answer.
+
+    Attributes:
+        statements: The answer's.
+        support: All verdicts: the answer's claims first.
+        claims: The reference's.
+    """
+
+    statements: Statements
+    support: Support
+    claims: tuple[Claim, ...]
+
+    @property
+    def verdicts(self) -> tuple[ClaimVerdict, ...]:
+        """On the answer's claims."""
+        return self.support.verdicts[: len(self.statements.claims)]
+
+    @property
+    def of_answer(self) -> Support:
+        """The answer's part of the verdicts."""
+        return replace(self.support, claims=self.statements.claims, verdicts=self.verdicts)
+
+    @property
+    def precision(self) -> float | None:
+        """Supported claims of the answer / claims of the answer; None without any."""
+        n = len(self.verdicts)
+        return self.of_answer.count("supported") / n if n else None
+
+    @property
+    def recalled(self) -> int:
+        """How many claims of the reference the answer supports."""
+        return sum(verdict.stand == "supported" for verdict in self._recall)
+
+    @property
+    def missed(self) -> int:
+        """How many it does not."""
+        return len(self.claims) - self.recalled
+
+    @property
+    def recall(self) -> float:
+        """The weight of the reference's claims that the answer supports / the weight of all; 0 without any."""
+        total = sum(claim.weight for claim in self.claims)
+        got = sum(
+            claim.weight
+            for claim, verdict in zip(self.claims, self._recall, strict=True)
+            if verdict.stand == "supported"
+        )
+        return got / total if total else 0.0
+
+    @property
+    def contradicted(self) -> int:
+        """How many claims of the answer contradict the reference."""
+        return self.of_answer.count("contradicted")
+
+    @property
+    def _recall(self) -> tuple[ClaimVerdict, ...]:
+        return self.support.verdicts[len(self.statements.claims) :]
+
+
+async def agreement(
+    analysis: Analysis, question: str, answer: str, reference: str, claims: tuple[Claim, ...]
+) -> Agreement:
+    """How an answer and its reference stand to each other, claim by claim.
+
+    Where only the claims of the reference are stored, they are the reference.
+    """
+    statements = await analysis.statements(question, answer)
+    texts = tuple(claim.text for claim in claims)
+    behind = reference or "\n".join(texts)
+    # Both directions are one question to the judge, so that they cost one call.
+    support = await analysis.support(Group(statements.claims, (behind,)), Group(texts, (answer,)))
+    return Agreement(statements, support, claims)
+
+
+def f_score(precision: float, recall: float, beta: float = 1.0) -> float:
+    """Fβ: the harmonic mean of precision and recall, recall counting β times as much; 0 where both are 0.
+
+    Source: van Rijsbergen, Information Retrieval (1979), ch. 7.
+
+    >>> round(f_score(0.5, 1.0), 4)
+    0.6667
+    """
+    weight = beta * beta
+    below = weight * precision + recall
+    return (1 + weight) * precision * recall / below if below else 0.0

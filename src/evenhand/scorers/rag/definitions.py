@@ -59,22 +59,17 @@ VARIANTS: Mapping[str, Mapping[str, str]] = {
         "promptfoo": "sentences that bear on the question / sentences",
     },
     "noise_sensitivity": {
-        "ragas": "wrong claims that a useful (or only a useless) passage supports / claims",
+        "ragas": "wrong claims that a useful (or only a useless) passage supports / claims"
     },
     "entity_recall": {
-        "ragas": "entities that stand in the contexts letter for letter / entities; 0 without entities",
+        "ragas": "entities that stand in the contexts letter for letter / entities; 0 without entities"
     },
-    "hallucination": {
-        "deepeval": "passages that the answer contradicts / passages",
-    },
+    "hallucination": {"deepeval": "passages that the answer contradicts / passages"},
     "summarisation": {
         "ragas": "(answerable key claims + conciseness) / 2, conciseness being 1 − length / length of the source",
         "deepeval": "the lower of faithfulness and coverage",
     },
-    "semantic_similarity": {
-        "ragas": "cosine",
-        "promptfoo": "cosine",
-    },
+    "semantic_similarity": {"ragas": "cosine", "promptfoo": "cosine"},
 }
 """For each metric, whose definition of it there is, and what it computes."""
 

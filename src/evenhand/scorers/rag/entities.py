@@ -10,18 +10,17 @@ from typing import Any, ClassVar
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.judging import AsksJudge, Judge, check_judge
-from evenhand.scorers.rag.analysis import Analysis
+from evenhand.scorers.judging import Judge
+from evenhand.scorers.rag.analysis import Analysis, known_entities
 from evenhand.scorers.rag.claims import Entity
-from evenhand.scorers.rag.context_support import retrieved
-from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.material import need_optional_text, question_of, reference_of
+from evenhand.scorers.rag.contexts import retrieved
+from evenhand.scorers.rag.definitions import definitions_for
+from evenhand.scorers.rag.material import RagMetric, question_of, reference_of
 from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
-from evenhand.scorers.rag.reference_facts import known_entities
 
 
 @dataclass(frozen=True, slots=True)
-class EntityRecall(AsksJudge):
+class EntityRecall(RagMetric):
     """The share of the entities of a reference that stand in the retrieved passages, from 0 to 1.
 
     Entities are what the case stores as `entities`, with their aliases; where it stores none, the judge names them.
@@ -52,12 +51,6 @@ class EntityRecall(AsksJudge):
     judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
 
-    def __post_init__(self) -> None:
-        check_judge(self.judge)
-        need_optional_text("EntityRecall", "reference", self.reference)
-        need_optional_text("EntityRecall", "question", self.question)
-        need_definitions("EntityRecall", self.metric, self.definitions)
-
     async def score(self, output: Any, trial: Trial) -> Score:
         passages = retrieved(self, output)
         if not passages:
@@ -84,9 +77,6 @@ class EntityRecall(AsksJudge):
         reason = f"{n - len(missing)} of {n} entities of the reference are in the contexts"
         reason += f"; not: {', '.join(missing[:5])}" if missing else ""
         return proportion(n - len(missing), n, reason, missing=missing, **details)
-
-    def __str__(self) -> str:
-        return self.metric
 
 
 def folded_text(text: str) -> str:

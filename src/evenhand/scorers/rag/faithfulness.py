@@ -8,40 +8,25 @@ from typing import Any, ClassVar
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.judging import AsksJudge, Judge, check_judge
+from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Statements, Support
-from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.material import (
-    Contexts,
-    answer_in,
-    contexts_of,
-    need_contexts,
-    need_optional_text,
-    question_of,
-)
+from evenhand.scorers.rag.definitions import definitions_for
+from evenhand.scorers.rag.material import Contexts, RagMetric, answer_in, contexts_of, question_of
 from evenhand.scorers.rag.proportions import asked_by, checked_total, nothing, proportion, these
 from evenhand.scorers.rag.verdicts import Group
 
 
 @dataclass(frozen=True, slots=True)
-class _OfClaims(AsksJudge):
+class _OfClaims(RagMetric):
     """What both are counted from: how the contexts stand to the answer's claims."""
 
-    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
     metric: ClassVar[str]
 
     contexts: Contexts = field(default=None, hash=False)
     question: str | None = field(default=None, kw_only=True)
     judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
-
-    def __post_init__(self) -> None:
-        who = type(self).__name__
-        check_judge(self.judge)
-        need_contexts(who, self.contexts)
-        need_optional_text(who, "question", self.question)
-        need_definitions(who, self.metric, self.definitions)
 
     async def checked(self, output: Any, trial: Trial) -> tuple[Statements, Support] | str:
         """What the answer says and how the contexts stand to it; or why that does not apply."""
@@ -53,9 +38,6 @@ class _OfClaims(AsksJudge):
         analysis = Analysis(trial, self.judge)
         statements = await analysis.statements(question_of(self.question, trial), answer)
         return statements, await analysis.support(Group(statements.claims, contexts))
-
-    def __str__(self) -> str:
-        return self.metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.json_shapes import is_sequence
+from evenhand.core.score import SHARES
+from evenhand.core.traits import Traits
+from evenhand.scorers.judging import AsksJudge, check_judge
+from evenhand.scorers.rag.definitions import need_definitions
 from evenhand.scorers.text import text_of, value_text
 
 MOST = 2_000_000
@@ -18,6 +22,25 @@ Contexts = Sequence[Any] | str | None
 """Retrieved passages: texts, or what has a `text`, `content` or `page_content`. One text is one passage."""
 
 _TEXTS = ("text", "page_content", "content", "body", "document")
+
+
+class RagMetric(AsksJudge):
+    """A metric of texts that a judge is asked about. Its arguments are checked by their names."""
+
+    __slots__ = ()
+    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
+    metric: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        who = type(self).__name__
+        check_judge(self.judge)
+        for name in ("reference", "question"):
+            need_optional_text(who, name, getattr(self, name, None))
+        need_contexts(who, getattr(self, "contexts", None))
+        need_definitions(who, self.metric, getattr(self, "definitions", ""))
+
+    def __str__(self) -> str:
+        return self.metric
 
 
 def text_in(value: object) -> str:

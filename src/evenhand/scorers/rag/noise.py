@@ -9,26 +9,24 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.judging import AsksJudge, Judge, check_judge
-from evenhand.scorers.rag.agreement import agreement
-from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.definitions import definitions_for, need_definitions
+from evenhand.scorers.judging import Judge
+from evenhand.scorers.rag.analysis import Analysis, Claims, known_claims
+from evenhand.scorers.rag.correctness import agreement
+from evenhand.scorers.rag.definitions import definitions_for
 from evenhand.scorers.rag.material import (
     Contexts,
+    RagMetric,
     answer_in,
     contexts_of,
-    need_contexts,
-    need_optional_text,
     question_of,
     reference_of,
 )
 from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
-from evenhand.scorers.rag.reference_facts import Claims, known_claims
 from evenhand.scorers.rag.verdicts import Group
 
 
 @dataclass(frozen=True, slots=True)
-class NoiseSensitivity(AsksJudge):
+class NoiseSensitivity(RagMetric):
     """The share of an answer's claims that are wrong and come from the contexts, from 0 to 1: less is better.
 
     A claim is wrong where the reference does not support it. A passage is useful where it supports a claim of the
@@ -60,11 +58,7 @@ class NoiseSensitivity(AsksJudge):
     definitions: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        check_judge(self.judge)
-        need_contexts("NoiseSensitivity", self.contexts)
-        need_optional_text("NoiseSensitivity", "reference", self.reference)
-        need_optional_text("NoiseSensitivity", "question", self.question)
-        need_definitions("NoiseSensitivity", self.metric, self.definitions)
+        RagMetric.__post_init__(self)
         if self.passages not in ("relevant", "irrelevant"):
             raise UsageError(
                 f"NoiseSensitivity: passages is {self.passages!r}",

@@ -10,29 +10,22 @@ from typing import Any, ClassVar
 from evenhand.core.errors import JudgeError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Model, Prompt
-from evenhand.core.score import SHARES, Score
-from evenhand.core.traits import Traits
+from evenhand.core.score import Score
 from evenhand.scorers.judge_prompt import judge_prompt, template
 from evenhand.scorers.judge_reply import yes_or_no
-from evenhand.scorers.judging import AsksJudge, Judge, check_judge
+from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import SUB_QUESTIONS, Provenance, sub_questions_in
-from evenhand.scorers.rag.definitions import definitions_for, need_definitions
+from evenhand.scorers.rag.definitions import definitions_for
 from evenhand.scorers.rag.judge_ratings import RELEVANCE, rated
-from evenhand.scorers.rag.material import (
-    answer_in,
-    need_optional_text,
-    question_of,
-    reference_of,
-    stored,
-)
+from evenhand.scorers.rag.material import RagMetric, answer_in, question_of, reference_of, stored
 from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
 from evenhand.scorers.rag.similarity import Embedder, cosine, embeddings
 from evenhand.scorers.rag.verdict_lists import Section, itemised, said_in
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerRelevance(AsksJudge):
+class AnswerRelevance(RagMetric):
     """The share of an answer's statements that are about the question, from 0 to 1.
 
     Whether they are true, or all that was asked for, does not matter: see `Faithfulness` and `Completeness`. `refusal`
@@ -48,18 +41,12 @@ class AnswerRelevance(AsksJudge):
         UsageError: The question isn't text, or the judge isn't a model.
     """
 
-    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
     metric: ClassVar[str] = "answer_relevance"
 
     question: str | None = None
     judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
     embedder: Embedder | None = field(default=None, kw_only=True, repr=False)
-
-    def __post_init__(self) -> None:
-        check_judge(self.judge)
-        need_optional_text("AnswerRelevance", "question", self.question)
-        need_definitions("AnswerRelevance", self.metric, self.definitions)
 
     async def score(self, output: Any, trial: Trial) -> Score:
         answer, question = answer_in(output), question_of(self.question, trial)
@@ -90,12 +77,9 @@ class AnswerRelevance(AsksJudge):
         }
         return proportion(yes, n, reason, **metadata)
 
-    def __str__(self) -> str:
-        return self.metric
-
 
 @dataclass(frozen=True, slots=True)
-class Completeness(AsksJudge):
+class Completeness(RagMetric):
     """The share of a question's parts that the answer answers, from 0 to 1.
 
     The parts are what the case stores as `sub_questions`, so that they are the same in every run; where it stores none,
@@ -112,7 +96,6 @@ class Completeness(AsksJudge):
         UsageError: The question isn't text, or the judge isn't a model.
     """
 
-    traits: ClassVar[Traits] = Traits(gives="number", scale=SHARES)
     metric: ClassVar[str] = "completeness"
 
     question: str | None = None
@@ -120,12 +103,6 @@ class Completeness(AsksJudge):
     reference: str | None = field(default=None, kw_only=True)
     judge: Judge | None = field(default=None, kw_only=True, repr=False)
     definitions: str = field(default="", kw_only=True)
-
-    def __post_init__(self) -> None:
-        check_judge(self.judge)
-        need_optional_text("Completeness", "question", self.question)
-        need_optional_text("Completeness", "reference", self.reference)
-        need_definitions("Completeness", self.metric, self.definitions)
 
     async def score(self, output: Any, trial: Trial) -> Score:
         answer, question = answer_in(output), question_of(self.question, trial)
@@ -158,9 +135,6 @@ class Completeness(AsksJudge):
             parts=rows,
             **asked_by(provenance, answered.provenance),
         )
-
-    def __str__(self) -> str:
-        return self.metric
 
 
 _IDS = (1, 2, 3)

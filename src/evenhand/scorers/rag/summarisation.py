@@ -9,13 +9,12 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.judging import AsksJudge, Judge, check_judge
-from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.definitions import definitions_for, need_definitions
+from evenhand.scorers.judging import Judge
+from evenhand.scorers.rag.analysis import Analysis, Claims, known_claims
+from evenhand.scorers.rag.definitions import definitions_for
 from evenhand.scorers.rag.faithfulness import Faithfulness
-from evenhand.scorers.rag.material import Contexts, answer_in, contexts_of, need_contexts
+from evenhand.scorers.rag.material import Contexts, RagMetric, answer_in, contexts_of, need_contexts
 from evenhand.scorers.rag.proportions import asked_by, nothing, proportion, these
-from evenhand.scorers.rag.reference_facts import Claims, known_claims
 from evenhand.scorers.rag.sentences import letters
 from evenhand.scorers.rag.verdicts import Group
 
@@ -23,7 +22,7 @@ PARTS = ("faithfulness", "coverage", "compression")
 
 
 @dataclass(frozen=True, slots=True)
-class Summarisation(AsksJudge):
+class Summarisation(RagMetric):
     """One of three numbers of a summary: `faithfulness`, `coverage` or `compression`.
 
     Faithfulness is the share of the summary's claims that the source supports. Coverage is the weighted share of the
@@ -54,9 +53,8 @@ class Summarisation(AsksJudge):
     definitions: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        check_judge(self.judge)
+        RagMetric.__post_init__(self)
         need_contexts("Summarisation", self.source)
-        need_definitions("Summarisation", self.metric, self.definitions)
         if self.of not in PARTS:
             raise UsageError(
                 f"Summarisation: of is {self.of!r}", hint=f"There are: {', '.join(PARTS)}."

@@ -12,12 +12,20 @@ from msgspec import convert, to_builtins
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import UsageError
-from evenhand.core.record import Record
 from evenhand.store.adding import added_to
 from evenhand.store.encoding import read_text, write_text
-from evenhand.store.labels.draw import Design, Draw, LabelledVerdict, MetricLabel, Stratum
-from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, PairDraw, PairLabel
-from evenhand.store.opened import OpenRun, open_run, readable
+from evenhand.store.labels.draw import (
+    Design,
+    Draw,
+    LabelledVerdict,
+    MetricLabel,
+    Pair,
+    PairAnswer,
+    PairDraw,
+    PairLabel,
+    Stratum,
+)
+from evenhand.store.opened import ReadsRun, open_run, readable
 
 
 def add_draw(
@@ -152,10 +160,8 @@ def set_rule(path: Path, metric: str, rule: str) -> None:
         )
 
 
-class LabelledDraws(Record, frozen=True):
+class LabelledDraws(ReadsRun):
     """Reads the draws of an open run file, and their labels."""
-
-    _run: OpenRun
 
     def draws(self) -> list[Draw]:
         """The draws, in their order."""
@@ -243,19 +249,13 @@ class LabelledDraws(Record, frozen=True):
 
 
 def _population(size: int) -> int:
-    """The number of trials that a draw was from.
-
-    Raises:
-        ValueError: There were none, and so no draw.
-    """
+    """The number of trials that a draw was from; raises ValueError where there were none, and so no draw."""
     if size < 1:
         raise ValueError(f"a draw from {size} trials")
     return size
 
 
-def standing_labels(
-    labels: Sequence[MetricLabel],
-) -> dict[tuple[int, str], dict[str, MetricLabel]]:
+def standing_labels(labels: Sequence[MetricLabel]) -> dict[tuple[int, str], dict[str, MetricLabel]]:
     """What counts: for each trial and metric, the last of each person's labels that was not taken back."""
     last: dict[tuple[int, str], dict[str, MetricLabel]] = {}
     for label in labels:

@@ -22,7 +22,7 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
     """The report as lines: the score, what to mend, and what was left out."""
     cases = count(len(report.audits), "case")
     yield f"{safe(report.source)} · {cases}, {report.examined:,} examined"
-    score = report.score()
+    score = report.score
     yield f"score  {_rate(score)}"
     if report.examined and report.examined < FEW:
         few = count(report.examined, "case")

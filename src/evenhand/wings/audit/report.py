@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
-from evenhand.stats.tallies import Share, Tally, rate_of_decisions
-from evenhand.wings.audit.case_audit import Attempt, CaseAudit
+from evenhand.stats.tallies import Tally, rate_of_decisions
+from evenhand.wings.audit.case_audit import CaseAudit
 from evenhand.wings.audit.finding import TITLES, Finding
 from evenhand.wings.audit.findings import findings_of
 from evenhand.wings.audit.subjects import KINDS
@@ -160,56 +160,40 @@ class AuditReport(Record, frozen=True, kw_only=True):
         """How many cases could be examined."""
         return sum(not audit.problem for audit in self.audits)
 
-    def score(self, kind: str = "") -> AuditScore:
-        """Killed ÷ made, of one kind of subject or of all.
+    @property
+    def score(self) -> AuditScore:
+        """Killed ÷ made, of all subjects that must fail."""
+        return _scored("all", [sum(kinds.values(), Counter()) for kinds in self._counted()])
+
+    @property
+    def scores(self) -> list[AuditScore]:
+        """The score of each kind of subject that was made."""
+        cases = list(self._counted())
+        each = {kind: [kinds[kind] for kinds in cases if kind in kinds] for kind in KINDS}
+        return [_scored(kind, states) for kind, states in each.items() if states]
+
+    def _counted(self) -> Iterator[dict[str, Counter[str]]]:
+        """How often each case came to each state, by kind of subject.
 
         Answers to a case that nothing passes are left out, as they would be killed whatever they say. So is what its
         author allows.
         """
         hopeless = {one.case for one in (*self.findings, *self.allowed) if one.kind == "cant_pass"}
-        states: Counter[str] = Counter()
-        tallies: list[Tally] = []
         for place, audit in enumerate(self.audits):
-            if place in hopeless:
+            if place in hopeless or "passes" in audit.allowed:
                 continue
-            own = Counter(str(one.state) for one in self._counted(audit, kind))
-            states += own
-            tallies.append(Tally(own["fail"], own["pass"], own["error"]))
-        share: Share | None = rate_of_decisions(tallies)
-        return AuditScore(
-            subject=kind or "all",
-            killed=states["fail"],
-            survived=states["pass"],
-            errors=states["error"],
-            not_asked=states["unasked"],
-            least=None if share is None else share.least,
-            most=None if share is None else share.most,
-            interval=None if share is None else (share.low, share.high),
-        )
-
-    @staticmethod
-    def _counted(audit: CaseAudit, kind: str) -> list[Attempt]:
-        allow = audit.allowed
-        return [
-            one
-            for one in audit.attempts_of(must_pass=False)
-            if kind in ("", one.subject.kind)
-            and one.subject.kind not in allow
-            and "passes" not in allow
-        ]
-
-    @property
-    def scores(self) -> list[AuditScore]:
-        """The score of each kind of subject that was made."""
-        each = [self.score(kind) for kind in KINDS]
-        return [one for one in each if one.killed + one.survived + one.errors + one.not_asked]
+            kinds: dict[str, Counter[str]] = {}
+            for one in audit.attempts_of(must_pass=False):
+                if one.subject.kind not in audit.allowed:
+                    kinds.setdefault(one.subject.kind, Counter())[one.state] += 1
+            yield kinds
 
     @property
     def verdict(self) -> Verdict | None:
         """Whether the score is what was asked for; errors may leave it open. None where nothing was asked for."""
         if self.at_least is None:
             return None
-        score = self.score()
+        score = self.score
         if score.least is None or score.most is None:
             return "undecided"
         # As floats, 9 ÷ 10 may be slightly less than .9.
@@ -245,7 +229,7 @@ class AuditReport(Record, frozen=True, kw_only=True):
                 earlier_runs=self.runs,
                 at_least=self.at_least,
                 verdict=self.verdict,
-                score=self.score(),
+                score=self.score,
                 subjects=self.scores,
                 findings=[self._row(one) for one in self.findings],
                 allowed=[self._row(one) for one in self.allowed],
@@ -274,6 +258,27 @@ class AuditReport(Record, frozen=True, kw_only=True):
             interval=one.interval,
             allowed=one.allowed,
         )
+
+
+def _scored(subject: str, cases: Sequence[Counter[str]]) -> AuditScore:
+    """The score of a kind of subject.
+
+    Args:
+        subject: What it is called.
+        cases: How often each case came to each state.
+    """
+    states: Counter[str] = sum(cases, Counter())
+    share = rate_of_decisions([Tally(own["fail"], own["pass"], own["error"]) for own in cases])
+    return AuditScore(
+        subject=subject,
+        killed=states["fail"],
+        survived=states["pass"],
+        errors=states["error"],
+        not_asked=states["unasked"],
+        least=None if share is None else share.least,
+        most=None if share is None else share.most,
+        interval=None if share is None else (share.low, share.high),
+    )
 
 
 class Group(Record, frozen=True):

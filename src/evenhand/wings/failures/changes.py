@@ -11,11 +11,11 @@ from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, percent, safe, short_id
 from evenhand.languages.documents.codebook import Codebook, Kind
-from evenhand.stats.hypergeometric import chances
+from evenhand.stats.distributions import chances
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.kind_shares import difference_p
 from evenhand.stats.multiple import holm
-from evenhand.stats.permutation import sign_flip
+from evenhand.stats.paired_difference import sign_flip
 from evenhand.wings.failures.coding import Codes
 from evenhand.wings.failures.shares import RunOutputs, peoples_code, share_of
 

@@ -13,7 +13,7 @@ from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, count, interval, percent, safe
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
 from evenhand.stats.correction import Estimate
-from evenhand.stats.saturation import named_share
+from evenhand.stats.kind_shares import named_share
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.changes import (
     FEW,

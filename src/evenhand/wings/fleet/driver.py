@@ -18,7 +18,7 @@ from collections import Counter as Tally
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evenhand.core.errors import CodeError, EvenhandError, StoreError, UsageError
 from evenhand.core.packed_steps import read_steps
@@ -352,15 +352,15 @@ class Driver:
         try:
             await self._one()
         except EvenhandError as error:
-            others = [hand for hand in self._hands if hand.alive]
+            # Two that fail in the same turn must not each take the other for one that may yet succeed.
+            self._starting.discard(cast("asyncio.Task[None]", asyncio.current_task()))
             if self._backing is None:
                 self._problem = self._problem or error
             else:
-                self._backing.note(f"no worker takes its place: {error}")
-            # This start is still among them: with more, another worker may yet come.
-            if not others and len(self._starting) <= 1:
+                self._backing.note(f"no worker takes its place: {error.message}")
+            if not self._starting and not any(hand.alive for hand in self._hands):
                 self._problem = self._problem or StoreError(
-                    f"no worker is left: {error}",
+                    f"no worker is left: {error.message}",
                     hint="`evenhand resume` goes on without paying twice, with another fleet or none.",
                 )
         self._changed.set()

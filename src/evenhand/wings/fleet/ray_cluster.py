@@ -208,8 +208,8 @@ class RayCluster:
                     continue  # its node was taken away while it started; there may be another
                 raise StoreError(
                     f"Ray started no worker: {reason(error)}",
-                    hint=f"It needs {self._cpus:g} free CPUs on a node where the same Evenhand is installed."
-                    " `ray status` shows what there is.",
+                    hint=f"It needs {self._cpus:g} free CPU{'s'[: self._cpus > 1]} on a node "
+                    "where the same Evenhand is installed. `ray status` shows what there is.",
                 ) from error
             return RayLink(actor, name)
         raise AssertionError  # the last try returns or raises

@@ -1,7 +1,7 @@
 """What variants of a judge came to: which agrees with people more often than today's judge, and whether it holds.
 
 One half of the labelled outputs chooses a variant, the other half compares it once with today's judge (see
-`stats.choosing`). A judge that gave no verdict is an error, which is no disagreement: rates and differences leave it
+`stats.multiple`). A judge that gave no verdict is an error, which is no disagreement: rates and differences leave it
 out, their intervals and what is confirmed hold for whatever it would have been.
 """
 
@@ -18,10 +18,9 @@ from evenhand.analysis.trust.agreement import share_of
 from evenhand.analysis.trust.calibration import estimate_row
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import MutableRecord, Record
-from evenhand.stats.choosing import Half, confirmed, corrected, winner
 from evenhand.stats.correction import Estimate, replaced_share
 from evenhand.stats.interval import z_of
-from evenhand.stats.multiple import holm
+from evenhand.stats.multiple import Half, confirmed, corrected, holm, winner
 from evenhand.stats.paired_difference import Differences, Word, verdict
 from evenhand.wings.judge_checks.tryout_record import CHOOSING, CONFIRMING, TriedItem, TriedJudge
 

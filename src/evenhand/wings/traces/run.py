@@ -18,8 +18,7 @@ from evenhand.core.version import __version__
 from evenhand.doors.importers.recorded import Recordings
 from evenhand.doors.spans.assembling import Problems, assembled
 from evenhand.doors.spans.reading import DIALECTS, read_span, seen_in
-from evenhand.doors.spans.span import LAST_NS, RawSpan
-from evenhand.doors.spans.span_step import packed, unpacked
+from evenhand.doors.spans.span import LAST_NS, RawSpan, packed, unpacked
 from evenhand.languages.documents.foreign import LAST_SECOND, Notes
 from evenhand.store.catalogue import id_at
 from evenhand.store.labels.label import NewLabel

@@ -8,7 +8,7 @@ from typing import Any
 from evenhand.core.run import AnswerDetails, TrialError, TrialResult
 from evenhand.doors.spans.assembling import AssembledTrace
 from evenhand.doors.spans.messages import Said, as_json
-from evenhand.doors.spans.span_step import SpanStep
+from evenhand.doors.spans.span import SpanStep
 
 LONGEST_REASON = 2_000
 

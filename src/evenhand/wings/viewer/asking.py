@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from evenhand.core.edit import Edit, Editable
 from evenhand.core.editing import CannotAsk, editable
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
 from evenhand.core.json_shapes import is_mapping
+from evenhand.core.plan import Edit, Editable
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.secrets import known

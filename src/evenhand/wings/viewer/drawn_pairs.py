@@ -21,7 +21,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.record import Record
 from evenhand.render.ranking_calibration import labels_line
-from evenhand.store.labels.drawn_pairs import PairAnswer, PairLabel, unordered
+from evenhand.store.labels.draw import PairAnswer, PairLabel, unordered
 from evenhand.store.labels.stored_draws import add_pair_labels, set_rule, standing_pair_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.drawn import MOST, author_in, rule_in

@@ -30,10 +30,9 @@ from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.render.calibration_text import calibration_lines, half_width, standing
 from evenhand.render.comparison import judged_line
-from evenhand.stats.bounded_correction import mean_by_judge
+from evenhand.stats.bounded import mean_by_judge
 from evenhand.stats.correction import Estimate, corrected_rate
-from evenhand.stats.design_effect import CaseLabel
-from evenhand.stats.mean_effect import ScoreLabel
+from evenhand.stats.design_effect import CaseLabel, ScoreLabel
 from evenhand.stats.paired_scores import weight_of_judge
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_draws import add_metric_labels

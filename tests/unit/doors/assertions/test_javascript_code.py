@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core.errors import CodeError, TemplateError
-from evenhand.doors.assertions.javascript_source import filled_in
-from evenhand.languages.javascript.engine import Compiled, Engine
+from evenhand.doors.assertions.values_in_code import javascript_filled
+from evenhand.languages.javascript.node import Compiled, Engine
 from evenhand.languages.javascript.source import body, function_text
 
 ENGINE = Engine(5.0)
@@ -30,14 +30,16 @@ def came_to(code: str) -> object:
 def test_a_text_stays_the_text_that_it_is(value):
     """In every kind of quotes, inside templates, and bare, where it is no number and no truth value."""
     for code in ("'{{v}}'", '"{{v}}"', "`{{v}}`", "`${'{{v}}'}`", "{{ v | dump }}"):
-        assert came_to(filled_in(code, {"v": value})) == value
-    assert came_to(filled_in("typeof owned /* {{v}} */ // {{v}}", {"v": value})) == "undefined"
+        assert came_to(javascript_filled(code, {"v": value})) == value
+    assert (
+        came_to(javascript_filled("typeof owned /* {{v}} */ // {{v}}", {"v": value})) == "undefined"
+    )
 
 
 @given(HOSTILE)
 def test_a_pattern_is_not_left(value):
     """Whatever the value, what follows the pattern is not its to say; a pattern that cannot be read is an error."""
-    code = filled_in("/[{{v}}]/.test('x') || typeof owned", {"v": value})
+    code = javascript_filled("/[{{v}}]/.test('x') || typeof owned", {"v": value})
     with contextlib.suppress(CodeError):
         assert came_to(code) in (True, "undefined")
 
@@ -67,12 +69,12 @@ def test_a_pattern_is_not_left(value):
 )
 def test_a_tag_becomes_the_value_that_it_stands_for(code, value, wanted):
     """Bare: numbers and truth values as they are, all else as a literal."""
-    assert came_to(filled_in(code, {"v": value})) == wanted
+    assert came_to(javascript_filled(code, {"v": value})) == wanted
 
 
 def test_code_without_tags_is_as_it_was_and_blocks_are_refused():
     """A block has no safe meaning in code."""
-    assert filled_in("output === '{a}'", {}) == "output === '{a}'"
+    assert javascript_filled("output === '{a}'", {}) == "output === '{a}'"
     with pytest.raises(TemplateError, match="blocks cannot be used"):
-        filled_in("{% if v %}true{% endif %}", {"v": 1})
-    assert json.loads('"x"') == came_to(filled_in("{{ v | dump }}", {"v": "x"}))
+        javascript_filled("{% if v %}true{% endif %}", {"v": 1})
+    assert json.loads('"x"') == came_to(javascript_filled("{{ v | dump }}", {"v": "x"}))

@@ -17,7 +17,7 @@ from evenhand.doors.assertions.assertion import Assertion, Cell
 from evenhand.doors.assertions.kinds import kind_of
 from evenhand.doors.assertions.preparing import Computed
 from evenhand.doors.assertions.reading import problems
-from evenhand.doors.promptfoo.table_cells import assertion_from_cell
+from evenhand.doors.promptfoo.tables import assertion_from_cell
 from evenhand.engine.code import CodeHost
 
 GRADER = """

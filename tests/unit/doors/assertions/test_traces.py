@@ -10,9 +10,8 @@ import pytest
 
 from evenhand.core.message import Reply
 from evenhand.doors.assertions.assertion import Assertion
-from evenhand.doors.assertions.matching import matches
 from evenhand.doors.assertions.reading import problems
-from evenhand.doors.assertions.spans import Span, Trace
+from evenhand.doors.assertions.spans import Span, Trace, matches
 from evenhand.doors.assertions.steps import Nothing, steps_of, summary
 from evenhand.testing import Scripted
 

@@ -7,7 +7,7 @@ import contextlib
 import pytest
 
 from evenhand.core.errors import TemplateError
-from evenhand.doors.assertions.python_source import filled_in
+from evenhand.doors.assertions.values_in_code import python_filled
 
 NASTY = 'it\'s "x"\n{y} \\d {{z}} #'
 VARS = {"s": NASTY, "n": 3, "f": 1.5, "b": True, "l": [1, "a"], "d": {"k": None}, "none": None, "p": r"\d+",
@@ -17,7 +17,7 @@ VARS = {"s": NASTY, "n": 3, "f": 1.5, "b": True, "l": [1, "a"], "d": {"k": None}
 
 def value_of(code: str) -> object:
     """What the code comes to, with the variables filled in."""
-    return eval(filled_in(code, VARS), {})
+    return eval(python_filled(code, VARS), {})
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_a_tag_becomes_the_value_that_it_stands_for(code, value):
 def test_a_raw_string_takes_no_quotes(name):
     """There is no way to escape them there, so it is refused."""
     with pytest.raises(TemplateError, match="raw string"):
-        filled_in(f'r"{{{{{name}}}}}"', VARS)
+        python_filled(f'r"{{{{{name}}}}}"', VARS)
 
 
 def test_blocks_have_no_meaning_in_code():
     """What a loop writes could not be told from code."""
     with pytest.raises(TemplateError, match="blocks"):
-        filled_in("{% if b %}1{% endif %}", VARS)
+        python_filled("{% if b %}1{% endif %}", VARS)
 
 
 @pytest.mark.parametrize(
@@ -90,5 +90,5 @@ def test_no_value_is_code_in_an_f_string(code, value):
     """Where braces would make it code, it is refused, or else it is just text."""
     done = ""
     with contextlib.suppress(TemplateError):
-        done = filled_in(code, {"x": value})
+        done = python_filled(code, {"x": value})
     assert not done or eval(done, {"__builtins__": {}}) == value

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.doors.conversations.checking import RULES
 from evenhand.doors.conversations.fault import FAULTS, Fault
-from evenhand.doors.conversations.rules import index
-from evenhand.doors.conversations.rules.index import RULES
+from evenhand.doors.conversations.rules import course
 from evenhand.doors.conversations.rules.moment import Moment
 
 Rule = Callable[[Moment], Iterator[Fault]]
@@ -33,6 +33,6 @@ def test_every_mistake_is_found_by_one_rule():
 
 def test_every_file_with_a_rule_is_in_the_index():
     """Every file with a rule is in the index."""
-    folder = Path(inspect.getfile(index)).parent
+    folder = Path(inspect.getfile(course)).parent
     files = {path for path in folder.glob("*.py") if "\ndef of_" in path.read_text("utf-8")}
     assert files == {Path(inspect.getfile(rule)) for rule in RULES}

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.doors.prompt_directories.prompt_values import merged, vars_hash
+from evenhand.doors.prompt_directories.prompt import merged, vars_hash
 from evenhand.doors.prompt_directories.sending import variables
 
 

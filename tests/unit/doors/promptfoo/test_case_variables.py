@@ -10,8 +10,7 @@ from evenhand.core.errors import CodeError
 from evenhand.doors.promptfoo.case_variables import computed, is_code
 from evenhand.engine.code import CodeHost
 from evenhand.languages.documents.findings import Findings, Place
-from evenhand.languages.templates.filters import add_filters
-from evenhand.languages.templates.rendering import Templates
+from evenhand.languages.templates.rendering import Templates, add_filters
 
 PROVIDER = {"id": "echo", "label": "e"}
 

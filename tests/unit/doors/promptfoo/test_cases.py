@@ -18,8 +18,7 @@ from evenhand.doors.promptfoo.reader import TestReader as Reader
 from evenhand.doors.promptfoo.reader import Tests as AllTests
 from evenhand.doors.promptfoo.reader import numbered
 from evenhand.doors.promptfoo.sources import read_sources
-from evenhand.doors.promptfoo.table_cells import assertion_from_cell
-from evenhand.doors.promptfoo.tables import Csv, relaxed
+from evenhand.doors.promptfoo.tables import Csv, assertion_from_cell, relaxed
 from evenhand.doors.promptfoo.tests import Test as OneTest
 from evenhand.languages.documents.findings import Findings
 

@@ -36,8 +36,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.own_requests import by_the_run
 from evenhand.doors import recording
 from evenhand.doors.recording.transport import PASSED
-from evenhand.doors.recording.wrapping.mocked import answers_urllib3
-from evenhand.doors.recording.wrapping.recorder import Replaced, recorders
+from evenhand.doors.recording.wrapping.recorder import Replaced, answers_urllib3, recorders
 from evenhand.doors.recording.wrapping.unseen import watch_grpc, watch_websockets
 from evenhand.providers.vendor_hosts import asks_a_model
 from evenhand.render.run import Run

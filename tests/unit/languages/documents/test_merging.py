@@ -9,8 +9,7 @@ import pytest
 from evenhand.core.errors import ConfigError
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.languages.documents.findings import Findings
-from evenhand.languages.documents.merging import conflict_in
-from evenhand.languages.documents.tree import read_document
+from evenhand.languages.documents.tree import conflict_in, read_document
 
 OURS, THEIRS = "<<<<<<< HEAD\n", ">>>>>>> theirs\n"
 

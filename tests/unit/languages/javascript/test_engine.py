@@ -8,7 +8,7 @@ import time
 import pytest
 
 from evenhand.core.errors import CodeError
-from evenhand.languages.javascript.engine import Compiled, Engine, OutOfLimits
+from evenhand.languages.javascript.node import Compiled, Engine, OutOfLimits
 from evenhand.languages.javascript.source import body, function_text, module_text
 
 

@@ -7,8 +7,14 @@ import random
 
 import pytest
 
-from evenhand.scorers.metrics.meteor import meteor
-from evenhand.scorers.metrics.overlap import bleu, edit_distance, gleu, rouge_n, treebank_words
+from evenhand.scorers.metrics.overlap import (
+    bleu,
+    edit_distance,
+    gleu,
+    meteor,
+    rouge_n,
+    treebank_words,
+)
 
 SEED = 20261121
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.scorers.metrics.text import common_subsequence, exact_match, rouge, token_f1
-from evenhand.scorers.metrics.words import answer_words, words
+from evenhand.scorers.metrics.text import (
+    answer_words,
+    common_subsequence,
+    exact_match,
+    rouge,
+    token_f1,
+    words,
+)
 
 
 @pytest.mark.parametrize(

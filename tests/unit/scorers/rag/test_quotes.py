@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.scorers.rag.quotes import found_in, plain
+from evenhand.scorers.rag.verdicts import found_in, plain
 
 PASSAGE = plain(
     "The Moon is, they say, made of “green cheese”.\n"

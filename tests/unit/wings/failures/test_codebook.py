@@ -22,7 +22,6 @@ from evenhand.languages.documents.codebook import (
     ratify,
     read_codebook,
     schema,
-    write_ratified,
     written,
 )
 
@@ -156,23 +155,6 @@ kinds:
       to people.
 without_kind: [a:9]
 """
-
-
-@pytest.mark.parametrize("names", [[], ["late"], ["rude"]], ids=str)
-def test_to_ratify_a_kind_leaves_comments_and_layout_as_they_are(tmp_path: Path, names: list[str]):
-    """Only lines `ratified` change; a file in another layout is written anew."""
-    book = ratify(read(tmp_path, COMMENTED), names, "Bo", date(2026, 12, 1))
-    file = tmp_path / "failures.yml"
-    write_ratified(book, file)
-    assert read_codebook(file) == book
-    text = file.read_text()
-    assert "# Kinds of the shop. Ask Bo before you merge any." in text
-    assert "# since May" in text
-    assert text.count("ratified:") == (2 if names != ["late"] else 1)
-    flow = ratify(read(tmp_path, "kinds:\n- rule: b\n  name: a\n"), [], "Bo", date(2026, 12, 1))
-    write_ratified(flow, file)
-    assert read_codebook(file) == flow
-    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_notes_are_listed_under_a_kind_or_without_one(tmp_path: Path):

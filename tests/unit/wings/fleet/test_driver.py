@@ -190,6 +190,25 @@ def test_a_fleet_that_only_dies_ends_the_run(scene: Scene, room: int, said: str)
     scene.loop.run(go())
 
 
+def test_workers_that_die_together_and_are_not_replaced_end_the_run(scene: Scene):
+    """As when the only node of a cluster is gone: nobody waits for a worker that never comes."""
+
+    async def go() -> None:
+        cluster = ScriptedCluster(HELLO, room=2)
+        driver = scene.driver(cluster, workers=2)
+        await driver.start()
+        driver.use(scene.backing())
+        settling = asyncio.ensure_future(driver(live(0)))
+        await turns()
+        for link in cluster.links:
+            link.dies()
+        await turns(30)
+        with pytest.raises(StoreError, match="no worker is left: there is no room"):
+            await asyncio.wait_for(settling, 1)
+
+    scene.loop.run(go())
+
+
 def test_whatever_a_worker_says_breaks_its_silence(scene: Scene):
     """A sign of life will do: it gets the permits that it waits for."""
 

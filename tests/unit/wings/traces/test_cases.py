@@ -10,7 +10,7 @@ from evenhand.core.errors import UsageError
 from evenhand.doors.spans.reading import CASE
 from evenhand.doors.spans.span import RawSpan
 from evenhand.engine.door import waited_for
-from evenhand.store.keeping import keep_run
+from evenhand.store.merging import keep_run
 from evenhand.store.runfile import RunFile
 from evenhand.wings.traces.cases import DrawnCases, Redaction, drawn_cases
 from evenhand.wings.traces.run import TracedRun, Traces

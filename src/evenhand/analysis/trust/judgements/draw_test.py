@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from evenhand.stats.correction import Verdicts
-from evenhand.stats.hypergeometric import chances
+from evenhand.stats.distributions import chances
 
 
 def drawn_within_strata(strata: Sequence[Verdicts]) -> float:

@@ -9,8 +9,7 @@ from evenhand.analysis.trust.judgements.strata import inclusions
 from evenhand.analysis.trust.labels.sheet_rows import read_rows
 from evenhand.core.wording.spreadsheet_cells import cell
 from evenhand.core.wording.words import count
-from evenhand.store.labels.draw import Draw
-from evenhand.store.labels.drawn_pairs import PairDraw, unordered
+from evenhand.store.labels.draw import Draw, PairDraw, unordered
 from evenhand.store.runfile import RunFile
 
 _ROUNDED = 0.0051

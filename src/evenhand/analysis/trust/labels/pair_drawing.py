@@ -20,7 +20,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count
-from evenhand.store.labels.drawn_pairs import Pair, PairDraw, PairLabel, unordered
+from evenhand.store.labels.draw import Pair, PairDraw, PairLabel, unordered
 from evenhand.store.labels.stored_draws import add_pair_draw
 from evenhand.store.runfile import RunFile
 

@@ -16,7 +16,7 @@ from evenhand.analysis.trust.labels.sheet_rows import (
 )
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import cell
-from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, unordered
+from evenhand.store.labels.draw import Pair, PairAnswer, unordered
 from evenhand.store.runfile import RunFile
 
 COLUMNS = (

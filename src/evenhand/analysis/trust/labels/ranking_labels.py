@@ -10,7 +10,7 @@ from evenhand.core.record import Record
 from evenhand.stats.agreement import alpha
 from evenhand.stats.bradley_terry import Comparison
 from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair
-from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, PairLabel, unordered
+from evenhand.store.labels.draw import Pair, PairAnswer, PairLabel, unordered
 from evenhand.store.labels.stored_draws import standing_pair_labels
 from evenhand.store.runfile import RunFile
 

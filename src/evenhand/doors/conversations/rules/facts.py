@@ -48,7 +48,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _STATED = re.compile(
     r"\bmy ((?:[a-z]+ ){0,3}(?:id|number|code|e-?mail(?: address)?|phone(?: number)?|name|address|birthday"
     r"|date of birth|zip(?: code)?|username|pin))"
-    r"(?: address)?(?: is|'s|:| was| =)+ (?:actually |just |called )?([^\s,;!?]+(?: \d[\d -]*)?)",
+    r"(?: address)?(?: is|'s|:| was| =)+ (?:actually |just |called )?([^\s,;!?]+(?: \d[\d -]*)?)"
 )
 _NUMBERS = {
     word: number

@@ -118,8 +118,7 @@ def _says(text: str, phrase: str) -> bool:
     if len(content) < 3:
         return False
     for sentence in re.split(r"[.!?\n]+", text):
-        there = content.intersection(words(sentence))
-        if len(there) >= 0.75 * len(content):
+        if len(content.intersection(words(sentence))) >= 0.75 * len(content):
             return True
     return False
 

@@ -102,10 +102,8 @@ def of_role(moment: Moment) -> Iterator[Fault]:
         yield Fault("swapped-roles", clipped(text))
     elif inner and inner.start() > 0:
         yield Fault("answered-for-agent", clipped(text[inner.start() :]))
-    else:
-        own = list(_OWN_LABEL.finditer(text))
-        if len(own) > 1:
-            yield Fault("answered-for-agent", clipped(text))
+    elif len(list(_OWN_LABEL.finditer(text))) > 1:
+        yield Fault("answered-for-agent", clipped(text))
     spoken = _AS_AGENT.search(lowered)
     # A label of the agent's was reported above, and the words after it are part of that mistake.
     if spoken and not (opening or inner):

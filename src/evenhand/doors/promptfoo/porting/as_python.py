@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from evenhand.core.case import Case
 from evenhand.doors.promptfoo.body import CellBody
 from evenhand.doors.promptfoo.case_variables import is_code, resolved
@@ -83,32 +85,10 @@ def _of_models(body: CellBody) -> Iterator[str]:
 
 def _one(case: Case, body: CellBody) -> KeptTest:
     test, base, templates = body.test, body.pair.base, body.pair.templates
-    code = any(is_code(case.vars[name]) for name in test.files)
-    if not code:
-        plain, filled = resolved(case.vars, test.files, test.tagged, base, templates)
-        if not test.transform_vars and plain == filled:
-            return KeptTest(
-                case=case,
-                test=test,
-                variables=plain,
-                known=plain,
-                changes=None,
-                templates=templates,
-            )
-        if test.transform_vars and not test.files and not test.tagged:
-            change = call("Variables", literal(test.transform_vars))
-            return KeptTest(
-                case=case,
-                test=test,
-                variables=case.vars,
-                known=None,
-                changes=change,
-                templates=templates,
-            )
     inside = [literal(test.transform_vars)] if test.transform_vars else []
     named = {"files": sorted(test.files), "tagged": sorted(test.tagged)}
     named = {key: names for key, names in named.items() if names}
-    return KeptTest(
+    one = KeptTest(
         case=case,
         test=test,
         variables=case.vars,
@@ -116,6 +96,12 @@ def _one(case: Case, body: CellBody) -> KeptTest:
         changes=call("Variables", *inside, **named),
         templates=templates,
     )
+    # What code computes, and what a transform changes, is known in the trial only.
+    if not any(is_code(case.vars[name]) for name in test.files):
+        plain, filled = resolved(case.vars, test.files, test.tagged, base, templates)
+        if not test.transform_vars and plain == filled:
+            return replace(one, variables=plain, known=plain, changes=None)
+    return one
 
 
 def _beside(folder: Folder) -> Iterator[str]:

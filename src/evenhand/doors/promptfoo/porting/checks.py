@@ -44,12 +44,10 @@ def checks(
     Args:
         variables: For tags in what is expected; None where they are not known before the trial.
     """
-    written = cast("Sequence[Mapping[str, Any]]", test.shown.get("assert") or ())
+    written, options = _written(test)
     whole = [one for one in written if not _compares(one)]
     if not whole:
         return
-    test_options = cast("Mapping[str, Any]", test.shown.get("options") or {})
-    options = {key: test_options[key] for key in _OF_JUDGES if key in test_options}
     together: dict[str, object] = {}
     if test.threshold is not None:
         together["threshold"] = test.threshold
@@ -71,9 +69,7 @@ def checks(
 
 def contests(test: Test) -> Iterator[Node]:
     """What compares the outputs of all variants: of each type the first assertion."""
-    written = cast("Sequence[Mapping[str, Any]]", test.shown.get("assert") or ())
-    test_options = cast("Mapping[str, Any]", test.shown.get("options") or {})
-    options = {key: test_options[key] for key in _OF_JUDGES if key in test_options}
+    written, options = _written(test)
     first = {str(one["type"]): one for one in reversed(written) if _compares(one)}
     together = test.threshold is not None or test.scoring
     for _, one in sorted(first.items(), reverse=True):  # select-best, then max-score
@@ -83,6 +79,13 @@ def contests(test: Test) -> Iterator[Node]:
             types = [t if isinstance(t, str) else [*t] for t in test.expected.types]
             named["types"] = [types] if together and len(types) > 1 else types
         yield call("Compare", literal(dict(one)), **named)
+
+
+def _written(test: Test) -> tuple[Sequence[Mapping[str, Any]], dict[str, Any]]:
+    """A test's assertions as they are written, and those of its options that judges go by."""
+    asserts = cast("Sequence[Mapping[str, Any]]", test.shown.get("assert") or ())
+    options = cast("Mapping[str, Any]", test.shown.get("options") or {})
+    return asserts, {key: options[key] for key in _OF_JUDGES if key in options}
 
 
 def secret(test: Test) -> bool:

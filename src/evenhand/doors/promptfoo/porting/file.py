@@ -88,9 +88,8 @@ class PrintedFile:
         named: dict[str, object] = {}
         env, filters = config.get("env"), config.get("nunjucksFilters")
         if is_mapping(env) and env:
-            fields = env
-            named["env"] = {k: v for k, v in fields.items() if HIDDEN not in repr(v)}
-            if HIDDEN in repr(fields):
+            named["env"] = {k: v for k, v in env.items() if HIDDEN not in repr(v)}
+            if HIDDEN in repr(env):
                 self._left["secrets of env: set them in the environment"] = None
         if is_mapping(filters) and filters:
             named["filters"] = dict(filters)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.secrets import HIDDEN, redacted
+from evenhand.doors.promptfoo.models import with_id
 from evenhand.doors.promptfoo.plan import Folder
 from evenhand.doors.promptfoo.porting.literal import Node, call, literal
 from evenhand.doors.promptfoo.prompts import (
@@ -128,8 +129,4 @@ def _each(providers: object, base: Path) -> Iterator[Mapping[str, Any]]:
         if isinstance(item, str):
             yield {"id": item}
         elif is_mapping(item):
-            fields = item
-            if "id" not in fields and len(fields) == 1:
-                ((id_, inner),) = fields.items()
-                fields = {"id": id_, **cast("Mapping[str, Any]", inner or {})}
-            yield fields
+            yield with_id(item)

@@ -156,9 +156,7 @@ class _Connection:
 
 
 async def _started(
-    request: Any,
-    head: ResponseHead,
-    live: tuple[Exchange, asyncio.AbstractEventLoop] | None = None,
+    request: Any, head: ResponseHead, live: tuple[Exchange, asyncio.AbstractEventLoop] | None = None
 ) -> Any:
     """A response with this head, and a body that is there or comes in."""
     library, multidict = sys.modules["aiohttp"], sys.modules["multidict"]

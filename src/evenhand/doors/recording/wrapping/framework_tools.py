@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from evenhand.core.encoding import decode, encode
@@ -50,10 +50,6 @@ def _by_first(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple[str, obje
     return args[0].name, args[1] if len(args) > 1 else next(iter(more.values()), {})
 
 
-def _of_llama_index(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple[str, object]:
-    return args[0].metadata.name, {**_positional(args[1:]), **more}
-
-
 def _of_smolagents(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple[str, object]:
     own = {key: value for key, value in more.items() if key != "sanitize_inputs_outputs"}
     return _by_keywords(args, own)
@@ -64,12 +60,7 @@ def _of_pydantic(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple[str, o
     return both["name"], both["tool_args"]
 
 
-def _of_adk(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple[str, object]:
-    return args[0].name, more["args"]
-
-
-def _of_agents(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple[str, object]:
-    del args  # it takes keywords alone
+def _of_agents(_args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple[str, object]:
     return more["function_tool"].name, decode(more["arguments"].encode() or b"{}")
 
 
@@ -78,16 +69,15 @@ def _of_agent_framework(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple
     return args[0].name, more.get("arguments") or (context.arguments if context is not None else {})
 
 
-def _of_agno(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple[str, object]:
-    del more  # it takes nothing but itself
-    return args[0].function.name, args[0].arguments or {}
-
-
 METHODS: Mapping[str, tuple[ToolMethod, ...]] = {
     "langchain_core.tools.base": (ToolMethod("BaseTool", ("run", "arun"), _by_first),),
     "pydantic_ai.toolsets.function": (ToolMethod("FunctionToolset", ("call_tool",), _of_pydantic),),
     "llama_index.core.tools.function_tool": (
-        ToolMethod("FunctionTool", ("call", "acall"), _of_llama_index),
+        ToolMethod(
+            "FunctionTool",
+            ("call", "acall"),
+            lambda args, more: (args[0].metadata.name, {**_positional(args[1:]), **more}),
+        ),
     ),
     "smolagents.tools": (ToolMethod("Tool", ("__call__",), _of_smolagents),),
     "crewai.tools.base_tool": (
@@ -97,14 +87,22 @@ METHODS: Mapping[str, tuple[ToolMethod, ...]] = {
     "crewai.tools.structured_tool": (
         ToolMethod("CrewStructuredTool", ("invoke", "ainvoke"), _by_first),
     ),
-    "google.adk.tools.function_tool": (ToolMethod("FunctionTool", ("run_async",), _of_adk),),
+    "google.adk.tools.function_tool": (
+        ToolMethod("FunctionTool", ("run_async",), lambda args, more: (args[0].name, more["args"])),
+    ),
     "dspy.adapters.types.tool": (ToolMethod("Tool", ("__call__", "acall"), _by_keywords),),
     "autogen_core.tools._base": (ToolMethod("BaseTool", ("run_json",), _by_first),),
     "agent_framework._tools": (ToolMethod("FunctionTool", ("invoke",), _of_agent_framework),),
     "agents.run_internal.tool_execution": (
         ToolMethod("", ("invoke_function_tool", "_invoke_function_tool_with_metadata"), _of_agents),
     ),
-    "agno.tools.function": (ToolMethod("FunctionCall", ("execute", "aexecute"), _of_agno),),
+    "agno.tools.function": (
+        ToolMethod(
+            "FunctionCall",
+            ("execute", "aexecute"),
+            lambda args, _more: (args[0].function.name, args[0].arguments or {}),
+        ),
+    ),
     "haystack.tools.tool": (ToolMethod("Tool", ("invoke", "invoke_async"), _by_keywords),),
 }
 """By the module that has them, which is looked at when it is imported."""
@@ -128,13 +126,20 @@ class _Running(Record, frozen=True):
     trial: LiveTrial
     place: int
 
-    def failed(self, error: BaseException) -> None:
-        """Notes what it raised."""
-        message = f"{type(error).__name__}: {error}" if isinstance(error, Exception) else "given up"
-        self._ended(None, "error", message)
+    @contextmanager
+    def noted(self) -> Iterator[list[Any]]:
+        """Inside, the tool runs; what it returns is put into the list, and noted, and so is what it raises."""
+        results: list[Any] = []
+        try:
+            with self.trial.within(self.place):
+                yield results
+        except BaseException as error:
+            own = isinstance(error, Exception)
+            self._ended(None, "error", f"{type(error).__name__}: {error}" if own else "given up")
+            raise
+        self._returned(results[0])
 
-    def returned(self, value: object) -> None:
-        """Notes what it returned."""
+    def _returned(self, value: object) -> None:
         try:
             result, is_error = _told(value)
         except Exception:  # noqa: BLE001 (of another release, it is the framework's all the same)
@@ -158,14 +163,9 @@ def _stepped(called: Called, before: Callable[..., Any]) -> Callable[..., Any]:
             running = _begun(called, args, more)
             if running is None:
                 return await before(*args, **more)
-            try:
-                with running.trial.within(running.place):
-                    value = await before(*args, **more)
-            except BaseException as error:
-                running.failed(error)
-                raise
-            running.returned(value)
-            return value
+            with running.noted() as result:
+                result.append(await before(*args, **more))
+            return result[0]
 
         return run_async
 
@@ -174,14 +174,9 @@ def _stepped(called: Called, before: Callable[..., Any]) -> Callable[..., Any]:
         running = _begun(called, args, more)
         if running is None:
             return before(*args, **more)
-        try:
-            with running.trial.within(running.place):
-                value = before(*args, **more)
-        except BaseException as error:
-            running.failed(error)
-            raise
-        running.returned(value)
-        return value
+        with running.noted() as result:
+            result.append(before(*args, **more))
+        return result[0]
 
     return run
 
@@ -191,9 +186,8 @@ def _begun(called: Called, args: tuple[Any, ...], more: Mapping[str, Any]) -> _R
     trial = own_trial() if recorders else None
     if trial is None or trial.over or phase.get() != "subject":
         return None
-    with suppress(
-        AttributeError, KeyError, IndexError, ValueError
-    ):  # another release, with other parameters
+    # Another release, with other parameters.
+    with suppress(AttributeError, KeyError, IndexError, ValueError):
         name, arguments = called(args, more)
         around = trial.step_log.within()
         inside = around is not None and trial.step_log[around]

@@ -8,16 +8,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from evenhand.doors.recording.transport import PASSED, sent, sent_async
-from evenhand.doors.recording.wrapping import mocked
-from evenhand.doors.recording.wrapping.own_routes import (
-    Incoming,
-    in_thread,
-    on_loop,
-    trusts_usual,
-)
+from evenhand.doors.recording.wrapping.own_routes import Incoming, in_thread, on_loop, trusts_usual
 from evenhand.doors.recording.wrapping.recorder import (
     Recorder,
     Replaced,
+    answers_httpx,
     is_meant,
     may_be_meant,
     recorder_here,
@@ -130,4 +125,4 @@ def _recorder_for(transport: Any, request: Any, before: object) -> Recorder | No
         return None
     if not may_be_meant(request.method, str(request.url)):
         return None
-    return None if mocked.answers_httpx(transport, before) else recorder
+    return None if answers_httpx(transport, before) else recorder

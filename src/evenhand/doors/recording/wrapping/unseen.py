@@ -11,12 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from evenhand.core.errors import UsageError
-from evenhand.doors.recording.wrapping.recorder import (
-    Replaced,
-    may_be_meant,
-    recorder_here,
-    unseen,
-)
+from evenhand.doors.recording.wrapping.recorder import Replaced, may_be_meant, recorder_here, unseen
 from evenhand.providers.vendor_hosts import is_vendors
 
 _OF_URLLIB3 = ("urllib3.", "botocore.", "pip.")

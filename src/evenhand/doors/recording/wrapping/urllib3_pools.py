@@ -13,16 +13,9 @@ from typing import Any, cast
 
 from evenhand.core.errors import CodeError, ProviderError, TimedOut
 from evenhand.core.record import Record
-from evenhand.doors.recording.exchange import (
-    Exchange,
-    ResponseHead,
-    hop,
-    refusal,
-    refuse_to_block,
-)
+from evenhand.doors.recording.exchange import Exchange, ResponseHead, hop, refusal, refuse_to_block
 from evenhand.doors.recording.outgoing import Outgoing, exchange_for, running_loop, trial_for
 from evenhand.doors.recording.transport import ON_LOOP
-from evenhand.doors.recording.wrapping import mocked
 from evenhand.doors.recording.wrapping.own_routes import (
     Incoming,
     in_thread,
@@ -32,6 +25,7 @@ from evenhand.doors.recording.wrapping.own_routes import (
 from evenhand.doors.recording.wrapping.recorder import (
     Recorder,
     Replaced,
+    answers_urllib3,
     is_meant,
     may_be_meant,
     recorder_here,
@@ -59,7 +53,7 @@ def wrap(library: Any) -> list[Replaced]:
             more: dict[str, Any] = named(self, *args, **kwargs).arguments
             more |= more.pop("response_kw", {})
             method, url = more["method"], _whole_url(self, more["url"])
-            if not may_be_meant(method, url) or mocked.answers_urllib3(self, before):
+            if not may_be_meant(method, url) or answers_urllib3(self, before):
                 return before(self, *args, **kwargs)
             more["body"] = sent = _read(more.get("body"))
             sent = sent.encode() if isinstance(sent, str) else sent or b""

@@ -91,11 +91,9 @@ def _body(fields: Mapping[str, object]) -> dict[str, object]:
 def _events(span: RawSpan) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for event in span.events:
         yield event.name, event.attributes
-    written = value_of(span.attributes.get("events"))
-    for row in as_array(written):
+    for row in as_array(value_of(span.attributes.get("events"))):
         if is_object(row):
-            fields = row
-            yield str(fields.get("event.name") or ""), fields
+            yield str(row.get("event.name") or ""), row
 
 
 def _kind(span: RawSpan) -> StepKind | None:

@@ -38,7 +38,10 @@ def _message(row: Mapping[str, Any]) -> Said:
     if content is None:
         parts = indexed(fields, "contents")
         texts = [
-            part.get("message_content.text") or part for part in parts if not _is_thinking(part)
+            part.get("message_content.text") or part
+            for part in parts
+            # A part that is a tool's call stands in `tool_calls` as well.
+            if part.get("message_content.type") not in ("reasoning", "tool_use")
         ]
         plain = [text for text in texts if isinstance(text, str)]
         content = "\n".join(plain) if len(plain) == len(texts) else texts
@@ -53,11 +56,6 @@ def _message(row: Mapping[str, Any]) -> Said:
     if name := fields.get("function_call_name"):
         calls.append(call(name, fields.get("function_call_arguments_json")))
     return message(fields.get("role"), content, calls, fields.get("tool_call_id"))
-
-
-def _is_thinking(part: Mapping[str, Any]) -> bool:
-    # A part that is a tool's call stands in `tool_calls` as well.
-    return part.get("message_content.type") in ("reasoning", "tool_use")
 
 
 DIALECT = Dialect(

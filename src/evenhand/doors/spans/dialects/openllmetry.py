@@ -33,13 +33,9 @@ def _message(row: Mapping[str, Any], role: str) -> Said:
     ]
     content = value_of(row.get("content"))
     if is_array(content):  # the parts of a message, as JSON
-        parts = content
-        texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-        content = (
-            "\n".join(cast("list[str]", texts))
-            if all(isinstance(t, str) for t in texts)
-            else content
-        )
+        texts = [part.get("text") if isinstance(part, dict) else part for part in content]
+        if all(isinstance(text, str) for text in texts):
+            content = "\n".join(cast("list[str]", texts))
     else:
         content = row.get("content")
     return message(row.get("role") or role, content, calls, row.get("tool_call_id"))

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
+from evenhand.cli.batching import batch_options, batch_record, foresee, policy_of
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session
@@ -42,7 +44,7 @@ SHARE = Range(0, 1)
 @click.option(
     "--judges",
     is_flag=True,
-    help="Ask judges, too; --max-cost and --offline mean that as well.  [default: judges aren't asked]",
+    help="Ask judges, too; --max-cost, --batch and --offline mean that as well.  [default: judges aren't asked]",
 )
 @click.option(
     "--against",
@@ -52,6 +54,12 @@ SHARE = Range(0, 1)
     help="Look for twins of the cases in this dataset: the other part of a split. May be repeated.",
 )
 @click.option("--offline", is_flag=True, help="Answer judges from the folder's offline.jsonl.")
+@click.option(
+    "--batch",
+    is_flag=True,
+    help="Ask judges in batches, at half price: answers may take a day.",
+)
+@batch_options
 @study_options
 def audit(
     paths: tuple[str, ...],
@@ -60,6 +68,7 @@ def audit(
     judges: bool,
     against: tuple[Path, ...],
     offline: bool,
+    batch: bool,
     **options: Any,
 ) -> int:
     """Give the cases of PATH made answers that must fail, and say which get through.
@@ -72,6 +81,7 @@ def audit(
     """
     from evenhand.wings.audit.commands.audit_request import AuditRequest
 
+    policy = policy_of(options, batch=batch and not offline)
     session = Session.of({**options, "no_table": True})
     request = AuditRequest.of(
         paths,
@@ -80,7 +90,7 @@ def audit(
         offline=offline,
         first=None if first is None else int(first),
     )
-    judges = judges or offline or session.max_cost is not None
+    judges = judges or offline or batch or session.max_cost is not None
     with request.ready(judges=judges):
         if not judges:
             return _with_problems(printed(request.report(), session), request)
@@ -92,7 +102,12 @@ def audit(
 
         if not offline:
             tell(f"{count(plan.size, 'made answer')} for judges to look at")
-        settings = study_settings(home_for(request.folder), session, request.record())
+        record = request.record()
+        if policy is not None:
+            record = {**record, "batch": batch_record(policy)}
+        settings = study_settings(home_for(request.folder), session, record)
+        if policy is not None:
+            settings = foresee(plan, replace(settings, batch=policy))
         finished = judges_asked(request, plan, settings, None, session)
         code = ended(finished, printed(request.report(finished.path), session), "audit")
         return _with_problems(code, request)

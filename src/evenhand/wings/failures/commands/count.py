@@ -99,13 +99,10 @@ def ratify(names: tuple[str, ...], book: Path, by: str | None) -> int:
 
     from evenhand.core.wording.words import count as counted_words
     from evenhand.core.wording.words import safe
-    from evenhand.languages.documents.codebook import ratify as ratified
-    from evenhand.languages.documents.codebook import read_codebook, write_ratified
+    from evenhand.wings.failures.writing import ratify_in
 
-    before = read_codebook(book)
     author = author_of(by)
-    after = ratified(before, names, author, datetime.now(UTC).date())
-    write_ratified(after, book)
+    before, after = ratify_in(book, names, author, datetime.now(UTC).date())
     for kind in before.kinds:
         changed = kind.ratified is not None and not kind.is_ratified
         if changed and kind.notes and (not names or kind.name in names):

@@ -63,12 +63,12 @@ def _study_of(record: ProposalRecord) -> Study:
     def came_to(file: Path, session: Session) -> int:
         from evenhand.analysis.reviews.reviewed import opened
         from evenhand.core.wording.words import count, near
-        from evenhand.languages.documents.codebook import write_codebook
         from evenhand.wings.failures.counting import counted
         from evenhand.wings.failures.proposing import answer_in, proposed
+        from evenhand.wings.failures.writing import write_new
 
         book, path = proposed(answer_in(file), record.notes), Path(record.book)
-        write_codebook(book, path, new=True)
+        write_new(book, path)
         covered = {note for kind in book.kinds for note in kind.notes}
         with opened(record.runs) as run_files:
             print_count(counted(run_files, book), as_json=session.as_json)

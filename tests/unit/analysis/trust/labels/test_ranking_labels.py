@@ -31,7 +31,7 @@ from evenhand.core.run import AnswerDetails
 from evenhand.core.score import Outcome
 from evenhand.render.calibration_text import calibration_lines, judged_lines
 from evenhand.render.document import document
-from evenhand.store.labels.drawn_pairs import PairAnswer, unordered
+from evenhand.store.labels.draw import PairAnswer, unordered
 from evenhand.store.labels.stored_draws import add_pair_labels, standing_pair_labels
 from evenhand.store.runfile import RunFile
 

@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.core.errors import UsageError
 from evenhand.render.export import export
-from evenhand.store.keeping import keep_run
+from evenhand.store.merging import keep_run
 from evenhand.store.runfile import RunFile
 from evenhand.wings.interchange.promptfoo_results.reading import read_results
 

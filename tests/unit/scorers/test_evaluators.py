@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.scorers.evaluators.objects import Autoevals42, Has42, Ragas42, Share42
+from tests.unit.scorers.evaluator_objects import Autoevals42, Has42, Ragas42, Share42
 
 from evenhand import Case, Dataset, EvalSet, Expect, run
 from evenhand.core.errors import UsageError
