@@ -255,8 +255,8 @@ def find(start: Path, ref: str | None) -> Path:
             hint="`evenhand run` makes one; set EVENHAND_HOME if your runs are elsewhere.",
         )
     back = runs_back(ref)
-    if back is not None:
-        return _latest(known, back)
+    if ref is None or back is not None:
+        return _latest(known, back or 0)
     named = ref.startswith("eval-")
     meant = [p for p in known if _imported_as(p) == ref] if named else matching(known, ref)
     if len(meant) == 1:
