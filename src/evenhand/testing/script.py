@@ -24,7 +24,6 @@ from evenhand.core.json_shapes import is_object
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip
-from evenhand.providers.faults import NO_RULE
 from evenhand.testing.function_calls import ToolCalls, problems_of
 
 FAULTS: Mapping[str, str] = {
@@ -219,6 +218,8 @@ class Script:
 
     def lacks(self, asked: ScriptedRequest) -> str:
         """That no rule fits a request, with the words that tell it from others."""
+        from evenhand.providers.faults import NO_RULE  # noqa: PLC0415 (where something is wrong)
+
         return f"{self.file or 'the script'}{NO_RULE}{_excerpt(asked.text)}"
 
     def fault_for(self, key: str, attempt: int) -> str:
