@@ -339,7 +339,7 @@ def test_check_names_what_is_tolerated_beside_what_is_wrong(evenhand: Run, tmp_p
     """A misspelt key is a hint, and as much a mistake as the type that keeps the run from starting."""
     (tmp_path / "promptfooconfig.yaml").write_text(
         "prompts: [hello]\nproviders: [echo]\ntests:\n"
-        "  - {vars: {x: a}, asert: [{type: contains, value: hi}]}\n"
+        "  - {vars: {x: a}, asert: by Ann}\n"
         "  - assert: [{type: contians, value: hi}]\n"
     )
     ended = evenhand("check")
