@@ -13,7 +13,7 @@ import argparse
 from random import Random
 
 from evenhand.analysis.trust.audit import Audit
-from evenhand.analysis.trust.auditing import corrected
+from evenhand.analysis.trust.calibration import corrected
 from evenhand.analysis.trust.group_audits import LabelledOutput, OutputTraits, group_audits
 
 SEED = 20_261_104

@@ -20,8 +20,7 @@ from evenhand.stats.bounded import p_on_scale
 from evenhand.stats.interval import clopper_pearson, mean_of_sums, wilson
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import Differences, verdict
-from evenhand.stats.repeats import of_tries
-from evenhand.stats.tallies import Tally, rate_of
+from evenhand.stats.tallies import Tally, of_tries, rate_of
 
 SIZES = (10, 20, 50, 200)
 RATES = (0.5, 0.9, 0.95)

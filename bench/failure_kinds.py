@@ -16,9 +16,9 @@ import argparse
 import math
 from random import Random
 
-from evenhand.stats.allocation import allocated
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.kind_shares import difference_p, kind_share, named_share
+from evenhand.stats.weighted import allocated
 
 SEED = 20_261_129
 OUTPUTS = 500

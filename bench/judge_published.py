@@ -22,8 +22,7 @@ from judge_tables import (
 )
 
 from evenhand.stats.agreement import alpha, kappa
-from evenhand.stats.repeats import of_tries
-from evenhand.stats.tallies import Tally
+from evenhand.stats.tallies import Tally, of_tries
 
 PLACES = ("original", "swapped")
 

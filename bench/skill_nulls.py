@@ -11,7 +11,7 @@ from collections import Counter
 
 from evenhand.analysis.comparison.case_values import CaseIds, ColumnCases, Measured, Seen
 from evenhand.analysis.comparison.pairing import paired, with_verdicts
-from evenhand.wings.coding_agents.skills.effect import DECIDES, word_of
+from evenhand.wings.coding_agents.commands.skill import DECIDES, word_of
 
 
 def null_skill(random_: random.Random) -> str:

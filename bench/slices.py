@@ -16,8 +16,8 @@ from random import Random
 from typing import NamedTuple
 
 from evenhand.analysis.summaries.clusters import clusters_among, rate_in
-from evenhand.analysis.summaries.pooled_slices import pooled_scores, pooled_slices
 from evenhand.analysis.summaries.rates import Rate
+from evenhand.analysis.summaries.slices import pooled_scores, pooled_slices
 from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.standouts import group_p
 from evenhand.stats.tallies import Tally

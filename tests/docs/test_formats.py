@@ -48,9 +48,9 @@ from evenhand.analysis.trust.labels.uneven_drawing import draw_unsure
 from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
 from evenhand.analysis.trust.power_document import PowerJudge, PowerSample, PowerWording
 from evenhand.analysis.trust.selective import selective_verdicts
-from evenhand.cli.batch_status import status_document
-from evenhand.cli.merge_report import merge_document
+from evenhand.cli.merge import merge_document
 from evenhand.cli.regrade import print_json
+from evenhand.cli.status import status_document
 from evenhand.core.definition import Definition
 from evenhand.core.document import as_object
 from evenhand.core.encoding import encode
@@ -86,18 +86,21 @@ from evenhand.testing import example
 from evenhand.wings.judge_checks.canaries import kept_canaries
 from evenhand.wings.judge_checks.judge_variants import JudgeModel, JudgeVariant
 from evenhand.wings.judge_checks.probe import ATTACK, CONTROL, probe_of, probed_axes
-from evenhand.wings.judge_checks.tried import JudgeTryout, Tried, Tryout, decide
-from evenhand.wings.judge_checks.tryout_record import (
+from evenhand.wings.judge_checks.tried import (
     CHOOSING,
     CONFIRMING,
     TODAY,
+    JudgeTryout,
+    Tried,
     TriedItem,
     TriedJudge,
+    Tryout,
+    decide,
 )
 from evenhand.wings.remotes.address import Address
-from evenhand.wings.remotes.manifest import write_manifest
 from evenhand.wings.remotes.opening import remote_at
 from evenhand.wings.remotes.pushing import push, push_document
+from evenhand.wings.remotes.remote import write_manifest
 
 FORMATS = Path(__file__).resolve().parents[2] / "docs" / "formats"
 MAIN = "The document"

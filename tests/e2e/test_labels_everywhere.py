@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.commands import Run, in_process
 
 from evenhand.analysis.filters.where import narrow
-from evenhand.analysis.trust.every_label import every_label
+from evenhand.analysis.trust.beside_people import every_label
 from evenhand.store.labels.label import NewLabel, standing
 from evenhand.store.labels.stored_draws import add_metric_labels, add_pair_labels
 from evenhand.store.labels.stored_labels import append_labels

@@ -201,7 +201,7 @@ def test_a_copy_of_our_reader_in_a_package_gives_what_ours_gives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ):
     """By the command, too: two experiments, and their dataset in a file."""
-    reader = ROOT / "src/evenhand/wings/interchange/langsmith/reading.py"
+    reader = ROOT / "src/evenhand/wings/interchange/langsmith.py"
     installed(tmp_path, monkeypatch, copied="acme_langsmith:read")
     (tmp_path / "site" / "acme_langsmith.py").write_text(reader.read_text("utf-8"), "utf-8")
     paths = EXPORTS["langsmith"](tmp_path / "files")

@@ -18,7 +18,7 @@ from evenhand.doors import importers
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "tests/packages/acme_evals"
-OURS = ROOT / "src/evenhand/wings/interchange/langsmith/reading.py"
+OURS = ROOT / "src/evenhand/wings/interchange/langsmith.py"
 OWN = """
 from evenhand.core.encoding import digest, encode
 

@@ -29,7 +29,7 @@ from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.remotes import database
 from evenhand.wings.remotes.address import Address
-from evenhand.wings.remotes.fetching import fetch
+from evenhand.wings.remotes.commands.remote_runs import fetch
 from evenhand.wings.remotes.opening import remote_at
 from evenhand.wings.remotes.pushing import push
 

@@ -26,7 +26,7 @@ from evenhand.engine import door
 from evenhand.render.document import write_document
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
-from evenhand.wings.fleet.commands.far_plan import far_plan
+from evenhand.wings.fleet.commands.fleet_settings import far_plan
 from evenhand.wings.fleet.driver import Fleet
 from evenhand.wings.fleet.processes import Processes
 

@@ -24,7 +24,7 @@ from pydantic_evals.reporting import EvaluationReportAdapter
 from evenhand.doors.eval_sets.dataset import Dataset as Ours
 from evenhand.doors.eval_sets.writing import write_document
 from evenhand.doors.importers.registry import read_runs
-from evenhand.wings.interchange.pydantic_evals.dataset import document_of
+from evenhand.wings.interchange.pydantic_evals.reading import document_of
 
 
 @dataclass

@@ -14,8 +14,7 @@ import pytest
 
 from evenhand.stats.interval import mean_of_sums
 from evenhand.stats.paired_difference import Differences, verdict
-from evenhand.stats.repeats import of_tries, pass_hat
-from evenhand.stats.tallies import Tally, rate_of
+from evenhand.stats.tallies import Tally, of_tries, pass_hat, rate_of
 
 TABLES = Path(__file__).parents[3] / "shared" / "data" / "judges"
 

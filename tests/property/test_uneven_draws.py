@@ -28,9 +28,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from evenhand.analysis.trust.judgements.draw_test import drawn_within_strata
+from evenhand.analysis.trust.judgements.strata import drawn_within_strata
 from evenhand.analysis.trust.labels.uneven_drawing import FLOOR, _spread  # pyright: ignore[reportPrivateUsage]
-from evenhand.stats.allocation import allocated
 from evenhand.stats.correction import (
     Verdicts,
     _mixture,  # pyright: ignore[reportPrivateUsage]
@@ -38,6 +37,7 @@ from evenhand.stats.correction import (
 from evenhand.stats.interval import wilson
 from evenhand.stats.weighted import (
     Weighted,
+    allocated,
     corrected_by_strata,
     half_width_by_strata,
     weighted,

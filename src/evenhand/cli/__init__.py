@@ -120,8 +120,7 @@ def _end_interrupted() -> int:
 
 def _let_go_of_signals() -> None:
     """Has signals do what they did before the command."""
-    signals = sys.modules.get("evenhand.engine.signals")
-    if signals is not None:
+    if (signals := sys.modules.get("evenhand.engine.signals")) is not None:
         signals.late.let_go()
 
 

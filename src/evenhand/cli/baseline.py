@@ -15,7 +15,7 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.ranges import REPEATS
 
 if TYPE_CHECKING:
@@ -104,11 +104,7 @@ def baseline(
 def _files(
     runs: Sequence[str], number: float | None, tag: str, since: float | None
 ) -> tuple[Path, list[Path]]:
-    """The newest of the runs that are meant, and the others, the newest first.
-
-    Raises:
-        UsageError: A run is named twice, or cannot be found; or there are fewer runs than were to be.
-    """
+    """The newest of the runs that are meant, and the others, the newest first."""
     from evenhand.core.wording.words import count, safe, short_id
     from evenhand.store.catalogue import find, newest_first
 
@@ -156,7 +152,6 @@ def _is_whole(run: RunFile) -> bool:
 
 def _latest_whole() -> Path:
     """The newest run of evals that came to its end; the latest where there is none, which says why not."""
-    from evenhand.core.errors import StoreError
     from evenhand.store.catalogue import files, find, newest_first
     from evenhand.store.runfile import RunFile
 
@@ -169,7 +164,6 @@ def _latest_whole() -> Path:
 
 def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator[Path]:
     """The runs of the same config or set before a run, the newest first."""
-    from evenhand.core.errors import StoreError
     from evenhand.store.catalogue import files, newest_first
     from evenhand.store.runfile import RunFile
 

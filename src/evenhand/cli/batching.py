@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ import click
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
 from evenhand.cli.replaying import AGE
+from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import BATCH_SIZE, SECONDS, WAVES
 
@@ -152,11 +154,8 @@ def foresee(plan: Plan, settings: Settings) -> Settings:
     Raises:
         UsageError: More than it may; or what its trials set up can be set up only once.
     """
-    from pathlib import Path
-
     from evenhand.analysis.estimates.earlier_run import precedent_of, waves_in_words
     from evenhand.analysis.estimates.half_price import batch_shares, foreseen_waves
-    from evenhand.cli.streams import tell
     from evenhand.core.wording.words import short_id
     from evenhand.engine.door import look_at_set_up
     from evenhand.store.catalogue import home_for

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -129,8 +130,6 @@ def explain(store: Cache, key: str, first: int, as_json: bool) -> int:
 
     With KEY, only those whose key begins so; exits with 2 if there is none.
     """
-    from itertools import islice
-
     from evenhand.core.secrets import shown
     from evenhand.core.wording.words import safe
 

@@ -71,11 +71,7 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
 
 
 def _planned(request: Asked) -> tuple[Plan, Sequence[Problem]]:
-    """The plan, and the keys that it lacks: what it would cost can be said without them.
-
-    Raises:
-        ConfigError: Anything else is wrong.
-    """
+    """The plan, and the keys that it lacks: what it would cost can be said without them."""
     from evenhand.providers.leading import lent_keys
     from evenhand.providers.missing_keys import model_without_key, nobody_named
 

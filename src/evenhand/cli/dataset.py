@@ -12,8 +12,8 @@ import click
 from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.grouped import OptionSet
 from evenhand.cli.numbers import Number
-from evenhand.cli.streams import tell
-from evenhand.cli.wing_commands import WingGroup
+from evenhand.cli.streams import printing, tell
+from evenhand.cli.verbs import WingGroup
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, SEED, SHOWN
 
@@ -57,7 +57,6 @@ def data() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def show(file: Path, first: int, as_json: bool) -> int:
     """Show a dataset: the number of cases, fields, tags, the fingerprint and the first cases."""
-    from evenhand.cli.streams import printing
     from evenhand.core.wording.words import clip, count, safe
     from evenhand.doors.eval_sets.rowcase import row_of
 

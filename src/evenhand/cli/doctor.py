@@ -232,8 +232,7 @@ def _project(folder: Path) -> Iterator[Finding]:
 
 def _cases(folder: Path) -> Iterator[Finding]:
     """Cases of the folder's config that can't fail."""
-    line = cast("Callable[[Path], str]", hook("cant_fail_in"))(folder)
-    if line:
+    if line := cast("Callable[[Path], str]", hook("cant_fail_in"))(folder):
         yield Finding("warn", line.partition(":")[0], "`evenhand audit` says which.")
 
 

@@ -141,10 +141,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand new prompt-function reply",
         "evenhand new prompt-function support/reply",
     ),
-    "data": (
-        "evenhand data show cases.csv",
-        "evenhand data convert cases.csv cases.jsonl",
-    ),
+    "data": ("evenhand data show cases.csv", "evenhand data convert cases.csv cases.jsonl"),
     "data show": ("evenhand data show cases.csv", "evenhand data show cases.jsonl"),
     "data convert": (
         "evenhand data convert cases.csv cases.jsonl",
@@ -169,14 +166,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "cache stats": ("evenhand cache stats", "evenhand cache --of my-evals stats"),
     "cache clear": ("evenhand cache clear", "evenhand cache --of my-evals clear"),
     "cache explain": ("evenhand cache explain", "evenhand cache explain 4f2a"),
-    "info schema": (
-        "evenhand info schema promptfoo --to config.json",
-        "evenhand info schema eval",
-    ),
-    "info completion": (
-        'eval "$(evenhand info completion bash)"',
-        "evenhand info completion fish",
-    ),
+    "info schema": ("evenhand info schema promptfoo --to config.json", "evenhand info schema eval"),
+    "info completion": ('eval "$(evenhand info completion bash)"', "evenhand info completion fish"),
 }
 
 

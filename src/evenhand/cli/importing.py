@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import PASSED
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import print_run, printing, say_json, tell
+from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.names import nearest
 
 if TYPE_CHECKING:
     from evenhand.doors.importers.import_report import ImportedDataset, ImportedFile
@@ -27,10 +29,7 @@ _LONGEST_NAME = 60
 @click.command(name="import", short_help="Import another tool's results, datasets and traces.")
 @click.argument("words", nargs=-1, required=True, metavar="[TOOL] FILE...")
 @click.option(
-    "--from",
-    "importer",
-    metavar="TOOL",
-    help="The tool that wrote FILE, the same as TOOL.",
+    "--from", "importer", metavar="TOOL", help="The tool that wrote FILE, the same as TOOL."
 )
 @click.option(
     "--to",
@@ -76,13 +75,7 @@ def import_(
 
 
 def _meant(words: Sequence[str], importer: str | None) -> tuple[str, list[Path]]:
-    """The tool and the files that somebody means.
-
-    Raises:
-        UsageError: There is no file, or the first word is nearly the name of a tool.
-    """
-    from evenhand.core.errors import UsageError
-    from evenhand.core.names import nearest
+    """The tool and the files that somebody means."""
     from evenhand.doors.importers.registry import names
 
     first, *more = words
@@ -109,11 +102,7 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
 
     Args:
         guessed: Nobody named the tool: if it is another's file, the tools are listed.
-
-    Raises:
-        UsageError: They cannot be read.
     """
-    from evenhand.core.errors import UsageError
     from evenhand.doors.importers.recorded import OtherToolError
     from evenhand.doors.importers.registry import names, read_runs
 
@@ -128,15 +117,13 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
     except OtherToolError as error:
         if not guessed:
             raise
-        config = next((file for file in files if _is_config(file)), None)
-        if config is not None:
+        if (config := next((file for file in files if _is_config(file)), None)) is not None:
             raise UsageError(
                 f"{config} is a config, and holds no results",
                 hint=f"Run it: evenhand run {shlex.quote(str(config))}. Or write the same in Python:"
                 f" evenhand init --from {shlex.quote(str(config))}",
             ) from error
-        own = next((kind for kind in map(_kind_of_ours, files) if kind), "")
-        if own:
+        if own := next((kind for kind in map(_kind_of_ours, files) if kind), ""):
             raise UsageError(error.message, hint=own) from error
         likely = "inspect" if any(file.suffix == ".eval" for file in files) else "TOOL"
         command = f"evenhand import {likely} {shlex.join(map(str, files))}"
@@ -170,17 +157,13 @@ def _is_config(file: Path) -> bool:
 def _written(
     datasets: Sequence[RecordedDataset], folder: Path, sources: Sequence[Path]
 ) -> list[ImportedDataset]:
-    """The files of these datasets, one each: `NAME.jsonl`. One that is there with the same cases stays as it is.
+    """The files of these datasets, `NAME.jsonl` each. One with the same cases stays; with others, nothing is written.
 
     Args:
         datasets: The datasets.
         folder: Where to write.
         sources: The files that they were read from. Instead of one of these, `NAME-imported.jsonl` is written.
-
-    Raises:
-        UsageError: There is no such folder, or a file of the name has other cases. Nothing is written then.
     """
-    from evenhand.core.errors import UsageError
     from evenhand.doors.eval_sets.dataset import Dataset
     from evenhand.doors.importers.import_report import ImportedDataset
 
@@ -216,7 +199,6 @@ def _written(
 
 
 def _same(path: Path, data: object) -> bool:
-    from evenhand.core.errors import EvenhandError
     from evenhand.doors.eval_sets.dataset import Dataset
 
     try:
@@ -243,7 +225,6 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
         UsageError: There is no run, or all are there already.
         StoreError: One cannot be written.
     """
-    from evenhand.core.errors import EvenhandError, UsageError
     from evenhand.core.wording.words import safe
     from evenhand.doors.importers.import_report import ImportedFile
     from evenhand.engine.door import waited_for
@@ -300,7 +281,6 @@ def print_imported(
 def _print(
     runs: Sequence[ImportedFile], datasets: Sequence[ImportedDataset], recordings: Recordings
 ) -> None:
-    from evenhand.cli.streams import print_run
     from evenhand.core.wording.ink import Ink, takes_colors
     from evenhand.core.wording.words import put
     from evenhand.doors.importers.import_report import (

@@ -11,6 +11,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing, say_json, tell
+from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 
@@ -107,11 +108,9 @@ def label(
         judged_places,
         peoples_share,
     )
-    from evenhand.analysis.trust.labels.label_sheets import write_items
     from evenhand.analysis.trust.labels.pair_drawing import ranking_to_label
-    from evenhand.analysis.trust.labels.pair_sheets import ranking_in
+    from evenhand.analysis.trust.labels.sheet_rows import ranking_in, write_items
     from evenhand.analysis.trust.selective import items_for_people
-    from evenhand.core.errors import UsageError
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count
     from evenhand.store.catalogue import find
@@ -157,8 +156,7 @@ def label(
             if sheet.by:
                 items = items_for(sheet.by, items, standing_labels(run_file.metric_labels()))
             write_items(run_file, items, to)
-            blank = sum(not item.output for item in items)
-            if blank:
+            if blank := sum(not item.output for item in items):
                 tell(
                     f"{count(blank, 'item')} without an output: let the eval return what it has judged"
                 )
@@ -189,8 +187,6 @@ class _Design(Record, frozen=True):
 
     def check(self, size: int | None) -> None:
         """Raises a UsageError where the options don't go together."""
-        from evenhand.core.errors import UsageError
-
         if self.equal and self.by_stratum is None:
             raise UsageError("--equal needs --by-stratum", hint="--by-stratum tags --equal")
         if not self.active and self.by_stratum is None:
@@ -206,8 +202,6 @@ class _Design(Record, frozen=True):
 
     def refuse_for(self, ranking: str, unsure: float | None) -> None:
         """Raises a UsageError for a ranking where another than a uniform draw is asked for."""
-        from evenhand.core.errors import UsageError
-
         if self.active or self.by_stratum is not None or unsure is not None:
             raise UsageError(
                 f"the pairs of {ranking!r} are drawn uniformly",
@@ -252,9 +246,7 @@ def _read_sheet(
     run: RunFile, source: Path, metrics: tuple[str, ...], author: str, name: str
 ) -> int:
     """Keeps the labels in a file."""
-    from evenhand.analysis.trust.labels.inclusion_column import inclusion_line
-    from evenhand.analysis.trust.labels.label_sheets import NEEDED, read_labels
-    from evenhand.core.errors import UsageError
+    from evenhand.analysis.trust.labels.sheet_rows import NEEDED, inclusion_line, read_labels
     from evenhand.core.wording.words import count
     from evenhand.store.labels.label import NewLabel
     from evenhand.store.labels.stored_draws import add_metric_labels
@@ -277,8 +269,7 @@ def _read_sheet(
         ],
     )
     drawn = {(place, m) for d in run.draws() for place in d.places for m in d.metrics}
-    outside = sum((index, metric) not in drawn for index, metric, _ in sheet.labels)
-    if outside:
+    if outside := sum((index, metric) not in drawn for index, metric, _ in sheet.labels):
         tell(f"{count(outside, 'label')} outside a draw: kept, and not used to correct anything")
     if changed:
         tell(changed)
@@ -324,7 +315,7 @@ def _label_pairs(
     run: RunFile, pairs: ComparedPairs, rule: str | None, sheet: _Sheet, name: str
 ) -> int:
     """Labels pairs of a ranking."""
-    from evenhand.cli.labelling_pairs import PairLabelling
+    from evenhand.cli.labelling import PairLabelling
     from evenhand.store.labels.stored_draws import set_rule
 
     if rule is not None:
@@ -360,7 +351,6 @@ def _tell_rule(metric: str, run: str, *, is_drawn: bool) -> None:
 def _codes(path: Path, rename: tuple[str, ...], *, codes: bool, as_json: bool) -> int:
     """Renames failure codes, and counts them."""
     from evenhand.analysis.trust.labels.failure_codes import code_lines, codes_document, rename_code
-    from evenhand.core.errors import UsageError
     from evenhand.store.runfile import RunFile
 
     if as_json and not (codes or rename):  # what else `label` does prints nothing
@@ -382,13 +372,8 @@ def _codes(path: Path, rename: tuple[str, ...], *, codes: bool, as_json: bool) -
 
 
 def _one_metric(run: RunFile, metrics: tuple[str, ...]) -> str:
-    """The metric that a rule is for.
-
-    Raises:
-        UsageError: None is named, and there are several.
-    """
+    """The metric that a rule is for."""
     from evenhand.analysis.trust.labels.drawing import judged_places
-    from evenhand.core.errors import UsageError
 
     _, names = judged_places(run, metrics)
     if len(names) != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from evenhand.cli.plugin_listing import added
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.plugins import ASSERTIONS, PROVIDERS, SCORERS
 from evenhand.core.record import Record
 from evenhand.doors.assertions.kinds import kinds
@@ -86,21 +86,12 @@ def scorers_document() -> dict[str, Any]:
         ScorersDocument(
             schema=SCORERS_SCHEMA,
             scorers=[
-                ScorersScorer(
-                    name=one.name,
-                    description=one.description,
-                    takes=one.value,
-                    needs=one.needs,
-                    opposite=one.negated or None,
-                )
+                filled(ScorersScorer, one, takes=one.value, opposite=one.negated or None)
                 for one in scorers()
             ],
             assertions=[
                 ScorersAssertion(
-                    type=one.name,
-                    description=one.about,
-                    takes=one.takes,
-                    negation=one.negation,
+                    type=one.name, description=one.about, takes=one.takes, negation=one.negation
                 )
                 for one in kinds()
             ],
@@ -127,13 +118,4 @@ def providers_document() -> dict[str, Any]:
 
 
 def _added(group: str) -> list[Added]:
-    return [
-        Added(
-            name=one.name,
-            package=one.package,
-            version=one.version,
-            place=one.place,
-            not_used=unused,
-        )
-        for one, unused in added(group)
-    ]
+    return [filled(Added, one, not_used=unused) for one, unused in added(group)]

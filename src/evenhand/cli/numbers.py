@@ -34,7 +34,6 @@ class Number(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (it
         written = value if number is None else number
         if isinstance(written, float) and written.is_integer():
             written = int(written)  # as it is typed
-        problem = self._within.problem("it", written)
-        if problem:
+        if problem := self._within.problem("it", written):
             self.fail(f"{problem}.", param, ctx)
         return number  # pyright: ignore[reportReturnType] (a number, as it is in the range)

@@ -10,11 +10,23 @@ import click
 
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, PASSED
-from evenhand.cli.prompt_inspection import doctor, list_, log, show
-from evenhand.cli.prompt_lookup import command_here, library_here, plain, prompt_named, say, start
-from evenhand.cli.prompt_rendering import render, send
+from evenhand.cli.prompt_inspection import (
+    command_here,
+    doctor,
+    library_here,
+    list_,
+    log,
+    plain,
+    prompt_named,
+    render,
+    say,
+    send,
+    show,
+    start,
+)
 from evenhand.cli.streams import tell
-from evenhand.cli.wing_commands import WingGroup
+from evenhand.cli.verbs import WingGroup
+from evenhand.core.errors import ConfigError, UsageError
 
 
 @click.group(
@@ -43,7 +55,6 @@ def prompt(context: click.Context, root: Path | None) -> None:
 )
 def new(id_: str, source: str) -> int:
     """Create prompts/ID with metadata, a template, an example and an eval. Never overwrites a prompt."""
-    from evenhand.core.errors import UsageError
     from evenhand.doors.prompt_directories.library import Library, library_of
     from evenhand.doors.prompt_directories.new_prompts import new as make
 
@@ -71,7 +82,6 @@ def edit(id_: str, name: str) -> int:
     """Open a file of a prompt in $VISUAL or $EDITOR. If the file changed, `updated` becomes today's date."""
     import subprocess
 
-    from evenhand.core.errors import UsageError
     from evenhand.doors.prompt_directories.new_prompts import bumped
 
     path = library_here().folder(id_) / name
@@ -160,7 +170,6 @@ def site(out: Path) -> int:
 )
 def export_skill(id_: str, *, force: bool) -> int:
     """Export a ready prompt as dist/skills/ID/SKILL.md. Replaces that folder."""
-    from evenhand.core.errors import ConfigError
     from evenhand.doors.prompt_directories.skill import export
 
     try:

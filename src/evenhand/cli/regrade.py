@@ -16,8 +16,9 @@ from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.replaying import ReplayRequest
 from evenhand.cli.run_and_report import notified, safe_text, settled
 from evenhand.cli.session import Session, exit_code, session_options, settings_for
-from evenhand.cli.streams import printing, say_json, tell
+from evenhand.cli.streams import print_run, printing, say_json, tell
 from evenhand.core.document import Key, as_object
+from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
@@ -64,15 +65,12 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
     by the same trial's call. Cases that RUN doesn't have are left out.
     """
     from evenhand.analysis.trust.run_verdict import verdict_of
-    from evenhand.cli.streams import print_run
     from evenhand.store.runfile import RunFile
 
     session = Session.of(options)
     with ReplayRequest(run).opened() as outputs:
         file = outputs.header.file
         if outputs.header.cassette:
-            from evenhand.core.errors import UsageError
-
             raise UsageError(
                 f"{run} is a cassette: it has answers, and no outputs",
                 hint="Name the run: evenhand regrade RUN --with PATH.",
@@ -120,7 +118,6 @@ def _request(path: str, file: Path, *, offline: bool) -> Asked:
 
 def _compared(before: Path, after: Path) -> Comparison | None:
     """Both runs, paired; None where they have nothing in common, which is said."""
-    from evenhand.core.errors import UsageError
     from evenhand.render.comparing import compare
 
     try:

@@ -16,7 +16,7 @@ from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.replaying import ReplayRequest
 from evenhand.cli.run_and_report import run_asked, safe_text
 from evenhand.cli.session import Session, exit_code, session_options
-from evenhand.cli.streams import tell
+from evenhand.cli.streams import print_run, tell
 from evenhand.cli.study import asked_of, study_of
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.errors import UsageError
@@ -59,7 +59,6 @@ def resume(run: str | None, errors: bool, **options: Any) -> int:
 def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | None = None) -> int:
     """Redoes the trials in error of a run."""
     from evenhand.analysis.trust.run_verdict import verdict_of
-    from evenhand.cli.streams import print_run
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
@@ -68,14 +67,10 @@ def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | N
         meta, totals = earlier.meta, earlier.totals()
         if not totals.errors and meta.status == "finished":
             tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
-            study = study_of(meta, file)
-            if study is not None:
+            if (study := study_of(meta, file)) is not None:
                 return study.printed(file, session)
             print_run(
-                earlier,
-                as_json=session.as_json,
-                table=not session.no_table,
-                calls=session.calls,
+                earlier, as_json=session.as_json, table=not session.no_table, calls=session.calls
             )
             word = verdict_of(earlier, totals)
             return exit_code(word, meta.status, 0, session)

@@ -30,7 +30,9 @@ from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_de
 from evenhand.cli.session import Session, session_options, settings_for
 from evenhand.cli.streams import tell
 from evenhand.cli.trusting import trust_option
+from evenhand.core.errors import NothingSelected, UsageError
 from evenhand.core.ranges import CANARIES, SHARE
+from evenhand.core.shard import Shard
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
@@ -142,7 +144,6 @@ def run(
     Every reply is saved as soon as it arrives. After Ctrl-C or a crash, `evenhand resume` continues the run without
     paying again for replies that it has.
     """
-    from evenhand.core.errors import NothingSelected, UsageError
     from evenhand.languages.documents.project import project_for
 
     session = Session.of(options)
@@ -203,9 +204,6 @@ def run(
 
 def _part(text: str, *, decides: bool) -> Shard:
     """The part of the plan that `--shard` names."""
-    from evenhand.core.errors import UsageError
-    from evenhand.core.shard import Shard
-
     part = Shard.of(text)
     if decides:
         raise UsageError(

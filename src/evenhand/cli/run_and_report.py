@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast
 from msgspec.structs import replace
 
 from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE, failed_code
+from evenhand.cli.notifying import document_of, notify
 from evenhand.cli.session import Session, exit_code
-from evenhand.cli.streams import set_apart, tell
+from evenhand.cli.streams import print_run, set_apart, tell
+from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
@@ -287,15 +289,9 @@ def look_at_files_beside(source: str) -> None:
 
 
 def _check_outputs(session: Session, outputs: Sequence[str], plan: Plan) -> None:
-    """Looks whether all that is wanted can be written, before anything is paid for.
-
-    Raises:
-        UsageError: A file has an ending that names no format, or is one that the plan was read from; or calls are
-            wanted and no format has room for them.
-    """
+    """Looks whether all that is wanted can be written, before anything is paid for."""
     if not outputs and not session.calls:
         return
-    from evenhand.core.errors import UsageError
     from evenhand.render.export import check_endings, has_calls
     from evenhand.render.own_files import look_for_folder, refuse_own
 
@@ -424,7 +420,6 @@ def _note(text: str) -> None:
 
 def _report(finished: Finished, plan: Plan, session: Session) -> int:
     from evenhand.analysis.trust.run_verdict import verdict_of
-    from evenhand.cli.streams import print_run
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(finished.path) as run_file:
@@ -503,8 +498,6 @@ def _notified_of(finished: Finished, code: int, session: Session) -> int:
 def notified(run_file: RunFile, word: str, code: int, session: Session) -> int:
     """Tells whoever wanted to know; not after Ctrl-C, when somebody is there and waits."""
     if session.notify and code != INTERRUPTED:
-        from evenhand.cli.notifying import document_of, notify
-
         document = document_of(run_file.meta, run_file.totals(), verdict=word, exit_code=code)
         notify(session.notify, document)
     return code

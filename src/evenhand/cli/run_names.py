@@ -35,8 +35,7 @@ class RunName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (i
         if "#" not in value and "/" not in value and not Path(value).is_dir():
             return value
         for names in _everywhere():
-            file = names.one(value)
-            if file is not None:
+            if (file := names.one(value)) is not None:
                 return file
         return value
 
@@ -46,8 +45,7 @@ def runs_elsewhere(name: str | None) -> Sequence[Path] | None:
     if not name or "#" in name:
         return None
     for names in _everywhere():
-        files = names.several(name)
-        if files is not None:
+        if (files := names.several(name)) is not None:
             return files
     return None
 

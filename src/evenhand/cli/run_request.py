@@ -26,11 +26,12 @@ import msgspec
 from msgspec.structs import replace as record_replace
 
 from evenhand.cli.streams import tell
+from evenhand.core.case import case_id
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.malformed import shape_fault
-from evenhand.core.plan import Edit, Selection
+from evenhand.core.plan import Edit, Selection, look_at_size, refuse_hints
 from evenhand.core.record import Record
 from evenhand.core.version import __version__
 from evenhand.doors.promptfoo.overrides import Chosen, Overrides
@@ -62,7 +63,6 @@ class Failing(Record, frozen=True):
             UsageError: The file holds no results.
             StoreError: It is a run file that cannot be read.
         """
-        from evenhand.core.case import case_id
         from evenhand.store.runfile import RunFile
 
         path = Path(self.path)
@@ -208,11 +208,7 @@ class Asked(Record, frozen=True, kw_only=True):
                 raise UsageError(f"{near(path)} does not exist", hint=f"Looked in {path.parent}.")
 
     def _check_names(self) -> None:
-        """That no path lacks its folder, or its ending, as `refunds` for `prompts/refunds`, or ends in an eval's name.
-
-        Raises:
-            UsageError: One does: what was probably meant.
-        """
+        """That no path lacks its folder or ending, as `refunds` for `prompts/refunds`, or ends in an eval's name."""
         from evenhand.cli.other_words import meant_path
         from evenhand.core.wording.words import near
 
@@ -226,8 +222,7 @@ class Asked(Record, frozen=True, kw_only=True):
                     f"{path.name}: '{name}' is not a line of {file}",
                     hint=f"Name a line, {whole}:12, or an eval: evenhand run {whole} -k {name}",
                 )
-            meant = meant_path(path)
-            if meant:
+            if meant := meant_path(path):
                 raise UsageError(f"{near(path)}: does not exist", hint=f"Did you mean '{meant}'?")
 
     def plan(self, *, prepare: bool = True) -> Plan:
@@ -238,8 +233,6 @@ class Asked(Record, frozen=True, kw_only=True):
             ConfigError: All that is wrong with what they hold.
             NothingSelected: Nothing is left to run.
         """
-        from evenhand.core.plan import look_at_size, refuse_hints
-
         for path in self.paths:
             # stat() would raise OSError in the middle of something.
             if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
@@ -286,8 +279,7 @@ class Asked(Record, frozen=True, kw_only=True):
             selection = replace(selection, only=self.failing.cases())
         if any(self._is_evals(path) for path in self.paths):
             return self._evals(selection)
-        prompts = self._prompts()
-        if prompts is not None:
+        if (prompts := self._prompts()) is not None:
             return self._registry(*prompts, selection)
         return self._configs(selection, prepare=prepare)
 
@@ -490,9 +482,6 @@ def _refuse(selection: Mapping[str, object], these: str) -> None:
     Args:
         selection: The options of `_INSTEAD`, with what was given; empty for what was not.
         these: What is run: `CONFIGS`, `PROMPTS` or `EVALS`.
-
-    Raises:
-        UsageError: All such options, and what to do instead.
     """
     instead = _INSTEAD[these]
     wrong = [option for option, value in selection.items() if value and option in instead]

@@ -64,11 +64,7 @@ def schema(file: str, path: Path | None) -> int:
 
 
 def _schema_of(file: str) -> tuple[object, str]:
-    """The schema of a file or a document, and what such a file is called.
-
-    Raises:
-        UsageError: There is no such file or document.
-    """
+    """The schema of a file or a document, and what such a file is called."""
     if file in FILES:
         module, name = FILES[file]
         return importlib.import_module(f"evenhand.doors.schemas.{module}").schema(), name

@@ -175,10 +175,7 @@ _OVER = (
     ),
     click.option("--description", default="", metavar="TEXT", help="Name the run."),
     click.option(
-        "--tag",
-        multiple=True,
-        metavar="NAME",
-        help="Run only evals with this tag (eval sets).",
+        "--tag", multiple=True, metavar="NAME", help="Run only evals with this tag (eval sets)."
     ),
     click.option(
         "--run-tag",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal, cast
 import click
 
 from evenhand.cli.exits import PASSED, USAGE
-from evenhand.cli.streams import say_json, say_wrapped
+from evenhand.cli.streams import printing, say_json, say_wrapped, tell
+from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
     from evenhand.doors.importers.moved_in import MovedIn
@@ -93,7 +94,6 @@ def init(
         raise click.UsageError(f"'{folder}' is a file, not a folder")
     if origin is not None:
         return _print_as_python(Path(origin))
-    from evenhand.core.errors import UsageError
     from evenhand.core.wording.words import safe
     from evenhand.render.own_files import look_for_folder
 
@@ -148,7 +148,6 @@ def scaffold(folder: Path, kind: Literal["config", "python", "agent"] = "config"
     Raises:
         UsageError: One of the files is there already, or cannot be written. Nothing was written then.
     """
-    from evenhand.core.errors import UsageError
     from evenhand.doors.importers.moved_in import write_all
 
     source = SCAFFOLDS / kind
@@ -197,8 +196,6 @@ def _is_tool(origin: str) -> bool:
 
 def _move_in(tool: str, words: Sequence[Path]) -> int:
     """Eval sets from the files of another tool. The last word is the folder where it is not a file."""
-    from evenhand.cli.streams import printing
-    from evenhand.core.errors import UsageError
     from evenhand.core.wing import part
     from evenhand.core.wording.ink import Ink, takes_colors
     from evenhand.core.wording.words import put
@@ -234,7 +231,6 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
 
 
 def _print_as_python(config: Path) -> int:
-    from evenhand.cli.streams import printing, tell
     from evenhand.doors.promptfoo.load import read_folder
     from evenhand.doors.promptfoo.porting.as_python import as_python
 

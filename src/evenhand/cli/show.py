@@ -32,9 +32,7 @@ LARGE_PAGE = 50_000_000
 
 filtered = OptionSet(
     click.option(
-        "--where",
-        metavar="FILTER",
-        help="Only matching trials, e.g. 'status:fail score<0.5'.",
+        "--where", metavar="FILTER", help="Only matching trials, e.g. 'status:fail score<0.5'."
     ),
     click.option(
         "--baseline",
@@ -153,11 +151,7 @@ def show(
 
 
 def _case_of_latest(name: str, error: UsageError) -> Path:
-    """The latest run, where no run, but a case of it is called so.
-
-    Raises:
-        UsageError: None is: the error, with what to type for a case or a variant that may be meant.
-    """
+    """The latest run, where no run, but a case of it is called so."""
     from evenhand.analysis.summaries.grid import Grid
     from evenhand.core.errors import EvenhandError, UsageError
     from evenhand.core.names import nearest
@@ -299,7 +293,7 @@ def _list_trials(run_file: RunFile, out: TextIO) -> None:
 
 def _print_trials(run_file: RunFile, out: TextIO, *, calls: bool = False) -> None:
     """Prints each trial whole, one after the other; `calls`: with what was asked and answered."""
-    from evenhand.analysis.trust.every_label import every_label
+    from evenhand.analysis.trust.beside_people import every_label
     from evenhand.core.wording.ink import Ink, takes_colors, width_of
     from evenhand.core.wording.words import put
     from evenhand.render.cell import call_lines

@@ -121,12 +121,7 @@ def drop(stream: TextIO | None = None) -> None:
 
 
 def print_run(
-    run_file: RunFile,
-    *,
-    as_json: bool,
-    table: bool,
-    with_heading: bool = True,
-    calls: bool = False,
+    run_file: RunFile, *, as_json: bool, table: bool, with_heading: bool = True, calls: bool = False
 ) -> None:
     """Prints a run to stdout: for programs, or for people."""
     with printing():

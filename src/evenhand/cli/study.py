@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 import click
 import msgspec
@@ -105,17 +105,59 @@ study_options = OptionSet(
 class JudgeRequest(Record, Generic[_Options], frozen=True):
     """What a study of a run's judges is asked to do: kept in its file, so that `resume` continues the same study.
 
-    Each kind of study adds its plan and its record. With those, it implements `evenhand.cli.run_and_report.Request`.
+    Each kind of study adds its plan. With it, the request implements `evenhand.cli.run_and_report.Request`.
 
     Attributes:
+        kind: The class of its options, which have the id of the `run` and whether it is `offline`.
+        key: The key of the study's settings that keeps them.
+        word: What a study is called in messages.
+        remedy: What to do where what its file keeps is damaged.
         asked: What the run was asked to run.
         run: The run's file.
-        options: What its own file keeps under the key of its kind.
+        options: What its own file keeps.
     """
+
+    kind: ClassVar[type[Any]]
+    key: ClassVar[str]
+    word: ClassVar[str]
+    remedy: ClassVar[str]
 
     asked: Asked
     run: Path
     options: _Options
+
+    @classmethod
+    def of(cls, meta: RunMeta, run: Path, *, offline: bool, **options: Any) -> Self:
+        """A study of this run's judges.
+
+        Args:
+            options: The other fields of its options.
+
+        Raises:
+            UsageError: It isn't known what the run was made from.
+        """
+        request = asked_of(meta)
+        options |= {"run": run.stem, "offline": offline or request.offline}
+        return cls(request, run, cls.kind(**options))
+
+    @classmethod
+    def again(cls, meta: RunMeta, file: Path) -> Self:
+        """What an earlier session was asked.
+
+        Args:
+            meta: The study's own run.
+            file: Its file.
+
+        Raises:
+            UsageError: The record is damaged, or the run whose judges it asks is gone.
+        """
+        options = kept_of(meta, cls.key, cls.kind, f"{cls.word} {meta.id}", cls.remedy)
+        run = run_beside(file, options.run)
+        return cls(asked_of(meta), run, options)
+
+    def record(self) -> dict[str, Any]:
+        """For the study's file."""
+        return {"asked": self.asked.record(), self.key: msgspec.to_builtins(self.options)}
 
     @property
     def folder(self) -> Path:

@@ -92,6 +92,5 @@ def _look_at_files(meta: RunMeta) -> None:
     paths = request.get("paths")
     if not is_mapping(digests) or isinstance(paths, str) or not is_sequence(paths):
         return
-    changed = changed_files([path for path in paths if isinstance(path, str)], digests)
-    if changed:
+    if changed := changed_files([path for path in paths if isinstance(path, str)], digests):
         raise changed_since(meta, changed)

@@ -1,20 +1,26 @@
-"""The table of verbs. Each group of them is a module that is imported when one of its verbs is asked for."""
+"""The table of verbs. Each group of them is a module that is imported when one of its verbs is asked for.
+
+Verbs of wings stand in groups beside ours.
+"""
 
 from __future__ import annotations
 
 import importlib
 import os
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
 from evenhand.cli import end_as_usual
-from evenhand.cli.streams import tell
+from evenhand.cli.examples import with_examples
+from evenhand.cli.streams import drop, tell
 from evenhand.core.version import __version__
+from evenhand.core.wing import all_wings, part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from click.shell_completion import CompletionItem
 
@@ -135,8 +141,6 @@ class _Commands(click.Group):
         # A group without a command shows its help, too.
         helps = isinstance(command, click.Group) or any(word in _HELP for word in rest)
         if name is not None and command is not None and helps:
-            from evenhand.cli.examples import with_examples
-
             with_examples(command, *self.above, name)
         return name, command, rest
 
@@ -167,7 +171,6 @@ class _Verbs(_Commands):
         return ()
 
     def invoke(self, ctx: click.Context) -> object:
-        from evenhand.cli.streams import drop
 
         try:
             return super().invoke(ctx)
@@ -242,8 +245,6 @@ def _command(*words: str) -> click.Command | None:
     """The command of these words, imported; None where there is none."""
     name = " ".join(words)
     if name not in COMMANDS:
-        from evenhand.cli.wing_commands import wing_command
-
         return wing_command(*words)
     module, summary = COMMANDS[name]
     if module:
@@ -258,8 +259,6 @@ def _command(*words: str) -> click.Command | None:
 
 def _summaries(*above: str) -> Mapping[str, str]:
     """The commands of a group with their lines of help: ours in the order in which people meet them, then packages'."""
-    from evenhand.cli.wing_commands import wing_summaries
-
     group = " ".join(above)
     ours = {
         last: text
@@ -275,8 +274,6 @@ def _summaries(*above: str) -> Mapping[str, str]:
 
 def _sections() -> Mapping[str, Sequence[str]]:
     """The headings of the help, with the commands below each: ours, then those of packages where they say."""
-    from evenhand.cli.wing_commands import wing_sections
-
     sections = {heading: names.split() for heading, names in SECTIONS.items()}
     listed = {name for names in sections.values() for name in names}
     for name, heading in wing_sections().items():
@@ -330,3 +327,55 @@ def evenhand() -> None:
     evenhand view           look at it in the browser
     evenhand show           look at the latest run again
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
+
+
+def wing_command(*words: str) -> click.Command | None:
+    """The command of these words, with its examples; None where no wing brings it.
+
+    Raises:
+        UsageError: It cannot be loaded, or is no command.
+    """
+    brought = part("commands", " ".join(words))
+    if brought is None:
+        return None
+    command = brought.load()
+    if not isinstance(command, click.Command):
+        raise brought.broken(
+            f"is {type(command).__name__}, not a command",
+            hint="A command is made with @click.command.",
+        )
+    return with_examples(command, *words)
+
+
+def wing_summaries(group: str = "") -> Mapping[str, str]:
+    """The commands that wings bring to a group, or to the top: each with its line of help."""
+    lines: dict[str, str] = {}
+    for _, wing in all_wings():
+        for name, command in wing.commands.items():
+            above, _, last = name.rpartition(" ")
+            if above == group:
+                # Our own wings come first, and a name of ours stays ours.
+                lines.setdefault(last, command.summary)
+    return lines
+
+
+def wing_sections() -> Mapping[str, str]:
+    """The commands of one word that wings bring, each with the heading that lists it."""
+    sections: dict[str, str] = {}
+    for _, wing in all_wings():
+        for name, command in wing.commands.items():
+            if " " not in name:
+                sections.setdefault(name, command.section)
+    return sections
+
+
+class WingGroup(click.Group):
+    """A group of commands of ours that wings add some to."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Ours and theirs."""
+        return sorted({*super().list_commands(ctx), *wing_summaries(self.name or "")})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of ours, or of a wing."""
+        return super().get_command(ctx, cmd_name) or wing_command(self.name or "", cmd_name)

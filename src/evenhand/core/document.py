@@ -64,7 +64,7 @@ def as_object(record: Struct, late: Callable[[Any], object] | None = None) -> di
     return msgspec.to_builtins(record, enc_hook=late)
 
 
-def filled(kind: type[_S], source: object, **keys: Any) -> _S:
+def filled(kind: type[_S], source: object, /, **keys: Any) -> _S:
     """A record with the attributes of another value that have the names of its keys.
 
     Args:

@@ -274,7 +274,7 @@ class ModelWithFallback(Protocol):
 
     @property
     def models(self) -> Sequence[Model]:
-        """All of them, in the order in which they are asked."""
+        """The judges, in the order in which they are asked."""
         ...
 
 

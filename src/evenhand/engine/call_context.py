@@ -42,23 +42,23 @@ phase: ContextVar[CallRole] = ContextVar("evenhand_phase", default="subject")
 Asked = list[tuple[str, int]]
 """Calls of a trial, each by its request's key and its number among the trial's identical requests."""
 
-asked: ContextVar[Asked | None] = ContextVar("evenhand_asked", default=None)
+scorer_calls: ContextVar[Asked | None] = ContextVar("evenhand_asked", default=None)
 """The calls that were made for the expectation that is being settled; None while none is."""
 
 
 @contextmanager
 def asking(calls: Asked) -> Iterator[None]:
     """Inside, calls are added to these."""
-    token = asked.set(calls)
+    token = scorer_calls.set(calls)
     try:
         yield
     finally:
-        asked.reset(token)
+        scorer_calls.reset(token)
 
 
 def add_asked(calls: Iterable[tuple[str, int]]) -> None:
     """Has the expectation that is being settled, if any, rest on these calls, too."""
-    mine = asked.get()
+    mine = scorer_calls.get()
     if mine is not None:
         mine.extend(calls)
 

@@ -18,7 +18,29 @@ from evenhand.engine.call_context import LentModel
 from evenhand.providers.cascade import CascadeJudge
 
 
-class CascadeModel:
+class _SeveralModels:
+    """Several models, of which one answers what isn't a judge's question."""
+
+    __slots__ = ()
+
+    @property
+    def _stand_in(self) -> Model:
+        raise NotImplementedError
+
+    async def generate(self, prompt: Prompt | str | Messages) -> Reply:
+        return await self._stand_in.generate(prompt)
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return await self._stand_in.embed(texts)
+
+    async def classify(self, text: str) -> dict[str, float]:
+        return await self._stand_in.classify(text)
+
+    async def moderate(self, text: str) -> dict[str, float]:
+        return await self._stand_in.moderate(text)
+
+
+class CascadeModel(_SeveralModels):
     """A cheap judge and a dearer one. Who asks a judge's question asks them in turn.
 
     Attributes:
@@ -76,17 +98,9 @@ class CascadeModel:
     async def decide(self, questions: Sequence[DecisionQuestion]) -> list[tuple[Decision, Reply]]:
         return await self._cheap.decide(questions)
 
-    async def generate(self, prompt: Prompt | str | Messages) -> Reply:
-        return await self.then.generate(prompt)
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return await self.then.embed(texts)
-
-    async def classify(self, text: str) -> dict[str, float]:
-        return await self.then.classify(text)
-
-    async def moderate(self, text: str) -> dict[str, float]:
-        return await self.then.moderate(text)
+    @property
+    def _stand_in(self) -> Model:
+        return self.then
 
 
 class Judged(Protocol):
@@ -135,7 +149,7 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(one)
 
 
-class FallbackModel:
+class FallbackModel(_SeveralModels):
     """Several models, lent to one trial. Who asks a judge's question asks the next one where one is out of reach.
 
     Attributes:
@@ -161,17 +175,9 @@ class FallbackModel:
     def decides(self) -> bool:
         return self.models[0].decides
 
-    async def generate(self, prompt: Prompt | str | Messages) -> Reply:
-        return await self.models[0].generate(prompt)
-
     async def decide(self, questions: Sequence[DecisionQuestion]) -> list[tuple[Decision, Reply]]:
         return await self.models[0].decide(questions)
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return await self.models[0].embed(texts)
-
-    async def classify(self, text: str) -> dict[str, float]:
-        return await self.models[0].classify(text)
-
-    async def moderate(self, text: str) -> dict[str, float]:
-        return await self.models[0].moderate(text)
+    @property
+    def _stand_in(self) -> Model:
+        return self.models[0]

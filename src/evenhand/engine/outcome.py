@@ -35,7 +35,7 @@ from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome, Scale, Score, Verdict, usable
 from evenhand.core.thoughts import MARKS, without_thoughts
 from evenhand.core.traits import label_of
-from evenhand.engine.call_context import Asked, asked, asking
+from evenhand.engine.call_context import Asked, asking, scorer_calls
 from evenhand.engine.deciding import Deciding, as_scorer
 from evenhand.engine.guardian import running
 from evenhand.engine.place import users_line
@@ -396,7 +396,7 @@ async def settle_all(
             outcomes[i] = known[i]
             continue
         calls: Asked = []
-        token = asked.set(calls)
+        token = scorer_calls.set(calls)
         try:
             score = score_of(trial, expectation)
             if not isinstance(score, Score) and isawaitable(score):
@@ -410,7 +410,7 @@ async def settle_all(
                 raise
             outcomes[i] = resting_on(calls, error_outcome(expectation, error))
         finally:
-            asked.reset(token)
+            scorer_calls.reset(token)
     if not waiting:
         return tuple(cast("list[Outcome]", outcomes))
     deciding = trial.deciding

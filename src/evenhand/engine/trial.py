@@ -39,10 +39,10 @@ from evenhand.engine.call_context import (
     LentModel,
     OwnCalls,
     add_asked,
-    asked,
     asking,
     during,
     phase,
+    scorer_calls,
 )
 from evenhand.engine.capture import Sink
 from evenhand.engine.cascading import CascadeModel, FallbackModel, system_of
@@ -515,7 +515,7 @@ class LiveTrial:
         )
 
     async def settled(self, expectations: Sequence[Expectation]) -> tuple[Outcome, ...]:
-        if asked.get() is None:  # no scorer waits for them
+        if scorer_calls.get() is None:  # no scorer waits for them
             return await settle_all(self, expectations, {})
         with self.deciding.waiting():
             outcomes = await settle_all(self, expectations, {})

@@ -131,7 +131,7 @@ class AppCall:
     text: str = field(init=False)
     streams: bool = field(init=False)
     beyond: str = field(init=False)
-    asked: Request = field(init=False, repr=False)
+    own_request: Request = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.label = self.id
@@ -150,7 +150,7 @@ class AppCall:
         extra_usd = bound(self.price, 0, hidden(longest))
         if self.most_usd is not None:
             worst_usd, extra_usd = self.most_usd, None
-        self.asked = Request(
+        self.own_request = Request(
             identity=identity,
             key=digest(identity),
             payload=self.sent,
@@ -265,13 +265,15 @@ class AppCall:
             begun=False,
             sender=None,
         )
-        free = None if self.asked.cost_bound_usd is None else 0.0
-        call.asked = record_replace(call.asked, cost_bound_usd=free, cost_hidden_usd=0.0)
+        free = None if self.own_request.cost_bound_usd is None else 0.0
+        call.own_request = record_replace(
+            call.own_request, cost_bound_usd=free, cost_hidden_usd=0.0
+        )
         return call
 
     def request(self, prompt: Prompt) -> Request:
         del prompt  # what is asked stands
-        return self.asked
+        return self.own_request
 
     async def send(self, request: Request, host: Host) -> Answer:
         del request, host  # what is asked stands
@@ -306,7 +308,7 @@ class AppCall:
         return await http.transport().post(
             self.url,
             headers,
-            self.asked.payload or None,
+            self.own_request.payload or None,
             self.timeout_s,
             method=self.method,
             listener=listener,

@@ -17,12 +17,12 @@ from evenhand.core.cascade import CascadeLimits
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import as_array, as_mapping, is_number, is_object
-from evenhand.core.message import Prompt, Reply, Task
-from evenhand.core.provider import SEVERAL, Answer, Host, Keyed, Provider, Request, judge_id
+from evenhand.core.provider import SEVERAL, Provider, judge_id
 from evenhand.languages.documents.project import project_folder
 from evenhand.providers.catalog import create
 from evenhand.providers.roster import model_id
 from evenhand.providers.wanted import Wanted
+from evenhand.providers.wrapped import SeveralJudges
 
 RISK = 0.1
 """The share of verdicts that stand which may be wrong, where the config doesn't say."""
@@ -33,7 +33,7 @@ _WRITE = (
 
 
 @dataclass(slots=True)
-class CascadeJudge:
+class CascadeJudge(SeveralJudges):
     """A cheap judge and a dearer one. Implements `Provider`.
 
     Attributes:
@@ -60,40 +60,8 @@ class CascadeJudge:
         return f"{self.first.label}, then {self.then.label}"
 
     @property
-    def account(self) -> str:
-        return self.first.account
-
-    @property
-    def paid(self) -> bool:
-        return self.first.paid or self.then.paid
-
-    @property
-    def tasks(self) -> frozenset[Task]:
-        return self.first.tasks
-
-    @property
-    def needs_key(self) -> bool:
-        """Whether one of them cannot be asked for want of a key."""
-        return bool(self.key_name)
-
-    @property
-    def key_name(self) -> str:
-        """The environment variable that the first one without a key lacks; empty where both have theirs."""
-        keyed = (one for one in (self.first, self.then) if isinstance(one, Keyed))
-        return next((one.key_name for one in keyed if one.needs_key), "")
-
-    def request(self, prompt: Prompt) -> Request:
-        return self.first.request(prompt)
-
-    async def send(self, request: Request, host: Host) -> Answer:
-        return await self.first.send(request, host)
-
-    def reply(self, body: bytes) -> Reply:
-        return self.first.reply(body)
-
-    async def close(self) -> None:
-        await self.first.close()
-        await self.then.close()
+    def judges(self) -> tuple[Provider, ...]:
+        return self.first, self.then
 
     def limits(self, metric: str, question: str, system: str) -> CascadeLimits | None:
         """How sure they have to be under a metric; None before labels have shown it for this question and system."""

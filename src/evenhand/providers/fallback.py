@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from evenhand.core.encoding import decoded
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_texts
-from evenhand.core.message import Prompt, Reply, Task
-from evenhand.core.provider import Answer, Host, Keyed, Provider, Request, fallback_id
+from evenhand.core.provider import Provider, fallback_id
 from evenhand.providers.catalog import create
 from evenhand.providers.roster import model_id
 from evenhand.providers.wanted import Wanted
+from evenhand.providers.wrapped import SeveralJudges
 
 
 @dataclass(frozen=True, slots=True)
-class FallbackJudge:
+class FallbackJudge(SeveralJudges):
     """Several judges, the first of whom is asked as long as it can be. Implements `Provider`.
 
     Attributes:
@@ -37,40 +37,8 @@ class FallbackJudge:
         return ", else ".join(one.label for one in self.providers)
 
     @property
-    def account(self) -> str:
-        return self.providers[0].account
-
-    @property
-    def paid(self) -> bool:
-        return any(one.paid for one in self.providers)
-
-    @property
-    def tasks(self) -> frozenset[Task]:
-        return self.providers[0].tasks
-
-    @property
-    def needs_key(self) -> bool:
-        """Whether one of them cannot be asked for want of a key."""
-        return bool(self.key_name)
-
-    @property
-    def key_name(self) -> str:
-        """The environment variable that the first one without a key lacks; empty where all have theirs."""
-        keyed = (one for one in self.providers if isinstance(one, Keyed))
-        return next((one.key_name for one in keyed if one.needs_key), "")
-
-    def request(self, prompt: Prompt) -> Request:
-        return self.providers[0].request(prompt)
-
-    async def send(self, request: Request, host: Host) -> Answer:
-        return await self.providers[0].send(request, host)
-
-    def reply(self, body: bytes) -> Reply:
-        return self.providers[0].reply(body)
-
-    async def close(self) -> None:
-        for one in self.providers:
-            await one.close()
+    def judges(self) -> tuple[Provider, ...]:
+        return self.providers
 
 
 def make(wanted: Wanted) -> FallbackJudge:

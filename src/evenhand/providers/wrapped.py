@@ -1,4 +1,4 @@
-"""A provider around another one: the same in all that it does not do itself, such as a rest before each call."""
+"""Providers around others: the same as another one, or as the first, in all that they do not do themselves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from asyncio import sleep
 from dataclasses import dataclass
 
 from evenhand.core.message import Prompt, Reply, Task
-from evenhand.core.provider import Answer, Host, Provider, Request, says
+from evenhand.core.provider import Answer, Host, Keyed, Provider, Request, says
 
 
 @dataclass(slots=True)
@@ -66,6 +66,53 @@ class Wrapped:
 
     async def close(self) -> None:
         await self.provider.close()
+
+
+class SeveralJudges:
+    """Several judges, of which the first stands for all where a provider is expected. Implements `Provider`."""
+
+    __slots__ = ()
+
+    @property
+    def judges(self) -> tuple[Provider, ...]:
+        """All of them, in the order in which they are asked."""
+        raise NotImplementedError
+
+    @property
+    def account(self) -> str:
+        return self.judges[0].account
+
+    @property
+    def paid(self) -> bool:
+        return any(one.paid for one in self.judges)
+
+    @property
+    def tasks(self) -> frozenset[Task]:
+        return self.judges[0].tasks
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether one of them cannot be asked for want of a key."""
+        return bool(self.key_name)
+
+    @property
+    def key_name(self) -> str:
+        """The environment variable that the first one without a key lacks; empty where all have theirs."""
+        keyed = (one for one in self.judges if isinstance(one, Keyed))
+        return next((one.key_name for one in keyed if one.needs_key), "")
+
+    def request(self, prompt: Prompt) -> Request:
+        return self.judges[0].request(prompt)
+
+    async def send(self, request: Request, host: Host) -> Answer:
+        return await self.judges[0].send(request, host)
+
+    def reply(self, body: bytes) -> Reply:
+        return self.judges[0].reply(body)
+
+    async def close(self) -> None:
+        for one in self.judges:
+            await one.close()
 
 
 @dataclass(slots=True)

@@ -155,8 +155,7 @@ class BatchReport(Run):
         if set(tags) - {""}:
             for tag, summaries in tags.items():
                 lines += ["", f"### {code(tag) if tag else 'without a tag'}", "", *table(summaries)]
-        worst = self.worst()
-        if worst:
+        if worst := self.worst():
             lines += [
                 "",
                 "### worst",
@@ -195,14 +194,12 @@ class BatchReport(Run):
                 lines.append(
                     f"    {number(one.overall or 0.0):<6} {clip(safe(f'{one.case}  {why}'), 90)}"
                 )
-        inapplicable = self._inapplicable()
-        if inapplicable:
+        if inapplicable := self._inapplicable():
             lines += ["", "  does not apply"]
             for metric, reasons in inapplicable.items():
                 why = f"{metric}: {reasons[0]} ({count(len(reasons), 'case')})"
                 lines.append(f"    {clip(safe(why), 97)}")
-        errors = self.errors()
-        if errors:
+        if errors := self.errors():
             lines += ["", "  errors"]
             lines += [
                 f"    {clip(safe(f'{case}  {why}'), 97)}" for case, why in [*errors.items()][:3]

@@ -1,34 +1,53 @@
-"""Calibrations and audits of judges in words, for terminals and reports."""
+"""Calibrations and audits of judges, of verdicts and of rankings, in words: for terminals and reports."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 
+from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.rates import hundredths
-from evenhand.analysis.trust.agreement import coefficient
+from evenhand.analysis.trust.agreement import AgreementStatistics, coefficient
 from evenhand.analysis.trust.audit import Audit
 from evenhand.analysis.trust.calibrated import OTHER_EVALS, JudgedRate, judged_rates
 from evenhand.analysis.trust.calibration import Calibration, JudgeCalibration
-from evenhand.analysis.trust.canaries import canaries_of
+from evenhand.analysis.trust.canaries import (
+    CASES_NEEDED,
+    CanaryAnswers,
+    CanaryReport,
+    Drift,
+    canaries_of,
+)
 from evenhand.analysis.trust.cascades import cascade_lines, has_cascade
-from evenhand.analysis.trust.corrected_bounds import corrected_misses
+from evenhand.analysis.trust.corrected_bounds import corrected_misses, unchecked_rankings
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.jury_weights import JuryWeights
 from evenhand.analysis.trust.probabilities import ProbabilityCalibration
+from evenhand.analysis.trust.ranking_calibration import RankingCalibration
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.analysis.trust.selective import SelectiveVerdicts, lines_of
-from evenhand.analysis.trust.trust_rules import LOOKED, NO_VERDICT, NOT_CHECKED, age
-from evenhand.analysis.trust.unchecked import unchecked_rankings
+from evenhand.analysis.trust.trust_rules import FEWEST, LOOKED, NO_VERDICT, NOT_CHECKED, age
 from evenhand.core.errors import UsageError
-from evenhand.core.wording.words import count, folded, interval, percent, percents, safe, short_id
-from evenhand.render.drift import canary_sentences
-from evenhand.render.ranking_calibration import agreement_words, ranking_lines
-from evenhand.stats.alternative import Alternative
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import (
+    columns,
+    count,
+    folded,
+    interval,
+    padded,
+    percent,
+    percents,
+    safe,
+    share_words,
+    short_id,
+)
+from evenhand.stats.agreement import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
+from evenhand.stats.tallies import Share
 from evenhand.stats.weighted import half_width_by_strata
 from evenhand.store.runfile import RunFile
 
@@ -76,8 +95,7 @@ def calibration_lines(
             yield from score_lines(judge)
         for i, line in enumerate(() if judge.cascade is None else judge.cascade.lines()):
             yield f"  {'' if i else 'cascade':<9}  {line}"
-        decides = selective.get((judge.metric, judge.model))
-        if decides is not None:
+        if (decides := selective.get((judge.metric, judge.model))) is not None:
             yield from lines_of(decides, calibration.run)
         yield from audit_lines(calibration.audits[judge.metric, judge.model])
         for warning in judge.warnings:
@@ -344,3 +362,116 @@ def audit_lines(audits: Sequence[Audit]) -> Iterator[str]:
     ):
         names = ", ".join(audit.name for audit in group)
         yield from folded(f"{names}: {words}", AUDIT_WIDTH, "    ", "      ", whole=True)
+
+
+MORE_PAIRS = 40
+
+
+def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Iterator[str]:
+    """What labels say of the judge of a ranking, and of the ranking: a block of lines."""
+    n, trust = len(one.labels.pairs), one.trust
+    yield f"{safe(one.name)} · judged by {safe(one.model)}"
+    yield f"  {trust.verdict}: {trust.why}"
+    yield f"  labels     {n} of {count(one.pairs, 'compared pair')}"
+    if one.agreement is not None:
+        rate = one.agreement
+        yield (
+            f"  agreement  {percents(rate.value, rate.value)} [{interval(rate.low, rate.high)}] of the labelled pairs,"
+            f" ties included; {agreement_words(one, one.labels.people)}"
+        )
+    if trust.raw is not None:
+        often = _words(trust.raw.first_wins)
+        yield f"  place      if both are equally good, the judge prefers the one shown first {often} of the time"
+    if trust.corrected is not None:
+        yield f"             people {_words(trust.corrected.first_wins)} of the time"
+        names = column_names(variants)
+        width = max(columns(names[v]) for v in trust.corrected.order)
+        for head, variant in zip(_heads(), trust.corrected.order, strict=False):
+            raw = "" if trust.raw is None else f" · raw {_words(trust.raw.chances[variant])}"
+            chance = _words(trust.corrected.chances[variant])
+            yield f"  {head:<9}  {padded(names[variant], width)}  {chance}{raw}"
+    if one.rho2 is not None:
+        yield f"  worth      replaces {percent(one.rho2)} of your labels (ρ²)"
+    if trust.corrected is not None:
+        now = max((share.high - share.low) / 2 for share in trust.corrected.chances.values())
+        more = min(MORE_PAIRS, max(0, one.pairs - n))
+        # An interval shrinks with the square root of the number of labels.
+        later = now * math.sqrt(n / (n + more))
+        line = f"  {n} labels give ±{percent(now)} or less"
+        yield f"{line}; {more} more would bring about ±{percent(later)}" if more else line
+    for warning in one.warnings:
+        yield f"  note: {warning}"
+
+
+def agreement_words(one: AgreementStatistics, people: float | None) -> str:
+    """Agreement beyond chance, and that of people among each other where several labelled the same."""
+    among = "" if people is None else f"; people among each other {coefficient(people)} α"
+    return f"{one.beyond_chance}{among}"
+
+
+def labels_line(name: str, labels: int) -> str:
+    """How many labels of a ranking count, and how many more it takes for a verdict."""
+    more = f"; {FEWEST - labels} more are needed" if labels < FEWEST else ""
+    return f"{safe(name)}: {count(labels, 'label')} in all{more}"
+
+
+def _heads() -> Iterator[str]:
+    yield "corrected"
+    while True:
+        yield ""
+
+
+def _words(share: Share) -> str:
+    return share_words(share.least, share.most, share.low, share.high)
+
+
+def canary_sentences(report: CanaryReport) -> Iterator[str]:
+    """One for each judge: what it is right on, and who changed."""
+    for key, answers in report.check.answers.items():
+        words = drift_words(report.drift(key), answers)
+        yield f"canaries of {safe(answers.metric)}: {right_words(answers)}; {words}"
+
+
+def drift_words(drift: Drift | None, answers: CanaryAnswers) -> str:
+    """Whether the judge drifted or the system, in a sentence."""
+    if not answers.right:
+        return "no verdict: the judge gave none"
+    if drift is None:
+        return "the first check of these canaries: later ones are compared with it"
+    flips = f"{drift.newly_wrong} newly wrong, {drift.newly_right} newly right (p = {drift.p:.2g})"
+    since = time.strftime("%d %b %Y", time.gmtime(drift.since.at))
+    if not drift.enough:
+        return f"not decided: {count(drift.pairs, 'canary', 'canaries')} can't show a drift, {drift.fewest} or more can"
+    moved = _moved_words(drift, answers)
+    if drift.shown:
+        also = f"{moved}, which may be the judge" if drift.moved else moved
+        return f"the judge drifted since {since}: {flips}{also}"
+    if drift.word == "system":
+        return (
+            f"the system changed, and no drift of the judge is shown since {since}: {flips}{moved}"
+        )
+    return f"no drift of the judge shown since {since}: {flips}{moved}"
+
+
+def _moved_words(drift: Drift, answers: CanaryAnswers) -> str:
+    """From where to where the judge's pass rate went, on the cases that both runs have; empty where nobody knows."""
+    rates = drift.before.raw, answers.raw
+    where = ""
+    if not drift.same_cases:
+        common = drift.common
+        if len(common) < CASES_NEEDED:
+            return "; other cases: the pass rates of the two runs are not comparable"
+        where = f" on the {count(len(common), 'case')} of both"
+        rates = tuple(sum(side) / len(common) for side in zip(*common, strict=True))
+    if rates[0] is None or rates[1] is None:
+        return ""
+    moved = f"; its pass rate{where} went from {percent(rates[0])} to {percent(rates[1])}"
+    if not drift.cases_known and drift.word == "system":
+        moved += " (whether the cases are the same was not recorded)"
+    return moved
+
+
+def right_words(answers: CanaryAnswers) -> str:
+    """How many canaries it is right on: `37 of 40 right`, and its errors."""
+    errors = f", {count(answers.errors, 'error')}" if answers.errors else ""
+    return f"{sum(answers.right.values())} of {len(answers.right)} right{errors}"

@@ -8,16 +8,15 @@ from itertools import islice
 
 from evenhand.analysis.summaries.column_names import full_names
 from evenhand.analysis.summaries.grid import Grid, numbered
-from evenhand.analysis.trust.every_label import every_label
+from evenhand.analysis.trust.beside_people import every_label
 from evenhand.core.errors import UsageError
 from evenhand.core.names import nearest
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import clip, folded, money, number, safe, seconds, short_id, tokens
-from evenhand.render.call_rows import text_lines
 from evenhand.render.outcome import label_lines, outcome_lines, titled, wrapped
 from evenhand.render.step_lines import step_lines
-from evenhand.render.trial_steps import steps_of
+from evenhand.render.trial_steps import steps_of, text_lines
 from evenhand.store.encoding import written_case
 from evenhand.store.labels.label import standing
 from evenhand.store.runfile import RunFile
@@ -166,8 +165,7 @@ def cell_lines(
         lines += ["", f"  {ink('expected', 'dim')}"]
     for outcome in trial.outcomes:
         lines += outcome_lines(outcome, width, ink)
-    labels = standing(every_label(run)).get(trial.index, ())
-    if labels:
+    if labels := standing(every_label(run)).get(trial.index, ()):
         lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
     steps = steps_of(run, trial)
     # Steps that are all calls of models are shown below, as calls.

@@ -10,8 +10,13 @@ from shlex import quote
 from typing import Any
 
 from evenhand.analysis.comparison.compared_runs import Circumstances, RunState, compared_runs
-from evenhand.analysis.comparison.comparison_results import ComparedRuns
-from evenhand.analysis.comparison.comparison_rows import CASES, METRICS, case_rows, metric_rows
+from evenhand.analysis.comparison.comparison_results import (
+    CASES,
+    METRICS,
+    ComparedRuns,
+    case_rows,
+    metric_rows,
+)
 from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource
 from evenhand.analysis.comparison.pairing import with_verdicts
 from evenhand.analysis.summaries.clusters import copies_note

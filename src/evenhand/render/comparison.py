@@ -28,7 +28,7 @@ from evenhand.analysis.comparison.variants import (
 )
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED
-from evenhand.core.document import as_object
+from evenhand.core.document import as_object, filled
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.wording.ink import UNBOUND
 from evenhand.core.wording.json_text import json_text
@@ -289,8 +289,7 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
         return f" ({could_turn(result.trials_in_error)})"
     if result.verdict == "undecided" and not n:
         return " (no case has a value in both)"
-    few = _too_few(result)
-    if few is not None:
+    if (few := _too_few(result)) is not None:
         return f" ({few})"
     if result.data.unscaled:
         return (
@@ -431,12 +430,10 @@ def _parts(value: object) -> Iterator[str]:
 
 def _document(comparison: ComparedRuns) -> CompareDocument:
     """The document; what may be as many as the cases is a `map`, of values that are made as it is read."""
-    return CompareDocument(
+    return filled(
+        CompareDocument,
+        comparison,
         schema=SCHEMA,
-        first=comparison.first,
-        second=comparison.second,
-        verdict=comparison.verdict,
-        margin=comparison.margin,
         cluster=comparison.cluster or None,
         results=[_row(result, comparison) for result in comparison.results],
         judged=[each.row() for each in comparison.judged],
@@ -445,16 +442,14 @@ def _document(comparison: ComparedRuns) -> CompareDocument:
 
 
 def _row(result: Compared, comparison: ComparedRuns) -> CompareResult:
-    return CompareResult(
-        metric=result.metric,
+    return filled(
+        CompareResult,
+        result,
         columns=list(result.columns),
-        verdict=result.verdict,
         because=because(result, comparison).strip(" ()") or None,
         kind="rate" if result.data.rates else "score",
         better="lower" if result.lower else "higher",
-        n=result.n,
         clusters=len(result.data.clusters),
-        predicted=result.predicted,
         explained=round(result.helped, 4) if result.predicted else None,
         **ends("first", result.first_range),
         **ends("second", result.second_range),
@@ -464,9 +459,6 @@ def _row(result: Compared, comparison: ComparedRuns) -> CompareResult:
         scaled=not result.data.unscaled,
         higher=result.data.directions[0],
         lower=result.data.directions[1],
-        p=result.p,
-        p_alone=result.p_alone,
-        smallest=result.smallest,
         changed=_late(_change_row, result.changed),
         same=result.alike,
         unsettled=_late(str, result.unsettled),
@@ -478,8 +470,6 @@ def _row(result: Compared, comparison: ComparedRuns) -> CompareResult:
             unlike={why: _late(str, cases) for why, cases in result.unlike.items()},
         ),
         withheld=result.withheld or None,
-        trials_in_error=result.trials_in_error,
-        open=result.open,
         judges=None if result.judges is None else [list(side) for side in result.judges],
     )
 

@@ -106,7 +106,7 @@ def _tag_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
 
 
 def _label_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
-    from evenhand.render.classification_tables import classification_lines  # noqa: PLC0415 (imported on use)
+    from evenhand.render.tag_tables import classification_lines  # noqa: PLC0415 (imported on use)
 
     return classification_lines(run, names, width)
 
@@ -214,12 +214,11 @@ def _listed_cells(listed: ListedRun) -> tuple[str, str, str, str, str] | str:
 
 def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
     """The cells that a reference means, each a line of JSON in the keys of the document; see `show_trial`."""
-    from evenhand.analysis.trust.every_label import every_label  # noqa: PLC0415 (imported on use)
+    from evenhand.analysis.trust.beside_people import every_label  # noqa: PLC0415 (imported on use)
     from evenhand.core.wording.json_text import json_text  # noqa: PLC0415 (imported on use)
-    from evenhand.render.call_rows import call_rows  # noqa: PLC0415 (only when one is asked for)
     from evenhand.render.cell import find_cells  # noqa: PLC0415 (imported on use)
     from evenhand.render.document import trial_row  # noqa: PLC0415 (imported on use)
-    from evenhand.render.step_rows import step_rows  # noqa: PLC0415 (imported on use)
+    from evenhand.render.trial_steps import call_rows, step_rows  # noqa: PLC0415 (imported on use)
 
     labels = standing(every_label(run))
     for trial in find_cells(run, Grid(run), ref):
@@ -253,8 +252,7 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     word = verdict_of(run, totals)
     color = {"passed": "green", "failed": "red", "undecided": "yellow"}[word]
     parts = [passed_of(totals)]
-    share = _share(run, totals, grid)
-    if share is not None:
+    if (share := _share(run, totals, grid)) is not None:
         parts[0] += f" ({percents(share.least, share.most)}, {interval(share.low, share.high)})"
     if totals.errors:
         parts.append(count(totals.errors, "error"))

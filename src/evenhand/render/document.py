@@ -29,9 +29,9 @@ from evenhand.analysis.summaries.rates import (
 from evenhand.analysis.summaries.share_rows import share_of
 from evenhand.analysis.summaries.skill_discovery import trigger_rates
 from evenhand.analysis.summaries.slices import slice_rows
+from evenhand.analysis.trust.beside_people import every_label
 from evenhand.analysis.trust.calibrated import judged_rows
 from evenhand.analysis.trust.canaries import canaries_of
-from evenhand.analysis.trust.every_label import every_label
 from evenhand.analysis.trust.requirements import requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.document import as_object, filled
@@ -40,7 +40,6 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.core.wording.json_text import json_text, writer
 from evenhand.engine.replay.summary import replay_row
-from evenhand.render.call_rows import call_rows
 from evenhand.render.findings import low_confidence
 from evenhand.render.run_document import (
     RunConfiguration,
@@ -57,8 +56,8 @@ from evenhand.render.run_document import (
 )
 from evenhand.render.run_warnings import warnings
 from evenhand.render.standings import standing_rows
-from evenhand.render.step_rows import bounded_steps
 from evenhand.render.trial_document import RunError, RunOutcome, RunTrial
+from evenhand.render.trial_steps import bounded_steps, call_rows
 from evenhand.store.labels.label import Label, by_name
 from evenhand.store.runfile import RunFile
 

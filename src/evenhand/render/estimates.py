@@ -13,7 +13,7 @@ from evenhand.analysis.estimates.half_price import (
     batch_shares,
     foreseen_waves,
 )
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.plan import CallEstimate, Plan
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, money, safe, seconds, short_id
@@ -152,10 +152,7 @@ def estimate_lines(
     lines += _waits(plan, estimates)
     if not ready:
         return [*lines, ""]
-    lines += [
-        "",
-        f"{state}, and nothing was sent · next: evenhand run{path}",
-    ]
+    lines += ["", f"{state}, and nothing was sent · next: evenhand run{path}"]
     return lines
 
 
@@ -202,10 +199,9 @@ def estimate_row(
             repeats=plan.repeats,
             variants=[CheckVariant(prompt=v.prompt, model=v.model) for v in plan.variants],
             calls=[
-                CheckCalls(
-                    provider=e.provider,
-                    role=e.role,
-                    calls=e.calls,
+                filled(
+                    CheckCalls,
+                    e,
                     tokens_in=e.tokens_in or None,
                     cost_bound_usd=None if by_run else e.cost_usd,
                     cost_expected_usd=e.cost_usd if by_run else None,
@@ -216,9 +212,6 @@ def estimate_row(
             batch_waves=foreseen_waves(plan, () if by_run else estimates, precedent, shares)
             or None,
             going_by=precedent.run if by_run and precedent is not None else None,
-            hints=[
-                CheckHint(file=h.file, line=h.line, column=h.column, what=h.what, hint=h.hint)
-                for h in plan.hints
-            ],
+            hints=[filled(CheckHint, h) for h in plan.hints],
         )
     )

@@ -6,33 +6,33 @@ A file appears whole or not at all: it is written beside its place and moved the
 from __future__ import annotations
 
 import contextlib
+import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TextIO, cast
 
-from evenhand.analysis.trust.every_label import every_label
+from evenhand.analysis.trust.beside_people import every_label
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.variant import Variant
 from evenhand.core.wing import exporter_of, format_of, imported, part, parts
 from evenhand.core.wording.json_text import json_text, writer
-from evenhand.render.call_rows import call_rows
+from evenhand.core.wording.spreadsheet_cells import cell
 from evenhand.render.document import trial_row, write_document
-from evenhand.render.inspect_log.writing import write_log
+from evenhand.render.inspect_log import write_log
 from evenhand.render.junit import write_junit
 from evenhand.render.markdown import write_markdown
 from evenhand.render.own_files import look_for_folder, refuse_own
-from evenhand.render.promptfoo.table import write_promptfoo_csv
 from evenhand.render.promptfoo.writing import (
     write_promptfoo,
+    write_promptfoo_csv,
     write_promptfoo_lines,
     write_promptfoo_xml,
     write_promptfoo_yaml,
 )
-from evenhand.render.spreadsheet import write_csv
-from evenhand.render.step_rows import bounded_steps
-from evenhand.store.labels.label import standing
+from evenhand.render.trial_steps import bounded_steps, call_rows
+from evenhand.store.labels.label import FIELDS, by_name, standing
 from evenhand.store.replacing import replaced
 from evenhand.store.runfile import RunFile
 
@@ -106,6 +106,57 @@ def _inspect(run: RunFile, out: TextIO) -> int:
     return write_log(run, out.buffer)  # it is an archive: bytes, not text
 
 
+_FIXED = "case description prompt model repeat outcome score output reason error latency_s cost_usd"
+
+
+def write_csv(run: RunFile, out: TextIO) -> int:
+    """One row a trial; each named score, each variable and each kind of label has a column of its own."""
+    names: dict[str, None] = {}
+    metrics: dict[str, None] = {}
+    for trial in run.trials():  # a first time, for the columns: nothing is held
+        names.update(dict.fromkeys(trial.vars))
+        metrics.update(dict.fromkeys(trial.named_scores))
+    labels = standing(every_label(run))
+    columns = {label.name: None for each in labels.values() for label in each}
+    trials_own = FIELDS if columns.keys() & set(FIELDS) else ()
+    fields = dict.fromkeys([*trials_own, *(name for name in columns if "@" in name)])
+    table = csv.writer(
+        out
+    )  # RFC 4180: lines end in \r\n, so that a lone one of either inside a cell is quoted
+    table.writerow(
+        [
+            *_FIXED.split(),
+            *(f"score:{name}" for name in metrics),
+            *(f"var:{name}" for name in names),
+            *(f"label:{field}" for field in fields),
+        ]
+    )
+    count = 0
+    for trial in run.trials():
+        variant = run.meta.variants[trial.variant]
+        error = trial.error
+        row = [
+            trial.case,
+            trial.description,
+            variant.prompt,
+            variant.model,
+            trial.repeat,
+            trial.outcome,
+            trial.score,
+            trial.output,
+            trial.reason,
+            f"{error.slug}: {error.message}" if error else None,
+            trial.latency_s,
+            trial.cost_usd,
+            *(trial.named_scores.get(name) for name in metrics),
+            *(trial.vars.get(name) for name in names),
+            *(by_name(labels.get(trial.index, ())).get(field) for field in fields),
+        ]
+        table.writerow([cell(value) for value in row])
+        count += 1
+    return count
+
+
 Writer = Callable[[RunFile, TextIO], int]
 
 _WRITERS: dict[str, Writer] = {
@@ -137,12 +188,7 @@ _LONG = frozenset(
         "inspect",
     }
 )
-_ENDINGS = {
-    "xml": "junit",
-    "junit.xml": "junit",
-    "md": "markdown",
-    "eval": "inspect",
-}
+_ENDINGS = {"xml": "junit", "junit.xml": "junit", "md": "markdown", "eval": "inspect"}
 _ENDINGS_OF_CONFIGS = {
     **_ENDINGS,
     "json": "promptfoo",

@@ -131,8 +131,7 @@ def _errors(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         lines += _entry_lines("error", where, f"{slug}: {safe(message)}", width, ink)
         if advice:
             lines += _indented(safe(advice), width, most=2)
-    left = every - sum(len(trials) for _, trials in biggest[:GROUPS])
-    if left:
+    if left := every - sum(len(trials) for _, trials in biggest[:GROUPS]):
         lines.append(ink(f"    … and {count(left, 'more error')}", "dim"))
     return lines
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evenhand.analysis.summaries.cluster_hint import FEWEST_CASES, cluster_hint
-from evenhand.analysis.summaries.clusters import clusters_among, copies_note
+from evenhand.analysis.summaries.clusters import (
+    FEWEST_CASES,
+    cluster_hint,
+    clusters_among,
+    copies_note,
+)
 from evenhand.analysis.summaries.column_names import in_ranges
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.marks import UNSURE, Marked, marked
@@ -28,11 +32,7 @@ ALIKE = "all cases may be equally likely to pass, so which ones waver may be cha
 
 
 def findings(
-    run: RunFile,
-    grid: Grid,
-    where: Marked | None = None,
-    *,
-    ranked: Sequence[str] | None = None,
+    run: RunFile, grid: Grid, where: Marked | None = None, *, ranked: Sequence[str] | None = None
 ) -> list[str]:
     """The sentences below the table. Columns are not compared by trials that were chosen: the choice decides.
 
@@ -78,7 +78,7 @@ def findings(
 def _mixed(run: RunFile) -> list[str]:
     if run.narrowed or all(scale == SHARES for scale in run.scales().values()):
         return []
-    from evenhand.analysis.comparison.one_run import VariantTests  # noqa: PLC0415 (imported on use)
+    from evenhand.analysis.comparison.same_test import VariantTests  # noqa: PLC0415 (imported on use)
 
     return list(VariantTests(run).mixed_scales())
 
@@ -94,12 +94,14 @@ def _rankings(run: RunFile, grid: Grid, where: Marked) -> list[str]:
 def _compared(run: RunFile, grid: Grid) -> list[str]:
     if run.narrowed or len(grid.names) < 2:
         return []
-    from evenhand.analysis.comparison.one_run import VariantTests  # noqa: PLC0415 (imported on use)
-    from evenhand.analysis.comparison.same_test import chosen_by, chosen_note  # noqa: PLC0415 (imported on use)
+    from evenhand.analysis.comparison.same_test import (  # noqa: PLC0415 (imported on use)
+        VariantTests,
+        chosen_by,
+        chosen_note,
+    )
     from evenhand.analysis.comparison.variants import sentences  # noqa: PLC0415 (imported on use)
 
-    chosen = chosen_by(run.meta)
-    if chosen:
+    if chosen := chosen_by(run.meta):
         return [
             f"which variant is better is not said, as {chosen_note('the cases of this run', chosen)}"
         ]
@@ -204,10 +206,8 @@ def cluster_lines(run: RunFile) -> Iterator[str]:
     if copies:
         yield copies_note(copies)
     # The hint reads every trial, and fewer cases than this can never give one.
-    if any(len(cases) >= FEWEST_CASES for cases in columns_cases):
-        hint = cluster_hint(run)
-        if hint:
-            yield hint
+    if any(len(cases) >= FEWEST_CASES for cases in columns_cases) and (hint := cluster_hint(run)):
+        yield hint
 
 
 def low_confidence(run: RunFile, places: Sequence[int] | None = None) -> tuple[int, int | None]:

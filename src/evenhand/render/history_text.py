@@ -25,7 +25,7 @@ from evenhand.core.wording.words import (
     seconds,
     short_id,
 )
-from evenhand.render.drift import canary_sentences
+from evenhand.render.calibration_text import canary_sentences
 from evenhand.stats.tallies import Share
 
 SCHEMA = "evenhand.history/1"
@@ -298,12 +298,7 @@ def document(history: History) -> dict[str, Any]:
         HistoryDocument(
             schema=SCHEMA,
             lines=[
-                HistoryLine(
-                    source=line.source,
-                    title=line.title,
-                    earlier=line.earlier,
-                    runs=[_run(run) for run in line.runs],
-                )
+                filled(HistoryLine, line, runs=[_run(run) for run in line.runs])
                 for line in history.lines
             ],
             unreadable=[
@@ -314,17 +309,12 @@ def document(history: History) -> dict[str, Any]:
 
 
 def _run(run: HistoryRun) -> HistoryRunRow:
-    return HistoryRunRow(
+    return filled(
+        HistoryRunRow,
+        run,
         run=run.id,
         file=str(run.path),
-        title=run.title,
         started_at=run.at,
-        status=run.status,
-        finished=run.finished,
-        trials=run.trials,
-        planned=run.planned,
-        offline=run.offline,
-        cost_usd=run.cost_usd,
         tags=list(run.tags),
         changes=[filled(HistoryChange, one) for one in run.changes],
         columns=[_column(column) for column in run.columns],

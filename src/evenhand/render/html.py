@@ -14,13 +14,12 @@ from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import count, money, passed_of, safe, seconds, short_id, tokens
 from evenhand.render.calibration_text import judged_or_damaged
-from evenhand.render.classification_tables import classification_lines
 from evenhand.render.failures import failure_lines
 from evenhand.render.findings import findings
 from evenhand.render.heading import heading_of
 from evenhand.render.requirements import requirement_lines
 from evenhand.render.run_warnings import usage_line, warnings
-from evenhand.render.tag_tables import slice_lines
+from evenhand.render.tag_tables import classification_lines, slice_lines
 from evenhand.store.runfile import RunFile
 
 WIDTH = 110

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
-from evenhand.analysis.summaries.frames import Framed, Table
+from evenhand.analysis.summaries.frames import Framed, Kinds, Table
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_number
 from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta, TrialResult, VerdictWord
+from evenhand.core.score import Outcome, unknown
+from evenhand.core.variant import Variant
 from evenhand.core.wording.words import passed_of, short_id
+from evenhand.render.outcome import unsure
 from evenhand.render.settled_trials import Trials
 from evenhand.store.calls import JournaledCalls
 from evenhand.store.counts import Counts
@@ -23,7 +28,6 @@ if TYPE_CHECKING:
     from evenhand.analysis.comparison.comparison_sides import Column
     from evenhand.analysis.trust.calibration import Calibration
     from evenhand.core.step import Step
-
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -210,8 +214,6 @@ class Run(Framed):
         that isn't text. `passed` is None for an error and for what did not apply, and a score where a part of it is in
         error.
         """
-        from evenhand.render.rows import trial_rows  # noqa: PLC0415 (when it is asked for)
-
         return trial_rows(self.trials(), self.meta.variants)
 
     def outcome_rows(self) -> list[dict[str, Any]]:
@@ -220,12 +222,9 @@ class Run(Framed):
         `meta:NAME` are columns for what the eval and the scorer attached; `judge`, `judge_prompt` (its version) and
         `confidence` have theirs.
         """
-        from evenhand.render.rows import outcome_rows  # noqa: PLC0415 (when it is asked for)
-
         return outcome_rows(self.trials(), self.meta.variants)
 
     def _tables(self) -> Mapping[str, Table]:
-        from evenhand.render.rows import OUTCOMES, TRIALS  # noqa: PLC0415 (when it is asked for)
 
         return {"trials": Table(self.rows, TRIALS), "outcomes": Table(self.outcome_rows, OUTCOMES)}
 
@@ -252,3 +251,167 @@ class Run(Framed):
         from evenhand.render.html import html  # noqa: PLC0415 (when it is asked for)
 
         return html(self.file)
+
+
+Row = dict[str, Any]
+
+_PLACE: Kinds = {
+    "trial": "whole",
+    "case": "text",
+    "eval": "text",
+    "prompt": "text",
+    "model": "text",
+    "repeat": "whole",
+}
+TRIALS: Kinds = {
+    **_PLACE,
+    "description": "text",
+    "input": "text",
+    "expected": "text",
+    "outcome": "text",
+    "passed": "boolean",
+    "score": "number",
+    "output": "text",
+    "reason": "text",
+    "error": "text",
+    "latency_s": "number",
+    "cost_usd": "number",
+    "tokens_in": "whole",
+    "tokens_out": "whole",
+    "calls": "whole",
+    "cached": "whole",
+}
+"""The columns that rows of trials always have."""
+OUTCOMES: Kinds = {
+    **_PLACE,
+    "name": "text",
+    "outcome": "text",
+    "passed": "boolean",
+    "score": "number",
+    "at_least": "number",
+    "at_most": "number",
+    "weight": "number",
+    "metric": "text",
+    "reason": "text",
+    "error": "text",
+    "judge": "text",
+    "judge_prompt": "text",
+    "confidence": "number",
+    "low_confidence": "boolean",
+}
+"""The columns that rows of expectations always have."""
+
+
+def trial_rows(trials: Iterable[TrialResult], variants: Sequence[Variant]) -> list[Row]:
+    """A row for each trial. Named scores, variables and axes have columns of their own; what one lacks is None."""
+    rows: list[Row] = []
+    for trial in trials:
+        row = _place(trial, variants)
+        row |= {
+            "description": trial.description,
+            "input": _text(trial.input),
+            "expected": _text(trial.expected),
+            "outcome": trial.outcome,
+            "passed": trial.passed,
+            "score": trial.score,
+            "output": _text(trial.output),
+            "reason": trial.reason or None,
+            "error": trial.error.slug if trial.error else None,
+            "latency_s": trial.latency_s,
+            "cost_usd": trial.cost_usd,
+            "tokens_in": trial.tokens_in,
+            "tokens_out": trial.tokens_out,
+            "calls": trial.calls,
+            "cached": trial.cached,
+        }
+        row |= {f"score:{name}": value for name, value in _scores(trial).items()}
+        row |= {f"var:{name}": value for name, value in trial.vars.items()}
+        rows.append(row)
+    return _alike(rows)
+
+
+def outcome_rows(trials: Iterable[TrialResult], variants: Sequence[Variant]) -> list[Row]:
+    """A row for each expectation of each trial. What was attached to it has columns of its own."""
+    return _alike(
+        [
+            _place(trial, variants) | _outcome(outcome)
+            for trial in trials
+            for outcome in trial.outcomes
+        ]
+    )
+
+
+def _scores(trial: TrialResult) -> dict[str, float | None]:
+    """A trial's named scores. One with a part in error is None: the rest would be the mean of other questions."""
+    errors = {
+        one.metric for one in trial.outcomes if one.metric and unknown(one.outcome, one.score)
+    }
+    scores: dict[str, float | None] = {name: float(n) for name, n in trial.named_scores.items()}
+    return scores | dict.fromkeys(errors)
+
+
+def _place(trial: TrialResult, variants: Sequence[Variant]) -> Row:
+    """Which trial it is: what both kinds of rows begin with, and can be joined by."""
+    variant = variants[trial.variant]
+    axes = dict(variant.axes)
+    axes.pop("model", None)  # it has a column of its own
+    row: Row = {
+        "trial": trial.index,
+        "case": trial.case,
+        "eval": variant.eval or None,
+        "prompt": _text(axes.pop("prompt", variant.prompt)),
+        "model": variant.model or None,
+        "repeat": trial.repeat,
+    }
+    return row | {f"axis:{name}": value for name, value in axes.items()}
+
+
+def _outcome(outcome: Outcome) -> Row:
+    metadata = dict(outcome.metadata)
+    confidence = metadata.get("confidence")
+    if not is_number(confidence):
+        confidence = None  # a user's own word for it stays with the metadata
+    else:
+        del metadata["confidence"]
+    row: Row = {
+        "name": outcome.name,
+        "outcome": outcome.outcome,
+        "passed": outcome.passed,
+        "score": outcome.score,
+        "at_least": outcome.at_least,
+        "at_most": outcome.at_most,
+        "weight": outcome.weight,
+        "metric": outcome.metric or None,
+        "reason": outcome.reason or None,
+        "error": outcome.error or None,
+        "judge": _text(metadata.pop("judge", None)),
+        "judge_prompt": _text(metadata.pop("prompt", None)),
+        "confidence": confidence,
+        "low_confidence": unsure(outcome),
+    }
+    return row | {f"meta:{name}": value for name, value in metadata.items()}
+
+
+def _alike(rows: list[Row]) -> list[Row]:
+    """The rows with all keys in each, in one order, and in each column values of one kind."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    plain = {name: _column([row.get(name) for row in rows]) for name in names}
+    return [{name: plain[name][i] for name in names} for i in range(len(rows))]
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """A column's values: booleans, whole numbers, numbers or texts; of several kinds, texts. None stays None."""
+    # By their exact types, because a boolean is also an int.
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {bool} or kinds <= {int} or kinds <= {str}:
+        return values
+    if kinds <= {int, float}:
+        return [None if value is None else float(value) for value in values]
+    return [None if value is None else _text(value) for value in values]
+
+
+def _text(value: object) -> str | None:
+    """A text as it is, anything else as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)

@@ -56,16 +56,14 @@ class RunIdentity(Record, frozen=True, kw_only=True):
     planned: Annotated[int, Key("that the plan has", "trials")]
     created_at: Annotated[float, Key("when it began", "s since 1970")]
     finished_at: Annotated[
-        float | None,
-        Key("when it ended", "s since 1970", null="while it runs, or was cut off"),
+        float | None, Key("when it ended", "s since 1970", null="while it runs, or was cut off")
     ]
     message: Annotated[str, Key("why it stopped; empty where it finished")]
     decided: Annotated[
         Decided | None, Key("what the trials decided", null="it was not to stop early")
     ]
     replay: Annotated[
-        RunReplay | None,
-        Key("whose recordings answered its calls", null="it asked models"),
+        RunReplay | None, Key("whose recordings answered its calls", null="it asked models")
     ]
 
 
@@ -79,8 +77,7 @@ class RunConfiguration(Record, frozen=True, kw_only=True):
     pass_rate: Annotated[float, Key("the share of trials that had to pass", "0 to 1")]
     variants: Annotated[Sequence[Variant], Key("the variants")]
     settings: Annotated[
-        Mapping[str, Any],
-        Key("how it was started; not for programs, may change at any time"),
+        Mapping[str, Any], Key("how it was started; not for programs, may change at any time")
     ]
     config: Annotated[Mapping[str, Any], Key("the configuration as read, secrets removed")]
 
@@ -90,8 +87,7 @@ class RunMean(Record, frozen=True, kw_only=True):
 
     mean: Annotated[float | None, Key("over the cases", "the number's", null="not known")]
     low: Annotated[
-        float | None,
-        Key("the lower end of the 95 % interval", "the number's", null="not known"),
+        float | None, Key("the lower end of the 95 % interval", "the number's", null="not known")
     ]
     high: Annotated[float | None, Key("the upper end", "the number's", null="not known")]
 
@@ -232,8 +228,7 @@ class RunHead(Record, frozen=True, kw_only=True):
     triggers: Annotated[list[RunTriggers], Key("precision and recall of triggers, by variant")]
     preferences: Annotated[list[RunPreference], Key("how often outputs were preferred to others")]
     rankings: Annotated[
-        list[RunRanking],
-        Key("the variants in the order in which judges prefer their outputs"),
+        list[RunRanking], Key("the variants in the order in which judges prefer their outputs")
     ]
     empty_answers: Annotated[
         int,

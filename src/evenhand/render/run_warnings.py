@@ -80,8 +80,7 @@ def _unrecorded(run: RunFile) -> list[str]:
         (blind, "to models went a way that can't be seen, and", "not recorded"),
         (refused, stray, "not sent"),
     ):
-        number = sum(these.values())
-        if number:
+        if number := sum(these.values()):
             named = [
                 safe(name) + (f" ({times:,})" if times > 1 else "") for name, times in these.items()
             ]

@@ -13,7 +13,7 @@ from evenhand.analysis.summaries.share_rows import (
     ChanceMost,
     ChanceRate,
 )
-from evenhand.analysis.trust.standings import Standing, Standings, standings
+from evenhand.analysis.trust.ranking_corrections import Standing, Standings, standings
 from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.core.variant import RunVariant, Variant
@@ -131,8 +131,7 @@ class RunPlace(Record, frozen=True, kw_only=True):
         ),
     ]
     behind_first: Annotated[
-        bool,
-        Key("the first variant is shown to beat it, all pairs of variants taken together"),
+        bool, Key("the first variant is shown to beat it, all pairs of variants taken together")
     ]
 
 
@@ -144,8 +143,7 @@ class RunRanking(Record, frozen=True, kw_only=True):
     cases: Annotated[int, Key("with an answer", "cases")]
     answers: Annotated[int, Key("one for each pair and order", "answers")]
     errors: Annotated[
-        int,
-        Key("that are missing: the judge gave no verdict, or a trial is in error", "answers"),
+        int, Key("that are missing: the judge gave no verdict, or a trial is in error", "answers")
     ]
     tie_rate: Annotated[
         float | None,

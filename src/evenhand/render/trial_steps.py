@@ -1,15 +1,23 @@
-"""A settled trial's steps: what was kept of them, with what the run file has of its model calls and recorded tools."""
+"""A settled trial's steps and model calls: what was kept of them, and their rows in documents, whole or cut."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
-from evenhand.core.encoding import decode
+from msgspec import UNSET
+
+from evenhand.core.document import filled
+from evenhand.core.encoding import decode, encode
 from evenhand.core.run import CallRecord, ToolRecord, TrialResult, ended
 from evenhand.core.step import Step, record_of
 from evenhand.core.timeline import StepNote, kind_asked, steps_from, told
+from evenhand.core.wording.ink import Ink
 from evenhand.providers.journaled import journaled_reply
+from evenhand.render.outcome import wrapped
+from evenhand.render.trial_document import RunCall, RunStep
 from evenhand.store.runfile import RunFile
 
 
@@ -81,3 +89,107 @@ def _whole(step: Step, calls: dict[str, CallRecord], tools: dict[str, ToolRecord
         cost_usd=end.cost_usd,
     )
     return StepNote(answered, reply.tool_calls, start.identity, inner=reply.steps)
+
+
+STEPS, TEXT = 200, 1_000
+"""Of a trial among many: so many steps, and characters of a step's arguments and of its result."""
+
+
+def step_row(step: Step) -> RunStep:
+    """A step, in the keys of the document."""
+    return filled(
+        RunStep,
+        step,
+        started_s=_rounded(step.started_s),
+        duration_s=_rounded(step.duration_s),
+        cut=UNSET,
+    )
+
+
+def step_rows(run: RunFile, trial: TrialResult) -> list[RunStep]:
+    """All steps of a trial."""
+    return [step_row(step) for step in steps_of(run, trial)]
+
+
+def bounded_steps(run: RunFile, trial: TrialResult, stepped: Container[int]) -> dict[str, Any]:
+    """What a trial among many is told of its steps: `steps`, and `more_steps` where there are more of them.
+
+    Args:
+        run: The run.
+        trial: One of its trials.
+        stepped: The places of the trials that have steps of their own (`RunFile.stepped`). The others did nothing but
+            ask once, which their prompt and output say.
+    """
+    if trial.index not in stepped:
+        return {}
+    steps = steps_of(run, trial)
+    rows: dict[str, Any] = {"steps": [_cut(step_row(step)) for step in steps[:STEPS]]}
+    return {**rows, "more_steps": len(steps) - STEPS} if len(steps) > STEPS else rows
+
+
+def _cut(row: RunStep) -> RunStep:
+    parts: dict[str, Any] = {}
+    for name, value in (("arguments", row.arguments), ("result", row.result)):
+        if value is None:
+            continue
+        text = value if isinstance(value, str) else encode(value, ordered=False).decode()
+        if len(text) > TEXT:
+            parts |= {name: text[:TEXT] + "…", "cut": True}
+    return replace(row, **parts)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+LINES = 200
+
+
+def call_rows(run: RunFile, trial: TrialResult) -> list[RunCall]:
+    """A trial's calls in the order in which they were begun, in the keys of the document.
+
+    `origin` is null for a call that is in flight, or in doubt: nobody knows what became of it.
+    """
+    return [_row(call) for call in run.calls_of(trial)]
+
+
+def text_lines(call: CallRecord, width: int, ink: Ink) -> Iterator[str]:
+    """What a call asked and was answered, for people."""
+    texts = (("request", call.start.identity), ("reply", call.end.body if call.end else b""))
+    for title, data in texts:
+        if data:
+            yield f"      {ink(title, 'dim')}"
+            value = as_json(data)
+            text = (
+                value if isinstance(value, str) else json.dumps(value, indent=1, ensure_ascii=False)
+            )
+            yield from wrapped(text, width, "        ", LINES)
+
+
+def as_json(data: bytes) -> object:
+    """A request or a reply: what its JSON says, or its text where it is none, as of a stream."""
+    try:
+        return decode(data)
+    except ValueError:
+        return data.decode("utf-8", "replace")
+
+
+def _row(call: CallRecord) -> RunCall:
+    start, end = call.start, call.end
+    return RunCall(
+        role=start.role,
+        provider=start.provider,
+        model=end.model if end else "",
+        request=as_json(start.identity),
+        reply=as_json(end.body) if end and end.body else None,
+        origin=end.origin if end else None,
+        latency_s=end.latency_s if end else None,
+        first_byte_s=end.first_byte_s if end else None,
+        queued_s=end.queued_s if end else None,
+        tokens_in=end.tokens_in if end else None,
+        tokens_out=end.tokens_out if end else None,
+        cost_usd=end.cost_usd if end else None,
+        attempts=end.attempts if end else 0,
+        error=end.error if end else "",
+        message=end.message if end else "",
+    )

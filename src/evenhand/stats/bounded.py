@@ -256,7 +256,6 @@ def mean_by_judge(
     labels: Sequence[ScoreLabel],
     weight: float,
     scale: Scale,
-    confidence: float = CONFIDENCE,
 ) -> Estimate | None:
     """The mean that people would have given outputs like the judged ones, in the scores' own unit.
 
@@ -267,7 +266,6 @@ def mean_by_judge(
         weight: How much the judge's scores count, λ, from 0 to 1. Any number is valid; the better it follows how the
             judge's scores go with people's, the narrower the interval.
         scale: The lowest and the highest score there can be. The interval stays on it.
-        confidence: Of the interval, two-sided.
 
     Returns:
         None without labels, or without judged outputs.
@@ -291,14 +289,13 @@ def mean_by_judge(
     left = mean_on_scale(
         _by_case((one.case, one.people - weight * one.judge, one.weight) for one in labels),
         ends,
-        confidence,
     )
     if left is None:
         return None
     middle = weight * fmean(score for _, score in judged)
     cases = [total / size for total, size in _by_case((case, score, 1.0) for case, score in judged)]
     spread = variance(cases) / len(cases) if len(cases) > 1 else 0.0
-    half = z_of(confidence) * weight * math.sqrt(spread)
+    half = z_of() * weight * math.sqrt(spread)
     value = left[0] + middle
     below, above = (math.hypot(left[0] - end, half) for end in left[1:])
     return Estimate(*(min(high, max(low, one)) for one in (value, value - below, value + above)))

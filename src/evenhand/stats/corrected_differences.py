@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from evenhand.stats.correction import Estimate
-from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.rate_difference import paired_rates
 
 _CONTINUITY = 0.5
@@ -84,7 +83,6 @@ def corrected_paired_difference(
     labelled: Sequence[LabelledCase],
     labels: tuple[int, int] | None = None,
     judged: JudgedCases | None = None,
-    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """Second minus first, of two corrected rates whose labels are partly of the same cases.
 
@@ -96,7 +94,6 @@ def corrected_paired_difference(
         labelled: The cases that are labelled in both, a random draw of all.
         labels: How many labels each rate rests on; as many as there are cases if it isn't said.
         judged: What the judge says of all cases; without it, there is no end of them, and only labels are few.
-        confidence: Of the two intervals; two-sided.
 
     Source: as `corrected_difference`, with the correlation taken from the labelled cases, corrected for continuity as
         in Newcombe, Statistics in Medicine 17 (1998), 2635–2650, method 10; of the labels alone: Tango's, see
@@ -113,7 +110,7 @@ def corrected_paired_difference(
     )
     ahead = sum(case.second[0] and not case.first[0] for case in labelled)
     behind = sum(case.first[0] and not case.second[0] for case in labelled)
-    alone = paired_rates(n, ahead, behind, confidence)
+    alone = paired_rates(n, ahead, behind)
     if alone.high - alone.low < apart.high - apart.low:
         return Estimate(alone.difference, alone.low, alone.high)
     return apart

@@ -76,7 +76,6 @@ def design_effects(
     labels: Sequence[CaseLabel],
     *,
     same_trials: bool,
-    confidence: float = CONFIDENCE,
 ) -> DesignEffects:
     """The design effects of a corrected rate, and of what it is made of.
 
@@ -88,7 +87,6 @@ def design_effects(
         judged: Each judged trial: its case, and whether the judge passes it.
         labels: The labelled trials.
         same_trials: Whether the labelled trials are among the judged ones, and not of an earlier run of the same cases.
-        confidence: Of the intervals that they are for, two-sided.
 
     Returns:
         1 for all of them without labels or judged trials, and where no case has two trials and these are the labelled
@@ -116,7 +114,7 @@ def design_effects(
         # Exactly 1 where rounding alone makes it more: counts are then left as they are.
         rate = ratio if ratio > 1 + _ROUNDING else 1.0
         return DesignEffects(rate, cases=cases, labels=len(labels))
-    few = _few_groups(cases, len(judged_cases | labelled_cases), confidence)
+    few = _few_groups(cases, len(judged_cases | labelled_cases))
 
     def effect(parts: Iterable[tuple[str, float]], of: Sequence[CaseLabel]) -> float:
         return few * drawn_to_alike(ratio_by_case(parts), [one.case for one in of])
@@ -133,12 +131,11 @@ def design_effects(
     )
 
 
-def share_effect(verdicts: Sequence[tuple[str, bool]], confidence: float = CONFIDENCE) -> float:
+def share_effect(verdicts: Sequence[tuple[str, bool]]) -> float:
     """The design effect of a share of labelled trials, such as of those on which a judge and people agree; at least 1.
 
     Args:
         verdicts: Each of the trials: its case, and whether it counts.
-        confidence: Of the interval that it is for, two-sided.
 
     Returns:
         1 where no case has two of the trials, and for none.
@@ -155,16 +152,16 @@ def share_effect(verdicts: Sequence[tuple[str, bool]], confidence: float = CONFI
     if groups == len(cases):
         return 1.0
     alike = drawn_to_alike(ratio_by_case(_of_share(verdicts)), cases)
-    return alike * _few_groups(groups, groups, confidence)
+    return alike * _few_groups(groups, groups)
 
 
-def _few_groups(labelled: int, cases: int, confidence: float) -> float:
+def _few_groups(labelled: int, cases: int) -> float:
     """By how much a variance that was measured on few cases has to be larger.
 
     That is G/(G − 1) for all G cases, times the square of Student's quantile over the normal one, with one degree of
     freedom fewer than there are labelled cases.
     """
-    student = (t_quantile(confidence, max(1, labelled - 1)) / z_of(confidence)) ** 2
+    student = (t_quantile(CONFIDENCE, max(1, labelled - 1)) / z_of()) ** 2
     return student * cases / max(1, cases - 1)
 
 

@@ -12,20 +12,19 @@ from collections.abc import Collection, Sequence
 from statistics import NormalDist
 
 from evenhand.stats.correction import Estimate, Verdicts
-from evenhand.stats.interval import CONFIDENCE, clopper_pearson, wilson, z_of
+from evenhand.stats.interval import clopper_pearson, wilson, z_of
 from evenhand.stats.weighted import corrected_by_strata, weighted
 
 FEW = 3
 """With fewer labelled outputs that have a kind, its share may be as low as labels alone allow."""
 
 
-def kind_share(strata: Sequence[Verdicts], confidence: float = CONFIDENCE) -> Estimate | None:
+def kind_share(strata: Sequence[Verdicts]) -> Estimate | None:
     """The share of all outputs that people would find to have a kind, from 0 to 1, with its interval.
 
     Args:
         strata: For each stratum that outputs were drawn from, the judge's codes and people's. An output that doesn't
             have the kind passes.
-        confidence: Of the interval, two-sided.
 
     Returns:
         None without labels. Where people found no output that has it, the interval begins at 0.
@@ -41,25 +40,24 @@ def kind_share(strata: Sequence[Verdicts], confidence: float = CONFIDENCE) -> Es
     if not sum(one.labels for one in labelled):
         return None
     passed, items = sum(one.passed for one in labelled), sum(one.items for one in labelled)
-    uniform = weighted(labelled, confidence).uniform
-    estimate = corrected_by_strata(uniform, passed, items, confidence)
+    uniform = weighted(labelled).uniform
+    estimate = corrected_by_strata(uniform, passed, items)
     if estimate is None:
         return None
     low, positives = 1 - estimate.high, sum(one.excused + one.both_fail for one in labelled)
     if positives < FEW:
         # The prior gives every share a chance and so leaves none for 0, which a rare kind may well have.
         size = uniform.size
-        low = min(low, clopper_pearson(max(0.0, 1 - uniform.rate) * size, size, confidence)[0])
+        low = min(low, clopper_pearson(max(0.0, 1 - uniform.rate) * size, size)[0])
     return Estimate(1 - estimate.value, low, 1 - estimate.low)
 
 
-def difference_p(before: Estimate, after: Estimate, confidence: float = CONFIDENCE) -> float:
+def difference_p(before: Estimate, after: Estimate) -> float:
     """How likely two shares of separate draws are to differ as much if they are the same: a two-sided p-value.
 
     Args:
         before: The one.
         after: The other.
-        confidence: Of their intervals.
 
     Source: the variance of the difference, recovered from both intervals: Newcombe, Statistics in Medicine 17 (1998),
         873–890, method 10.
@@ -71,21 +69,18 @@ def difference_p(before: Estimate, after: Estimate, confidence: float = CONFIDEN
     margin = math.hypot(high.value - high.low, low.high - low.value)
     if not margin:
         return float(low.value == high.value)
-    return 2 * (1 - NormalDist().cdf((high.value - low.value) / margin * z_of(confidence)))
+    return 2 * (1 - NormalDist().cdf((high.value - low.value) / margin * z_of()))
 
 
 _LEAST = 0.5
 """Failures without a name that are taken to be there at least, where the spread is estimated."""
 
 
-def named_share(
-    failures: Sequence[tuple[float, Collection[str]]], confidence: float = CONFIDENCE
-) -> Estimate | None:
+def named_share(failures: Sequence[tuple[float, Collection[str]]]) -> Estimate | None:
     """The share of all failures that a named kind covers, from 0 to 1, with its interval.
 
     Args:
         failures: For each failure that people read, for how many it stands, and its kinds; empty for none.
-        confidence: Of the interval, two-sided.
 
     Returns:
         None without failures.
@@ -110,8 +105,8 @@ def named_share(
     nameless = min(max(share * size, _LEAST), size - _LEAST) if size > 2 * _LEAST else size / 2
     spread = nameless * (1 - nameless / size)
     effective = size * spread / (spread + 2 * pairs * size / len(failures))
-    _, high = wilson(share * effective, effective, confidence)
+    _, high = wilson(share * effective, effective)
     # Wilson's lower end is above 0 with any such failure; yet all kinds may be named by now.
-    half = z_of(confidence) * math.sqrt(spread / size / effective)
+    half = z_of() * math.sqrt(spread / size / effective)
     low = max(0.0, share - half)
     return Estimate(1 - share, 1 - high, 1 - low)

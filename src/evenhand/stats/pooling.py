@@ -70,7 +70,7 @@ class _Likeness(NamedTuple):
     size: float
 
 
-def pooled_rates(groups: Sequence[GroupRate], confidence: float = CONFIDENCE) -> list[Share]:
+def pooled_rates(groups: Sequence[GroupRate]) -> list[Share]:
     """The groups' pass rates, each drawn towards all of them; in their order.
 
     The true rates are taken to have a beta distribution, whose mean has a flat prior. Its size is the number of cases
@@ -80,7 +80,6 @@ def pooled_rates(groups: Sequence[GroupRate], confidence: float = CONFIDENCE) ->
 
     Args:
         groups: At least FEWEST_GROUPS. They may have cases in common.
-        confidence: Of the intervals, two-sided.
 
     Returns:
         For each its rate with its interval. Errors leave the ends open: all had failed, all had passed, and they had
@@ -119,7 +118,7 @@ def pooled_rates(groups: Sequence[GroupRate], confidence: float = CONFIDENCE) ->
         degrees = _degrees(counts)
         # Equal groups have equal answers: a large list has few different ones.
         wider = len(groups) / (len(groups) - 1)
-        answers = {count: _rate(count, degrees, wider, confidence) for count in set(counts)}
+        answers = {count: _rate(count, degrees, wider) for count in set(counts)}
         each.append([answers[count] for count in counts])
     return [
         Share(
@@ -132,16 +131,13 @@ def pooled_rates(groups: Sequence[GroupRate], confidence: float = CONFIDENCE) ->
     ]
 
 
-def pooled_means(
-    groups: Sequence[tuple[float, float]], confidence: float = CONFIDENCE
-) -> list[PooledMean]:
+def pooled_means(groups: Sequence[tuple[float, float]]) -> list[PooledMean]:
     """The groups' means, each drawn towards all of them; in their order.
 
     The true means are taken to have a normal distribution, whose mean has a flat prior; priors as in `pooled_rates`.
 
     Args:
         groups: At least FEWEST_GROUPS: each one's mean, and the variance of that mean, above 0.
-        confidence: Of the intervals, two-sided.
 
     Raises:
         ValueError: There are too few groups, or a variance is not above 0.
@@ -182,13 +178,12 @@ def pooled_means(
                 )
                 for log, between, mean, mean_error in fits
             ],
-            confidence,
         )
         for own, error in groups
     ]
 
 
-def worth_of_units(units: Sequence[float], most: float, confidence: float = CONFIDENCE) -> float:
+def worth_of_units(units: Sequence[float], most: float) -> float:
     """How many yes-or-no cases a case with repeats is worth, or a cluster of cases: at least 1.
 
     That is the ratio of the variances of a mean over yes-or-no cases and of the mean over these units. The latter is of
@@ -207,7 +202,7 @@ def worth_of_units(units: Sequence[float], most: float, confidence: float = CONF
         return 1.0
     mean, free = math.fsum(units) / len(units), len(units) - 1
     squares = math.fsum((unit - mean) ** 2 for unit in units) * len(units) / free
-    squares *= (t_quantile(confidence, free) / z_of(confidence)) ** 2
+    squares *= (t_quantile(CONFIDENCE, free) / z_of()) ** 2
     # Units that are all alike don't tell what repeats are worth.
     return min(most, max(1.0, len(units) * mean * (1 - mean) / squares)) if squares > 0 else 1.0
 
@@ -282,7 +277,7 @@ def _log_beta_binomial(passed: float, n: float, mean: float, size: float) -> flo
 
 
 def _rate(
-    count: tuple[float, float], degrees: Sequence[_Likeness], wider: float, confidence: float
+    count: tuple[float, float], degrees: Sequence[_Likeness], wider: float
 ) -> tuple[float, float, float]:
     """A group's rate with its interval, of so many times the variance."""
     passed, n = count
@@ -298,7 +293,7 @@ def _rate(
     value = math.fsum(w * mean for w, mean, _ in parts) / whole
     variance = math.fsum(w * (m * (1 - m) / size + (m - value) ** 2) for w, m, size in parts)
     sure = max(value * (1 - value) / (variance / whole * wider) - 1, 1e-6)
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     a, b = value * sure, (1 - value) * sure
     # Where the end of the scale is the likeliest of all values, the interval reaches to it.
     return (
@@ -308,11 +303,11 @@ def _rate(
     )
 
 
-def _mean(parts: Sequence[tuple[float, float, float]], confidence: float) -> PooledMean:
+def _mean(parts: Sequence[tuple[float, float, float]]) -> PooledMean:
     """The mean and the quantiles of a mixture of normal distributions: for each its weight, mean and variance."""
     value = math.fsum(weight * mean for weight, mean, _ in parts)
     normals = [(weight, NormalDist(mean, math.sqrt(spread))) for weight, mean, spread in parts]
-    reach = 2 * z_of(confidence)
+    reach = 2 * z_of()
     low = min(one.mean - reach * one.stdev for _, one in normals)
     high = max(one.mean + reach * one.stdev for _, one in normals)
 
@@ -327,5 +322,5 @@ def _mean(parts: Sequence[tuple[float, float, float]], confidence: float) -> Poo
                 above = middle
         return (below + above) / 2
 
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     return PooledMean(value, quantile(tail), quantile(1 - tail))

@@ -113,7 +113,6 @@ def labels_needed(
     rate: float,
     rho2: float = 0.0,
     judged: int | None = None,
-    confidence: float = CONFIDENCE,
 ) -> float | None:
     """How many labels bring a corrected pass rate to within this, before rounding up.
 
@@ -122,7 +121,6 @@ def labels_needed(
         rate: The pass rate that is expected, from 0 to 1.
         rho2: The share of labels that the judge replaces; 0 without a judge.
         judged: How many outputs it judged; None for more than anybody counts.
-        confidence: Of the interval, two-sided.
 
     Returns:
         None where not even a label for each of them is enough.
@@ -138,7 +136,7 @@ def labels_needed(
     if not 0 < half_width < 1 or not 0 <= rate <= 1 or not 0 <= rho2 <= 1:
         msg = f"±{half_width} at a rate of {rate} with ρ² {rho2}"
         raise ValueError(msg)
-    alone = z_of(confidence) ** 2 * rate * (1 - rate) / half_width**2
+    alone = z_of() ** 2 * rate * (1 - rate) / half_width**2
     if judged is None:
         return (1 - rho2) * alone
     left = 1 - rho2 * alone / judged

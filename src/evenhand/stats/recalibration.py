@@ -146,15 +146,12 @@ def cross_fitted(labels: Sequence[ProbabilityLabel]) -> Fits:
     return Fits(lines, folds)
 
 
-def brier(
-    rows: Sequence[tuple[str, float, bool]], confidence: float = CONFIDENCE
-) -> Estimate | None:
+def brier(rows: Sequence[tuple[str, float, bool]]) -> Estimate | None:
     """The mean squared distance of probabilities from what people say: 0 is perfect, .25 is a coin's.
 
     Args:
         rows: For each labelled item its case, the probability, and whether people pass it. Items of a case go
             together.
-        confidence: Of the interval, two-sided.
 
     Returns:
         None without labels.
@@ -168,7 +165,7 @@ def brier(
     for case, probability, people in rows:
         cases.setdefault(case, []).append((probability - people) ** 2)
     mean = mean_on_scale(
-        [(math.fsum(errors) / len(errors), 1.0) for errors in cases.values()], (0, 1), confidence
+        [(math.fsum(errors) / len(errors), 1.0) for errors in cases.values()], (0, 1)
     )
     return None if mean is None else Estimate(*mean)
 
@@ -243,7 +240,6 @@ class GradedRate(NamedTuple):
 def graded_rate(
     judged: Sequence[GradedItem],
     labels: Sequence[GradedLabel],
-    confidence: float = CONFIDENCE,
     effects: DesignEffects = _ONE_EACH,
 ) -> GradedRate | None:
     """The pass rate that people would have found on all items, by verdicts and recalibrated probabilities.
@@ -254,7 +250,6 @@ def graded_rate(
     Args:
         judged: All judged items, the labelled ones among them.
         labels: The labelled ones.
-        confidence: Of the interval, two-sided.
         effects: By how much less they say because items of one case go together.
 
     Returns:
@@ -272,7 +267,7 @@ def graded_rate(
     0.45
     """
     verdicts = verdicts_in(judged, labels)
-    plain = corrected_rate(verdicts, confidence, effects)
+    plain = corrected_rate(verdicts, CONFIDENCE, effects)
     if plain is None:
         return None
     adjusted = _adjusted(judged, labels)
@@ -280,9 +275,9 @@ def graded_rate(
         return GradedRate(plain, 0.0)
     counts, explained = adjusted
     passed, items = verdicts.passed, verdicts.items
-    estimate = corrected_counts(counts, passed, items, confidence, effect=effects.rate)
+    estimate = corrected_counts(counts, passed, items, CONFIDENCE, effect=effects.rate)
     people, n = verdicts.both_pass + verdicts.missed, verdicts.labels
-    low, high = wilson(people / effects.alone, n / effects.alone, confidence)
+    low, high = wilson(people / effects.alone, n / effects.alone)
     if min(high - low, plain.high - plain.low) < estimate.high - estimate.low:
         return GradedRate(plain, 0.0)
     return GradedRate(estimate, explained)

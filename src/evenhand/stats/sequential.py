@@ -118,14 +118,11 @@ class Bet:
         return math.exp(self._largest)
 
 
-def confidence_sequence(
-    values: Sequence[float], confidence: float = CONFIDENCE
-) -> tuple[float, float]:
+def confidence_sequence(values: Sequence[float]) -> tuple[float, float]:
     """An interval for a mean that holds at whatever item one stops.
 
     Args:
         values: From 0 to 1, in an order that was drawn beforehand.
-        confidence: That it holds at all items at once, two-sided.
 
     Returns:
         Its ends, from 0 to 1; (0, 1) for no values.
@@ -138,7 +135,7 @@ def confidence_sequence(
     >>> [round(end, 2) for end in confidence_sequence([1, 1, 1, 0, 1] * 10)]
     [0.62, 0.94]
     """
-    alpha = 1 - confidence
+    alpha = 1 - CONFIDENCE
     # Half of the capital is on each side.
     return _end(values, "higher", alpha / 2, 2 / alpha), _end(values, "lower", alpha / 2, 2 / alpha)
 
@@ -164,15 +161,12 @@ def _end(
     return limit if outside == limit else inside
 
 
-def share_sequence(
-    successes: float, failures: float, confidence: float = CONFIDENCE
-) -> tuple[float, float]:
+def share_sequence(successes: float, failures: float) -> tuple[float, float]:
     """A confidence sequence for a share of yes and no: closed, a little wider, and whatever the order of the items.
 
     Args:
         successes: How many are yes. Items between 0 and 1 count as parts: the interval holds for their mean, too.
         failures: How many are no.
-        confidence: That it holds at all items at once, two-sided.
 
     Returns:
         Its ends, from 0 to 1; (0, 1) for nothing.
@@ -193,7 +187,7 @@ def share_sequence(
         + math.lgamma(1 + failures)
         - math.lgamma(2 + successes + failures)
     )
-    bound = mixture + math.log(1 - confidence)
+    bound = mixture + math.log(1 - CONFIDENCE)
 
     def outside(share: float) -> bool:
         likelihood = 0.0

@@ -15,7 +15,7 @@ from operator import mul
 from typing import NamedTuple
 
 from evenhand.stats.distributions import log_choices
-from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.interval import CONFIDENCE
 
 _FAR = 60.0  # of a logarithm of odds: beyond it is no number that anybody would read
 _STEPS = 45
@@ -56,14 +56,11 @@ class OddsRatio:
     least_p: float
 
 
-def common_odds_ratio(
-    strata: Sequence[Stratum], confidence: float = CONFIDENCE
-) -> OddsRatio | None:
+def common_odds_ratio(strata: Sequence[Stratum]) -> OddsRatio | None:
     """The odds ratio that two groups have in common in all strata, with its exact conditional mid-p interval.
 
     Args:
         strata: The tables. Those in which all or none have it, or that lack a group, say nothing and are left out.
-        confidence: Of the interval, two-sided.
 
     Returns:
         The conditional maximum likelihood estimate; None where no stratum says anything.
@@ -79,7 +76,6 @@ def common_odds_ratio(
     >>> round(found.value, 2), round(found.low, 2), round(found.high, 1), round(found.p, 3)
     (3.62, 1.16, 12.7, 0.026)
     """
-    z_of(confidence)
     for stratum in strata:
         if not (
             0 <= stratum.first <= stratum.of_first and 0 <= stratum.second <= stratum.of_second
@@ -89,7 +85,7 @@ def common_odds_ratio(
     sums = _Sums.of(strata)
     if sums is None:
         return None
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     return OddsRatio(
         sums.most_likely(),
         0.0 if sums.observed == 0 else _odds(lambda log: sums.above(log) - tail),

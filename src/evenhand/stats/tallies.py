@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -123,16 +124,13 @@ def rate_of(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share |
     )
 
 
-def rate_over_clusters(
-    clusters: Iterable[Sequence[Tally]], confidence: float = CONFIDENCE
-) -> Share | None:
+def rate_over_clusters(clusters: Iterable[Sequence[Tally]]) -> Share | None:
     """The pass rate over clusters of cases that belong together. Every cluster counts once, however many cases it has.
 
     So the interval holds for clusters like these, whatever their sizes; copies of a case change nothing.
 
     Args:
         clusters: The tallies of the cases of each. Those of no trials are left out.
-        confidence: Of the interval, two-sided.
 
     Returns:
         The mean of the clusters' rates; None for no trials.
@@ -153,11 +151,10 @@ def rate_over_clusters(
     return share_of(
         each(lambda tally: tally.least),
         each(lambda tally: tally.most) if any(t.errors for c in units for t in c) else None,
-        confidence,
     )
 
 
-def rate_of_decisions(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share | None:
+def rate_of_decisions(tallies: Iterable[Tally]) -> Share | None:
     """The share of all trials that passed, where cases have different numbers of them by chance, as in a precision.
 
     A case counts as often as it has trials: were each to count once, one wrong answer in ten repeats of a case would
@@ -165,7 +162,6 @@ def rate_of_decisions(tallies: Iterable[Tally], confidence: float = CONFIDENCE) 
 
     Args:
         tallies: One for each case. Those of no trials are left out.
-        confidence: Of the interval, two-sided.
 
     Returns:
         None for no trials.
@@ -189,7 +185,7 @@ def rate_of_decisions(tallies: Iterable[Tally], confidence: float = CONFIDENCE) 
             for tally, cases in different.items()
             for _ in range(cases)
         )
-        return mean_on_scale(units, (0, 1), confidence) or (0.0, 0.0, 1.0)
+        return mean_on_scale(units, (0, 1)) or (0.0, 0.0, 1.0)
 
     least, low, high = each(lambda tally: tally.passed)
     if not any(tally.errors for tally in different):
@@ -198,7 +194,7 @@ def rate_of_decisions(tallies: Iterable[Tally], confidence: float = CONFIDENCE) 
     return Share(least, most, low, high)
 
 
-def rate_of_trials(tally: Tally, confidence: float = CONFIDENCE) -> Share | None:
+def rate_of_trials(tally: Tally) -> Share | None:
     """The pass rate of trials each of which is a case of its own; None for no trials.
 
     >>> rate_of_trials(Tally(7, 1, 2))[:2]
@@ -206,8 +202,8 @@ def rate_of_trials(tally: Tally, confidence: float = CONFIDENCE) -> Share | None
     """
     if not tally.n:
         return None
-    low, _ = wilson(tally.passed, tally.n, confidence)
-    _, high = wilson(tally.passed + tally.errors, tally.n, confidence)
+    low, _ = wilson(tally.passed, tally.n)
+    _, high = wilson(tally.passed + tally.errors, tally.n)
     return Share(tally.least, tally.most, low, high)
 
 
@@ -255,3 +251,83 @@ def _mean(shares: Sequence[float], confidence: float) -> tuple[float, float, flo
         msg = "no cases have no mean"
         raise ValueError(msg)
     return estimate
+
+
+def pass_at(n: int, passed: int, k: int) -> float:
+    """The chance, from 0 to 1, that at least one of k repeats of a case passes: pass@k, without bias.
+
+    Args:
+        n: How many repeats of the case there were.
+        passed: How many of them passed.
+        k: How many tries, from 1 to n.
+
+    Raises:
+        ValueError: It cannot be: more passed than there were, or more tries than repeats.
+
+    Source: Chen et al., "Evaluating Large Language Models Trained on Code" (2021), arXiv:2107.03374, §2.1.
+
+    >>> round(pass_at(10, 3, 5), 7)
+    0.9166667
+    """
+    _check(n, passed, k)
+    return 1 - math.comb(n - passed, k) / math.comb(n, k)
+
+
+def pass_hat(n: int, passed: int, k: int) -> float:
+    """The chance, from 0 to 1, that all of k repeats of a case pass: pass^k, without bias. Arguments as `pass_at`.
+
+    Source: Yao et al., "τ-bench" (2024), arXiv:2406.12045, §3.
+
+    >>> round(pass_hat(4, 2, 2), 7)
+    0.1666667
+    """
+    _check(n, passed, k)
+    return math.comb(passed, k) / math.comb(n, k)
+
+
+@dataclass(frozen=True, slots=True)
+class OfTries:
+    """Over all cases, how many pass in k tries: shares from 0 to 1.
+
+    Attributes:
+        k: Tries.
+        cases: Cases with at least so many repeats, those in error counted; the others are left out.
+        once: The share that passes at least once in k tries (pass@k).
+        always: The share that passes every time (pass^k).
+    """
+
+    k: int
+    cases: int
+    once: Share
+    always: Share
+
+
+def of_tries(tallies: Sequence[Tally], k: int) -> OfTries | None:
+    """pass@k and pass^k over cases, each case counting once, so that repeats do not pass for more cases.
+
+    Trials in error may have passed or failed: see `evenhand.stats.tallies`.
+
+    Args:
+        tallies: One for each case.
+        k: Tries, at least 1.
+
+    Returns:
+        None where no case has so many repeats.
+    """
+    enough = [tally for tally in tallies if tally.n >= k]
+    if not enough:
+        return None
+    broken = any(tally.errors for tally in enough)
+
+    def share(estimate: Callable[[int, int, int], float]) -> Share:
+        least = [estimate(tally.n, tally.passed, k) for tally in enough]
+        most = [estimate(tally.n, tally.passed + tally.errors, k) for tally in enough]
+        return share_of(least, most if broken else None)
+
+    return OfTries(k, len(enough), share(pass_at), share(pass_hat))
+
+
+def _check(n: int, passed: int, k: int) -> None:
+    if not (0 <= passed <= n and 1 <= k <= n):
+        msg = f"{passed} of {n} passed, in {k} tries"
+        raise ValueError(msg)

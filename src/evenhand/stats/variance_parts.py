@@ -110,15 +110,12 @@ class VarianceParts(NamedTuple):
         return self.of_unit(tries) / units
 
 
-def variance_parts(
-    cases: Iterable[CaseSides], reach: float | None = None, confidence: float = CONFIDENCE
-) -> VarianceParts | None:
+def variance_parts(cases: Iterable[CaseSides], reach: float | None = None) -> VarianceParts | None:
     """The parts of the variance of a mean, or of a paired difference, over cases.
 
     Args:
         cases: Each with its trials. All have as many sides.
         reach: How far apart two scores can be: 1 for pass rates. None where nobody knows.
-        confidence: Of the intervals, two-sided.
 
     Returns:
         None for fewer than FEWEST_UNITS cases or clusters.
@@ -151,14 +148,14 @@ def variance_parts(
         own = [_variance(one.sides[k]) for one in every if len(one.sides[k]) > 1]
         within.append(fmean(own) if own else None)
     known = [one for one in within if one is not None]
-    repeats = _repeats(every, within, reach, confidence) if known else None
+    repeats = _repeats(every, within, reach, CONFIDENCE) if known else None
 
     noise = [[_noise(case, within) for case in cluster] for cluster in clusters]
     means = [[_mean(case) for case in cluster] for cluster in clusters]
     unit_means = [fmean(one) for one in means]
     spread, centre = _variance(unit_means), fmean(unit_means)
     total, off = (
-        _of_variance(unit_means, spread, confidence),
+        _of_variance(unit_means, spread, CONFIDENCE),
         [(m - centre) ** 2 for m in unit_means],
     )
     inner = [(_variance(m), fmean(n)) for m, n in zip(means, noise, strict=True) if len(m) > 1]
@@ -169,7 +166,7 @@ def variance_parts(
     else:
         spreads, lost = [one for one, _ in inner], [one for _, one in inner]
         most = None if reach is None else (len(sides) * reach) ** 2 / 2
-        inside = _of_mean(spreads, most, confidence)
+        inside = _of_mean(spreads, most, CONFIDENCE)
         cases_part = _rest(inside, _scaled(repeats, fmean(lost)), _together(spreads, lost))
         # Of a cluster with one case it is not known how its cases differ: as those of others do.
         usual = max(0.0, fmean(spreads) - fmean(lost))
@@ -201,14 +198,11 @@ def judge_part(agreement: tuple[float, float, float]) -> Part:
     return Part(*(round((1 - agreement[i]) / 2, 12) for i in (0, 2, 1)))
 
 
-def wording_part(
-    wordings: Sequence[Sequence[float]], confidence: float = CONFIDENCE
-) -> tuple[Part, Part]:
+def wording_part(wordings: Sequence[Sequence[float]]) -> tuple[Part, Part]:
     """How much the mean moves with the wording, and how much a case's own answer does: of the same cases under each.
 
     Args:
         wordings: For each wording the means of the cases, in one order.
-        confidence: Of the intervals, two-sided.
 
     Returns:
         The wording's part, which more cases don't make smaller, and what is left of a case's mean under one wording:
@@ -236,9 +230,9 @@ def wording_part(
         for i in range(n)
     ]
     free = len(wordings) - 1
-    rest = _of_mean([square / free * n / (n - 1) for square in left], None, confidence)
+    rest = _of_mean([square / free * n / (n - 1) for square in left], None, CONFIDENCE)
     moved = _variance(rows)
-    low, high = (moved * free / _chi2_quantile(q, free) for q in _tails(confidence))
+    low, high = (moved * free / _chi2_quantile(q, free) for q in _tails(CONFIDENCE))
     return _rest(Part(moved, low, high), _scaled(rest, rest.value / n)), rest
 
 

@@ -7,6 +7,7 @@ is looked at apart, as in `correction`, and comes down to as many labels of a un
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -241,14 +242,11 @@ def half_width_by_strata(estimate: Weighted, labels: int, items: int) -> float:
     return z_of() * math.sqrt(estimate.within / labels + max(0.0, between) / (items + 1))
 
 
-def weighted_share(
-    labels: Sequence[tuple[float, bool]], confidence: float = CONFIDENCE
-) -> Estimate | None:
+def weighted_share(labels: Sequence[tuple[float, bool]]) -> Estimate | None:
     """The share of all items that have something, from 0 to 1, from labels that stand for different numbers of items.
 
     Args:
         labels: For each labelled item for how many it stands, and whether it has it.
-        confidence: Of the interval, two-sided.
 
     Returns:
         None without labels.
@@ -263,7 +261,7 @@ def weighted_share(
         return None
     share = math.fsum(weight for weight, has in labels if has) / total
     size = total**2 / math.fsum(weight * weight for weight, _ in labels)
-    return Estimate(share, *wilson(min(1.0, share) * size, size, confidence))
+    return Estimate(share, *wilson(min(1.0, share) * size, size))
 
 
 def _parts(strata: Sequence[Verdicts], *, passed: bool) -> list[_Part]:
@@ -370,3 +368,41 @@ def _alone(strata: Sequence[Verdicts]) -> tuple[float, float]:
     total = math.fsum(w * n for w, n, _ in parts)
     rate = math.fsum(w * k for w, _, k in parts) / total
     return rate, total**2 / math.fsum(w * w * n for w, n, _ in parts)
+
+
+def allocated(
+    shares: Sequence[float], most: Sequence[int], total: int, fewest: int = 2
+) -> list[int]:
+    """Divides a draw among strata, in proportion to their shares, none more than it has.
+
+    Args:
+        shares: What each stratum is to have, in any unit, not below 0.
+        most: How many each has.
+        total: How many are drawn in all. More than there are is all of them.
+        fewest: What each has at least, if it has so many, and if that is not too many in all.
+
+    Returns:
+        A number for each stratum; their sum is `total`, or all that there are. Empty for no strata.
+
+    Source: the method of Webster (Sainte-Laguë).
+
+    >>> allocated([3.0, 1.0], [100, 100], 40)
+    [30, 10]
+    """
+    total = min(total, sum(most))
+    # Empty strata get nothing, so they take no part in the minimum; `max`, as all of them may be empty.
+    least = min(fewest, total // max(1, sum(size > 0 for size in most)))
+    numbers = [min(least, size) for size in most]
+    queue = [
+        # Webster's divisors are 1, 3, 5, …; negative, because a heap gives the smallest first.
+        (-share / (2 * n + 1), i)
+        for i, (share, n, size) in enumerate(zip(shares, numbers, most, strict=True))
+        if n < size
+    ]
+    heapq.heapify(queue)
+    for _ in range(total - sum(numbers)):
+        _, i = heapq.heappop(queue)
+        numbers[i] += 1
+        if numbers[i] < most[i]:
+            heapq.heappush(queue, (-shares[i] / (2 * numbers[i] + 1), i))
+    return numbers

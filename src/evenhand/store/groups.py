@@ -16,7 +16,7 @@ from evenhand.core.variant import Variant
 from evenhand.store.decoding import read_grouped
 from evenhand.store.detail import WHOLE, whole
 from evenhand.store.encoding import written_case
-from evenhand.store.opened import OpenRun, ReadsRun, readable
+from evenhand.store.opened import ReadsRun, readable
 
 Groups = Mapping[str, int]
 """A number of what a case belongs to, by the case's id as a trial's row has it; cases that stand alone are left out."""
@@ -25,9 +25,7 @@ Groups = Mapping[str, int]
 class CaseGroups(ReadsRun):
     """Reads from an open run file which cases belong together."""
 
-    def __init__(self, run: OpenRun) -> None:
-        super().__init__(run)
-        self._read: dict[bool, tuple[int, list[Groups]]] = {}
+    _read: dict[bool, tuple[int, list[Groups]]] | None = None
 
     def groups(self, *, copies: bool = False) -> list[Groups]:
         """For each variant, in the order of `meta.variants`, what its cases belong to.
@@ -39,6 +37,7 @@ class CaseGroups(ReadsRun):
         """
         with readable(self._run.path):
             (version,) = self._run.db.execute("pragma data_version").fetchone()
+            self._read = self._read or {}
             if copies not in self._read or self._read[copies][0] != version:
                 self._read[copies] = version, self._groups(copies=copies)
         return self._read[copies][1]

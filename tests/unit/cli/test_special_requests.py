@@ -20,9 +20,9 @@ from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.wings.coding_agents.commands.skill import SkillRequest
-from evenhand.wings.judge_checks.commands.canary_request import CanaryOptions, CanaryRequest
-from evenhand.wings.judge_checks.commands.probe_request import ProbeOptions, ProbeRequest
-from evenhand.wings.judge_checks.commands.tryout_request import TryoutOptions, TryoutRequest
+from evenhand.wings.judge_checks.commands.canaries_of_run import CanaryOptions, CanaryRequest
+from evenhand.wings.judge_checks.commands.probe import ProbeOptions, ProbeRequest
+from evenhand.wings.judge_checks.commands.tryout import TryoutOptions, TryoutRequest
 from evenhand.wings.judge_checks.plan import Probing
 
 ASKED = Asked(paths=("/evals/a.py",), selection=Selection(), over=Overrides())

@@ -16,8 +16,7 @@ from evenhand.doors.eval_sets.expect import Expect
 from evenhand.doors.recording import tool
 from evenhand.engine import door
 from evenhand.engine.door import Settings
-from evenhand.render.step_rows import step_row
-from evenhand.render.trial_steps import steps_of
+from evenhand.render.trial_steps import step_row, steps_of
 from evenhand.store.runfile import RunFile
 from evenhand.testing import example
 

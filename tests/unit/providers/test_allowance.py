@@ -104,7 +104,7 @@ def test_so_is_that_of_a_call_of_the_applications_own(endpoint, body, tokens):
     call = AppCall.of(f"http://box/v1/{endpoint}", {}, sent, 1.0, {"m": (0.0, 1e6)})
     assert call is not None
     assert call.price == Price(0.0, 1e6, as_of="given")
-    assert call.asked.cost_bound_usd == tokens
+    assert call.own_request.cost_bound_usd == tokens
 
 
 def test_vectors_are_not_written_by_anybody(tmp_path):

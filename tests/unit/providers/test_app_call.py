@@ -60,7 +60,7 @@ def test_what_is_asked_at_another_address_is_a_call_of_unknown_cost(url: str, us
     asked = made(url)
     reply = asked.reply(b'{"any": "thing"}')
     assert asked.id == f"POST {url.removeprefix('https://')}"
-    assert (asked.asked.cost_bound_usd, reply.cost_usd) == (usd, usd)
+    assert (asked.own_request.cost_bound_usd, reply.cost_usd) == (usd, usd)
     assert (reply.text, reply.body, reply.usage.tokens_in) == (
         '{"any": "thing"}',
         b'{"any": "thing"}',
@@ -76,7 +76,7 @@ def test_what_is_asked_at_another_address_is_a_call_of_unknown_cost(url: str, us
 def test_a_body_that_asks_no_model_is_a_call_of_unknown_cost(sent: bytes):
     """No JSON object, or one without a question: a message that is only filed, say."""
     asked = AppCall.of("https://h/v1/threads/t/messages", {}, sent, 60, {})
-    assert asked.asked.cost_bound_usd is None
+    assert asked.own_request.cost_bound_usd is None
     assert asked.reply(b"\xff\x00").text == "2 bytes"
 
 
@@ -88,17 +88,17 @@ def test_a_form_is_the_same_request_whatever_divides_its_parts():
         kind = {"content-type": f"multipart/form-data; boundary={divider}"}
         return AppCall.of("https://h/v1/audio/transcriptions", kind, sent, 60, {})
 
-    assert form("a1", "moo").asked.key == form("b2", "moo").asked.key
-    assert form("a1", "moo").asked.key != form("a1", "baa").asked.key
+    assert form("a1", "moo").own_request.key == form("b2", "moo").own_request.key
+    assert form("a1", "moo").own_request.key != form("a1", "baa").own_request.key
 
 
 def test_an_address_may_have_a_price():
     """By host and path, or by host alone; a third number is what one call costs at most."""
     for name in ("h/v2/rerank", "h"):
         free = AppCall.of("https://h/v2/rerank", {}, b"{}", 60, {name: (0.0, 0.0)})
-        assert (free.asked.cost_bound_usd, free.reply(b"{}").cost_usd) == (0.0, 0.0)
+        assert (free.own_request.cost_bound_usd, free.reply(b"{}").cost_usd) == (0.0, 0.0)
         dear = AppCall.of("https://h/v2/rerank", {}, b"{}", 60, {name: (0.0, 0.0, 0.25)})
-        assert (dear.asked.cost_bound_usd, dear.reply(b"{}").cost_usd) == (0.25, None)
+        assert (dear.own_request.cost_bound_usd, dear.reply(b"{}").cost_usd) == (0.25, None)
 
 
 def test_a_model_of_googles_is_named_by_its_address():
@@ -109,20 +109,22 @@ def test_a_model_of_googles_is_named_by_its_address():
     two = AppCall.of(f"{home}:streamGenerateContent?alt=sse", {"x-goog-api-key": "k"}, sent, 60, {})
     assert (one.id, one.streams, one.text) == ("google:gemini-2.5-flash", False, "Hi")
     assert (two.id, two.streams, two.text) == ("google:gemini-2.5-flash", True, "Hi")
-    assert b"secret" not in one.asked.identity
+    assert b"secret" not in one.own_request.identity
     assert one.account != two.account
-    assert one.asked.cost_bound_usd == pytest.approx((len(sent) * 0.3 + 128_000 * 2.5) / 1e6)
+    assert one.own_request.cost_bound_usd == pytest.approx((len(sent) * 0.3 + 128_000 * 2.5) / 1e6)
 
 
 def test_its_identity_is_what_is_asked_and_never_who_asks():
     """Keys make no difference and are nowhere in it; the API's version and beta features do."""
     one = made(headers={"authorization": "Bearer sk-secret", "user-agent": "a"})
     two = made(headers={"authorization": "Bearer other", "x-stainless-retry-count": "1"})
-    assert one.asked.key == two.asked.key
-    assert b"secret" not in one.asked.identity
-    assert made("http://me:pw@h/v1/messages?api_key=k").asked.identity.find(b"pw") == -1
+    assert one.own_request.key == two.own_request.key
+    assert b"secret" not in one.own_request.identity
+    assert made("http://me:pw@h/v1/messages?api_key=k").own_request.identity.find(b"pw") == -1
     beta = made(headers={"anthropic-beta": "new"})
-    assert len({one.asked.key, beta.asked.key, made(temperature=1).asked.key}) == 3
+    assert (
+        len({one.own_request.key, beta.own_request.key, made(temperature=1).own_request.key}) == 3
+    )
     assert one.account != two.account  # limits belong to a key
 
 
@@ -130,20 +132,20 @@ def test_its_worst_price_is_that_of_the_longest_answers_asked_for():
     """All choices, each as long as may be; nothing is written for vectors; unknown stays unknown."""
     short = made(model="mine", max_tokens=100, n=2)
     size = len(short.sent)
-    assert short.asked.cost_bound_usd == pytest.approx((size * 1 + 200 * 2) / 1e6)
+    assert short.own_request.cost_bound_usd == pytest.approx((size * 1 + 200 * 2) / 1e6)
     vectors = made("https://h/v1/embeddings", model="mine", input="x")
-    assert vectors.asked.cost_bound_usd == pytest.approx(len(vectors.sent) / 1e6)
-    assert made(model="strange").asked.cost_bound_usd is None
-    assert made("http://localhost/v1/chat/completions").asked.cost_bound_usd  # by its name
-    assert made().asked.cost_bound_usd is not None
+    assert vectors.own_request.cost_bound_usd == pytest.approx(len(vectors.sent) / 1e6)
+    assert made(model="strange").own_request.cost_bound_usd is None
+    assert made("http://localhost/v1/chat/completions").own_request.cost_bound_usd  # by its name
+    assert made().own_request.cost_bound_usd is not None
 
 
 def test_what_is_sampled_is_not_taken_for_what_is_determined():
     """Temperature 0, a seed and vectors are the same each time."""
-    assert not made().asked.deterministic
-    assert made(temperature=0).asked.deterministic
-    assert made(seed=3).asked.deterministic
-    assert made("https://h/v1/embeddings", input="x").asked.deterministic
+    assert not made().own_request.deterministic
+    assert made(temperature=0).own_request.deterministic
+    assert made(seed=3).own_request.deterministic
+    assert made("https://h/v1/embeddings", input="x").own_request.deterministic
 
 
 def test_the_conversation_is_read_as_people_read_it():
@@ -212,7 +214,7 @@ async def test_what_is_no_reply_is_an_error_with_the_answer_whole(
         asked = made(f"{fake.url}/v1/chat/completions")
         try:
             with pytest.raises(kind) as told:
-                await asked.send(asked.asked, cast("Host", None))
+                await asked.send(asked.own_request, cast("Host", None))
         finally:
             await asked.close()
     assert told.value.answer is not None
@@ -226,7 +228,7 @@ async def test_a_wrong_key_is_the_applications_own_to_deal_with():
     with FakeProvider(Script([Rule()]), api_key="right") as fake:
         asked = made(f"{fake.url}/v1/chat/completions")
         with pytest.raises(BadRequest, match="invalid api key") as told:
-            await asked.send(asked.asked, cast("Host", None))
+            await asked.send(asked.own_request, cast("Host", None))
         await asked.close()
     assert not told.value.fatal
     assert told.value.status == 401
@@ -236,7 +238,7 @@ async def test_a_stream_that_nobody_listens_to_is_read_to_its_end():
     """As one whose application is gone."""
     with FakeProvider(Script([Rule((), "Hello there")])) as fake:
         asked = made(f"{fake.url}/v1/chat/completions", stream=True)
-        answer = await asked.send(asked.asked, cast("Host", None))
+        answer = await asked.send(asked.own_request, cast("Host", None))
         await asked.close()
     assert asked.reply(answer.body).text == "Hello there"
     assert not asked.begun
@@ -270,7 +272,7 @@ async def test_an_error_in_the_place_of_a_stream_is_one_that_cannot_be_asked_for
     asked = made(f"http://{host}/v1/chat/completions", stream=True)
     asked.live = application = Application()
     with pytest.raises(CutOff, match=f"{host} answered with an error: no streams here") as caught:
-        await asked.send(asked.asked, cast("Host", None))
+        await asked.send(asked.own_request, cast("Host", None))
     await asked.close()
     server.close()
     assert application.got == body

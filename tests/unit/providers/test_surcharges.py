@@ -265,15 +265,18 @@ def test_an_applications_own_request_is_held_to_the_same(model: str, setting: di
         del body["model"]
     sent, answer = json.dumps(body).encode(), json.dumps(ANSWERS[model]).encode()
     dear = AppCall.of(URLS[model], {}, sent, 60, {})
-    assert (dear.asked.cost_bound_usd, dear.reply(answer).cost_usd) == (None, None)
+    assert (dear.own_request.cost_bound_usd, dear.reply(answer).cost_usd) == (None, None)
     stated = AppCall.of(URLS[model], {}, sent, 60, {name: (1.0, 1.0, 0.25)})
-    assert (stated.asked.cost_bound_usd, stated.reply(answer).cost_usd == pytest.approx(2e-6)) == (
+    assert (
+        stated.own_request.cost_bound_usd,
+        stated.reply(answer).cost_usd == pytest.approx(2e-6),
+    ) == (
         0.25,
         (model, setting) in RATES,
     )
     plain = json.dumps({k: v for k, v in body.items() if k not in setting}).encode()
     known = AppCall.of(URLS[model], {}, plain, 60, {})
-    assert known.asked.cost_bound_usd
+    assert known.own_request.cost_bound_usd
     assert known.reply(answer).cost_usd
 
 
@@ -288,6 +291,6 @@ def test_an_applications_own_request_is_held_to_the_same(model: str, setting: di
 def test_a_header_may_change_the_price(headers: dict[str, str]):
     """Of an application's request, and in a provider's config."""
     sent = json.dumps({"model": "claude-haiku-4-5", "messages": ["Hi"], "max_tokens": 1}).encode()
-    assert AppCall.of(URLS[CLAUDE], headers, sent, 60, {}).asked.cost_bound_usd is None
+    assert AppCall.of(URLS[CLAUDE], headers, sent, 60, {}).own_request.cost_bound_usd is None
     provider = made(CLAUDE, {"apiKey": "k", "headers": headers})
     assert provider.request(Prompt.of("Hi")).cost_bound_usd is None

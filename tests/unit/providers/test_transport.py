@@ -162,7 +162,7 @@ async def test_an_application_gets_no_answer_in_an_encoding_that_only_it_can_unp
     sent = {"authorization": authorization, "accept-encoding": "identity"}
     async with Peer() as peer:
         call = AppCall.of(peer.url("/v1/chat/completions"), sent, b'{"model": "m"}', 10, {})
-        await call.send(call.asked, cast("Host", None))
+        await call.send(call.own_request, cast("Host", None))
         await call.close()
         accepted = peer.requests[0].headers["accept-encoding"].split(", ")
     assert set(accepted) <= asked_for

@@ -14,8 +14,7 @@ from tests.unit.conftest import Make, make_run
 from tests.unit.render.test_judge_trust import a_run, label
 
 from evenhand.analysis.trust.audit import Audit
-from evenhand.analysis.trust.auditing import corrected
-from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.calibration import calibrate, corrected
 from evenhand.analysis.trust.consistency import questions
 from evenhand.analysis.trust.group_audits import LabelledOutput, OutputTraits, group_audits
 from evenhand.core.document import as_object

@@ -22,7 +22,7 @@ from evenhand.analysis.trust.calibration_file import place_of, read_calibration,
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.labels.drawing import draw, drawn_items, items_for
 from evenhand.analysis.trust.labels.failure_codes import code_lines, failure_codes, rename_code
-from evenhand.analysis.trust.labels.label_sheets import read_labels, write_items
+from evenhand.analysis.trust.labels.sheet_rows import read_labels, write_items
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.cli.exits import complaint
 from evenhand.cli.run_and_report import look_at_files_beside

@@ -18,7 +18,7 @@ from evenhand.render.verbose import Verbose
 from evenhand.store.labels.label import NewLabel, standing
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
-from evenhand.wings.interchange.promptfoo_results.reading import read_results
+from evenhand.wings.interchange.promptfoo_results import read_results
 
 GIVEN = [
     NewLabel(0, "verdict", "pass", "ann"),

@@ -13,10 +13,9 @@ from evenhand.analysis.summaries.classification import classified
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.slices import slices_by_tag
 from evenhand.core.errors import UsageError
-from evenhand.render.classification_tables import classification_lines
 from evenhand.render.console import show
 from evenhand.render.document import document
-from evenhand.render.tag_tables import slice_lines
+from evenhand.render.tag_tables import classification_lines, slice_lines
 from evenhand.scorers import Label
 from evenhand.stats.interval import wilson
 

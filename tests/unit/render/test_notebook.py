@@ -10,7 +10,7 @@ import pytest
 
 from evenhand import Case, Dataset, EvalSet, Expect, run
 from evenhand.core.errors import UsageError
-from evenhand.render.notebook import in_notebook
+from evenhand.render.progress import in_notebook
 
 
 class Output:

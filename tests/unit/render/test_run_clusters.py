@@ -14,7 +14,7 @@ from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.gates.gate_verdict import gate
 from evenhand.analysis.history.history import history_run
 from evenhand.analysis.summaries.classification import classified
-from evenhand.analysis.summaries.cluster_hint import cluster_hint
+from evenhand.analysis.summaries.clusters import cluster_hint
 from evenhand.analysis.summaries.rates import latencies, rates, scores
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.render.console import show

@@ -16,7 +16,7 @@ from evenhand.analysis.trust.calibration import WEIGHTED, calibrate
 from evenhand.analysis.trust.calibration_file import place_of, read_calibration, write_calibration
 from evenhand.analysis.trust.labels.drawing import draw, drawn_items
 from evenhand.analysis.trust.labels.failure_codes import failure_codes
-from evenhand.analysis.trust.labels.label_sheets import write_items
+from evenhand.analysis.trust.labels.sheet_rows import write_items
 from evenhand.analysis.trust.labels.uneven_drawing import draw_by_stratum, draw_lines, draw_unsure
 from evenhand.analysis.trust.selective import selective_verdicts
 from evenhand.core.errors import UsageError

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from evenhand.stats.alternative import FEWEST, alternative_annotator
+from evenhand.stats.agreement import FEWEST, alternative_annotator
 
 
 def noisy(rng: random.Random, truth: dict[int, bool], wrong: float) -> dict[int, bool]:

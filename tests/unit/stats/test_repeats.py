@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.stats.interval import clopper_pearson, wilson
-from evenhand.stats.repeats import of_tries, pass_at, pass_hat
-from evenhand.stats.tallies import Tally
+from evenhand.stats.tallies import Tally, of_tries, pass_at, pass_hat
 
 tallies = st.integers(1, 7).flatmap(
     lambda n: st.tuples(st.integers(0, n), st.just(n), st.integers(1, n))

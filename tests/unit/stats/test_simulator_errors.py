@@ -7,8 +7,7 @@ from functools import cache
 
 import pytest
 
-from evenhand.stats.repeats import of_tries, pass_hat
-from evenhand.stats.tallies import Tally
+from evenhand.stats.tallies import Tally, of_tries, pass_hat
 
 SEED = 7
 DRAWS = 1_000

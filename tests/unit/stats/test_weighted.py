@@ -7,9 +7,8 @@ from itertools import permutations
 import pytest
 from scipy.stats import hypergeom
 
-from evenhand.analysis.trust.judgements.draw_test import drawn_within_strata
+from evenhand.analysis.trust.judgements.strata import drawn_within_strata
 from evenhand.stats.agreement import ac1, kappa
-from evenhand.stats.allocation import allocated
 from evenhand.stats.correction import (
     Estimate,
     Verdicts,
@@ -20,6 +19,7 @@ from evenhand.stats.correction import (
 from evenhand.stats.design_effect import DesignEffects
 from evenhand.stats.weighted import (
     UniformLabels,
+    allocated,
     corrected_by_strata,
     half_width_by_strata,
     weighted,

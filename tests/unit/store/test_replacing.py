@@ -21,9 +21,8 @@ from evenhand.render.export import export, formats
 from evenhand.store.merging import merge
 from evenhand.store.replacing import LOOKED_AT, beside, replace_file, replaced
 from evenhand.store.signing import KEY, signed
-from evenhand.wings.remotes.fetching import fetch
-from evenhand.wings.remotes.folder import FolderObjects
-from evenhand.wings.remotes.objects import ObjectRemote
+from evenhand.wings.remotes.commands.remote_runs import fetch
+from evenhand.wings.remotes.opening import FolderObjects, ObjectRemote
 from evenhand.wings.remotes.pushing import push
 
 __all__ = ["make_run"]

@@ -120,10 +120,7 @@ class CasePairs(_Looked[CaseChange]):
         at = bisect_left(self._open, place) if self._open else 0
         if at == len(self._open) or self._open[at] != place:
             return OpenNumber(first, first), OpenNumber(second, second)
-        return (
-            OpenNumber(first, self._first_most[at]),
-            OpenNumber(second, self._second_most[at]),
-        )
+        return (OpenNumber(first, self._first_most[at]), OpenNumber(second, self._second_most[at]))
 
     def _at(self, place: int) -> CaseChange:
         number = self.numbers[place]

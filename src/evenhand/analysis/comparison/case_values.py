@@ -369,8 +369,7 @@ def read_trials(
         side.labels.update(dict.fromkeys((*trial.named_scores, *by_name)))
         every = (PASSED, *trial.named_scores, *_named(trial.outcomes))
         for metric in metrics or dict.fromkeys(every):
-            value = _value(trial, metric, by_name.get(metric, ()))
-            if value is not None:
+            if (value := _value(trial, metric, by_name.get(metric, ()))) is not None:
                 if metric not in side.metrics:
                     side.metrics[metric] = Measured()
                 side.metrics[metric].add(place, value)
@@ -395,8 +394,7 @@ def read_trials(
 
 def _group(column: Seen, numbers: Sequence[int]) -> None:
     """Says what the cases belong to that do not stand alone, by their numbers in the column's order."""
-    several = shared(numbers)
-    if several:
+    if several := shared(numbers):
         cases = zip(column.cases, numbers, strict=True)
         column.clusters.update((case, number) for case, number in cases if number in several)
 
@@ -454,8 +452,7 @@ def _open(outcomes: Iterable[Outcome]) -> bool:
 
 
 def _note(column: Seen, metric: str, outcome: Outcome) -> None:
-    judge = outcome.metadata.get("judge")
-    if judge is not None:
+    if (judge := outcome.metadata.get("judge")) is not None:
         version = outcome.metadata.get("prompt")
         label = f"{judge} ({version})" if version is not None else str(judge)
         column.judges.setdefault(metric, set()).add(clip(safe(label), 80))

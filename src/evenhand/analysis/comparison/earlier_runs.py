@@ -256,8 +256,7 @@ def _scores(columns: Mapping[int, Seen], variants: Mapping[int, int]) -> Scores:
         side = columns[column]
         for metric, values in side.metrics.items():
             for number in side.cases:
-                known = values.of(side.cases.place_of(number)).values
-                if known:
+                if known := values.of(side.cases.place_of(number)).values:
                     of_case = scores.setdefault((of, side.cases.ids[number]), {})
                     of_case[metric] = round(fmean(known), 6)
     return scores

@@ -173,8 +173,7 @@ def _pairs_of(
             if drawn is None or not drawn.leaves_out(mine.cases.ids[number]):
                 apart.only_first.append(number)
             continue
-        why_not = likeness.why_not(metric, number)
-        if why_not:
+        if why_not := likeness.why_not(metric, number):
             apart.unlike.setdefault(why_not, array("I")).append(number)
             continue
         one, two = mine.value(metric, number), theirs.value(metric, number)

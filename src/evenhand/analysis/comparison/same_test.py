@@ -3,21 +3,26 @@
 Three things can make a difference mean nothing: cases that were chosen by what came of them, as they come out better
 the next time by chance; another eval under the same ids; and the same outputs on both sides, where only the judging can
 differ. Then nothing is said of any case. Where single cases, or what is expected of them, differ, these are left out.
+
+The variants of one run are looked at too: bounds and scorers may hang on what is varied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from evenhand.analysis.comparison.case_tests import Change, TestChanges
-from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen
+from evenhand.analysis.comparison.case_values import LOWER, PASSED, CaseIds, Seen, read_trials
 from evenhand.analysis.comparison.comparison_sides import Side
 from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.run import RunMeta
+from evenhand.core.score import Scale
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import clip, count, safe, short_id
 from evenhand.engine.replay.summary import replayed
+from evenhand.store.runfile import RunFile
 
 _EVERY_OUTCOME = frozenset({"fail", "error", "pass", "not_applicable"})
 _CHOSEN = {
@@ -140,8 +145,7 @@ class Likeness:
         if self._judging:
             return ""
         one, two = self._mine.cases.place_of(number), self._theirs.cases.place_of(number)
-        parts = self._changes.of_case(one, two)
-        if parts:
+        if parts := self._changes.of_case(one, two):
             return f"with {part_words(parts)}"
         changes = self._changes.of_checks(one, two)
         # Time and money don't hang on what is expected.
@@ -155,8 +159,7 @@ class Likeness:
 
     def notes(self) -> Iterator[str]:
         """What differs and decides nothing."""
-        others = self._changes.other_references(self._places())
-        if others:
+        if others := self._changes.other_references(self._places()):
             with_other = count(others, "case")
             yield f"! {with_other} with another expected value: compared, as their input is the same"
         for text, cases in list(self._changes.doubts.items())[:DOUBTS]:
@@ -191,3 +194,45 @@ def change_words(changes: Iterable[Change]) -> str:
     )
     more = f" and {count(len(texts) - 3, 'other change')}" if len(texts) > 3 else ""
     return "; ".join(texts[:3]) + more
+
+
+LOOKED_AT = 10_000
+"""So many trials, the first ones, are looked at: what is asked is seldom asked of later cases alone."""
+
+
+class VariantTests:
+    """What each variant of a run is asked, read when it is first needed.
+
+    Args:
+        run: The run.
+    """
+
+    def __init__(self, run: RunFile) -> None:
+        self._run = run
+
+    @cached_property
+    def _columns(self) -> dict[int, Seen]:
+        columns = {variant.index for variant in self._run.meta.variants}
+        trials = self._run.trials(limit=LOOKED_AT)
+        return read_trials(trials, columns, (PASSED,), ids=CaseIds(), scales={})
+
+    def mixed_scales(self) -> Iterator[str]:
+        """The metrics whose means are over scores on several scales, in words: in one variant, or side by side."""
+        scales: dict[str, set[Scale]] = {}
+        for column in self._columns.values():
+            for metric, each in column.tests.scales().items():
+                scales.setdefault(metric, set()).update(each)
+        for metric, each in scales.items():
+            if len(each) > 1:
+                listed = ", ".join(f"{low:g}–{high:g}" for low, high in sorted(each))
+                yield f"{safe(metric)}: its scores are on several scales ({listed}), so that its means say little"
+
+    def differ(self, first: int, second: int) -> str:
+        """How two variants are asked otherwise, in words; empty where they are asked the same."""
+        mine, theirs = self._columns[first], self._columns[second]
+        likeness = Likeness(mine, theirs, one_run=True)
+        reasons = (
+            likeness.why_not(PASSED, number) for number in mine.cases if number in theirs.cases
+        )
+        # One reason is enough, and the first costs least.
+        return next(filter(None, reasons), "")

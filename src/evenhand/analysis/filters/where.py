@@ -25,8 +25,12 @@ from evenhand.analysis.filters.query import (
 from evenhand.analysis.filters.vocabulary import Vocabulary, tags_of
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.summaries.grid import Grid
-from evenhand.analysis.trust.beside_people import beside_people, judged_verdicts, labelled_places
-from evenhand.analysis.trust.every_label import every_label
+from evenhand.analysis.trust.beside_people import (
+    beside_people,
+    every_label,
+    judged_verdicts,
+    labelled_places,
+)
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.record import MutableRecord
@@ -319,11 +323,10 @@ class _OtherTrials(MutableRecord, kw_only=True):
     def look(self, trial: TrialResult, means: Iterable[Measure]) -> None:
         """Takes note of a trial."""
         for measure in means:
-            if measure.column == trial.variant:
-                value = self._own(trial, measure)
-                if value is not None:
-                    total, n = self.sums.get((measure, trial.case), (0.0, 0))
-                    self.sums[measure, trial.case] = total + value, n + 1
+            own = self._own(trial, measure) if measure.column == trial.variant else None
+            if own is not None:
+                total, n = self.sums.get((measure, trial.case), (0.0, 0))
+                self.sums[measure, trial.case] = total + own, n + 1
         if trial.outcome in ("pass", "fail"):
             self.verdicts.setdefault((trial.case, trial.variant), set()).add(trial.outcome)
         if trial.outcome != "error":

@@ -174,8 +174,7 @@ def _judge_changes(before: Evidence, now: Evidence, checks: Iterable[Change]) ->
     # A run that took all of its verdicts from elsewhere asked none: that is no change.
     if before.judges and now.judges:
         yield from _asked_otherwise(before.judges, now.judges)
-    names = {one.slot for one in checks if _of_judge(one, now)}
-    if names:
+    if names := {one.slot for one in checks if _of_judge(one, now)}:
         yield f"another prompt for {_listed(names)}"
 
 
@@ -205,11 +204,9 @@ def _data_changes(
     if before.chosen != now.chosen:
         yield f"the cases {now.chosen}" if now.chosen else "the cases were not chosen by outcome"
     parts = [tests.of_case(*pair) for pair in common]
-    texts = sum(bool(set(one) - {"tags"}) for one in parts)
-    if texts:
+    if texts := sum(bool(set(one) - {"tags"}) for one in parts):
         yield f"{count(texts, 'case')} with other texts"
-    tags = sum(one == ["tags"] for one in parts)
-    if tags:
+    if tags := sum(one == ["tags"] for one in parts):
         yield f"{count(tags, 'case')} with other tags"
 
 
@@ -219,8 +216,7 @@ def _prompt_changes(before: Evidence, now: Evidence) -> Iterator[str]:
         {short: one.prompts[name] for name, short in file_names(one.prompts).items()}
         for one in (before, now)
     )
-    edited = {name for name in old.keys() & new.keys() if old[name] != new[name]}
-    if edited:
+    if edited := {name for name in old.keys() & new.keys() if old[name] != new[name]}:
         yield f"{_listed(edited)} edited"
     labels = [frozenset(file_names(one.labels).values()) for one in (before, now)]
     yield from _come_and_gone(*labels)

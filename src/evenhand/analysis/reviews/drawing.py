@@ -20,7 +20,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, count, safe
 from evenhand.languages.documents.codebook import NoteId
-from evenhand.stats.allocation import allocated
+from evenhand.stats.weighted import allocated
 from evenhand.store.labels.draw import REVIEW, Draw, Stratum
 from evenhand.store.labels.stored_draws import add_draw
 from evenhand.store.runfile import RunFile

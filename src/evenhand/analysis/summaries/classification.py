@@ -129,8 +129,7 @@ class RunLabelFound(Record, frozen=True, kw_only=True):
 
     label: str
     precision: Annotated[
-        RunDecisions,
-        Key("of the answers with it, those that were right; each answer counts once"),
+        RunDecisions, Key("of the answers with it, those that were right; each answer counts once")
     ]
     recall: Annotated[RunDecisions, Key("of the cases with it, those that were answered so")]
 

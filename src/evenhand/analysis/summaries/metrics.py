@@ -123,8 +123,7 @@ class _MetricValues(MutableRecord, kw_only=True):
                 (c, (v, 1, 0)) for c, v in zip(self.cases, values, strict=True)
             ]
             sums += [(case, (0.0, 0, 1)) for case in self.in_error]
-            estimate = mean_of(sums_in(sums, self.groups), scale)
-            if estimate:
+            if estimate := mean_of(sums_in(sums, self.groups), scale):
                 mean = estimate.value if self.groups else mean
                 low, high = estimate.low, estimate.high
         return Summary(

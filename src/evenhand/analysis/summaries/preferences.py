@@ -69,8 +69,7 @@ def preferences(run: RunFile, places: Sequence[int] | None = None) -> list[Prefe
     stopped, groups = run.meta.status == "decided", run.groups()
     for trial in run.measuring(PREFERENCE) if places is None else run.at(places):
         for outcome in trial.outcomes:
-            result = result_of(outcome)
-            if result:
+            if result := result_of(outcome):
                 key = trial.variant, outcome.name
                 if key not in by_key:
                     won, lost, tied = (

@@ -23,7 +23,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.store.sums import CaseSum
 
 if TYPE_CHECKING:
-    from evenhand.stats.repeats import OfTries
+    from evenhand.stats.tallies import OfTries
 
 HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
 
@@ -166,7 +166,7 @@ def _tries(meta: RunMeta, tallies: Sequence[Tally]) -> tuple[OfTries, ...]:
     most = max((tally.n for tally in tallies), default=0)
     if most < 2:
         return ()
-    from evenhand.stats.repeats import of_tries  # noqa: PLC0415 (only for runs with repeats)
+    from evenhand.stats.tallies import of_tries  # noqa: PLC0415 (only for runs with repeats)
 
     tries = (result for k in range(1, most + 1) if (result := of_tries(tallies, k)))
     if meta.status != "decided":

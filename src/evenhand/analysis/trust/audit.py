@@ -56,8 +56,7 @@ class CalibrationAudit(Record, frozen=True, kw_only=True):
     low: Annotated[float | None, Key("the lower end of its 95 % interval", null="not applicable")]
     high: Annotated[float | None, Key("the upper end", null="not applicable, or nothing bounds it")]
     p: Annotated[
-        float | None,
-        Key("the two-sided p-value of no bias", "0 to 1", null="nothing is tested"),
+        float | None, Key("the two-sided p-value of no bias", "0 to 1", null="nothing is tested")
     ]
     corrected_p: Annotated[
         float | None,
@@ -75,8 +74,7 @@ class CalibrationAudit(Record, frozen=True, kw_only=True):
         ),
     ]
     items: Annotated[
-        int,
-        Key("questions asked more than once, pairs, or labelled outputs that it rests on"),
+        int, Key("questions asked more than once, pairs, or labelled outputs that it rests on")
     ]
     counts: Annotated[Sequence[GroupCount], Key("what was counted; empty but for odds ratios")]
 

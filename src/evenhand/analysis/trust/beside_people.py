@@ -1,4 +1,4 @@
-"""Where a judge and people agree, and where the judge is more lenient or stricter than they are."""
+"""All that people said of a run's trials, and where a judge agrees, or is more lenient or stricter than they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evenhand.analysis.trust.judgements.judged import judge_of, judgements, metr
 from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.core.score import State
-from evenhand.store.labels.label import Label
+from evenhand.store.labels.label import Label, LabelValue
 from evenhand.store.runfile import RunFile
 
 BesidePeople = Literal["agrees", "lenient", "strict"]
@@ -95,3 +95,41 @@ def beside_people(
         passed = 2 * sum(verdicts) > len(verdicts)
         for judge in (whole if metric == "" else judged).get(metric, ()):
             yield metric, "agrees" if judge is passed else "lenient" if judge else "strict"
+
+
+_OF_METRICS, _OF_PAIRS = -(2**40), -(2**41)
+"""Where the `seq` of those begin that are kept in tables of their own: below all labels of trials."""
+
+
+def every_label(run: RunFile) -> list[Label]:
+    """What people said of trials, each an event; see `store.labels.label.standing`.
+
+    A verdict on a judged metric has the metric's name. A preference between two trials is a label of each of them.
+    """
+    return [*_of_pairs(run), *_of_metrics(run), *run.labels()]
+
+
+def _of_metrics(run: RunFile) -> Iterator[Label]:
+    for number, one in enumerate(run.metric_labels(), _OF_METRICS):
+        yield Label(
+            number, one.at, one.author, one.index, "verdict", one.verdict, metric=one.metric
+        )
+
+
+def _of_pairs(run: RunFile) -> Iterator[Label]:
+    for number, one in enumerate(run.pair_labels()):
+        for second, index in enumerate(one.pair):
+            value: LabelValue = None
+            if one.answer is not None:
+                better = one.answer == ("second" if second else "first")
+                other = one.pair[not second]
+                word = (
+                    "tied with"
+                    if one.answer == "tie"
+                    else "better than"
+                    if better
+                    else "worse than"
+                )
+                value = f"{word} trial {other}"
+            seq = _OF_PAIRS + 2 * number + second
+            yield Label(seq, one.at, one.author, index, "preference", value, metric=one.metric)

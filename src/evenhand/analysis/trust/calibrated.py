@@ -27,12 +27,8 @@ from evenhand.analysis.trust.jury_weights import ballot_of, turned
 from evenhand.analysis.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
 from evenhand.analysis.trust.probabilities import graded
 from evenhand.analysis.trust.scores_calibrated import JudgedMean, later_mean, scale_of
-from evenhand.analysis.trust.trust_rules import (
-    FEWEST,
-    UNLIKELY,
-    estimate_row,
-)
-from evenhand.core.document import Key
+from evenhand.analysis.trust.trust_rules import FEWEST, UNLIKELY, estimate_row
+from evenhand.core.document import Key, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
@@ -227,8 +223,7 @@ class RunJudged(Record, frozen=True, kw_only=True):
     mean: Annotated[
         RunJudgedMean | None,
         Key(
-            "the mean of the judge's scores",
-            null="no scores of the judge and of people that hold",
+            "the mean of the judge's scores", null="no scores of the judge and of people that hold"
         ),
     ]
     by_votes: Annotated[
@@ -252,21 +247,15 @@ class RunJudged(Record, frozen=True, kw_only=True):
 def judged_rows(run: RunFile) -> list[RunJudged]:
     """The judged pass rates of a run in the keys of `evenhand.run/1`."""
     return [
-        RunJudged(
-            metric=rate.metric,
-            model=rate.model,
+        filled(
+            RunJudged,
+            rate,
             variant=run.meta.variants[rate.variant].names,
             judged=rate.items,
             raw=rate.raw._asdict(),
             corrected=estimate_row(rate.corrected),
-            labels=rate.labels,
-            labelled_at=rate.labelled_at,
             calibration=rate.status,
-            changed=rate.changed,
             mean=rate.mean and _mean_row(rate.mean),
-            by_votes=rate.by_votes,
-            why=rate.why,
-            fallback=rate.fallback,
         )
         for rate in judged_rates(run)
     ]
@@ -562,8 +551,7 @@ def weighted_verdicts(
     weights = VoteWeights(jury.intercept, tuple(member.weight for member in jury.members))
     rows: list[tuple[Item, list[float]]] = []
     for trial in run.at(sorted(items)):
-        ballot = ballot_of(trial.outcomes, metric.metric, metric.model)
-        if ballot:
+        if ballot := ballot_of(trial.outcomes, metric.metric, metric.model):
             votes = [float(ballot.get(model, 0)) for model in models]
             rows.append((items[trial.index], votes))
     right = turned([votes for _, votes in rows], [item.passed for item, _ in rows])

@@ -57,11 +57,7 @@ def _bindings(
 
 
 def _changed(
-    metric: JudgedMetric,
-    judged: Judgements,
-    before: Bound,
-    seen: Evidence | None,
-    rule: str | None,
+    metric: JudgedMetric, judged: Judgements, before: Bound, seen: Evidence | None, rule: str | None
 ) -> tuple[str, ...]:
     """What a calibration is bound to and is otherwise in a run; `rule` is the run's own, None where it has none."""
     bound, evidence = bound_to(metric, judged, rule or "", before), evidence_of(metric, judged)

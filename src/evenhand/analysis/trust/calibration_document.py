@@ -189,8 +189,7 @@ class CalibrationJury(Record, frozen=True, kw_only=True):
 
     labels: Annotated[int, Key("labelled outputs that it rests on", "outputs")] = 0
     majority: Annotated[
-        RateRow,
-        Key("the share of them on which the jury's own verdict is people's", "0 to 1"),
+        RateRow, Key("the share of them on which the jury's own verdict is people's", "0 to 1")
     ] = field(default_factory=dict[str, float])
     weighted: Annotated[
         RateRow,
@@ -205,8 +204,7 @@ class CalibrationJury(Record, frozen=True, kw_only=True):
     p: Annotated[float, Key("how likely such a difference is if there is none", "0 to 1")] = 1.0
     verdict: Annotated[str, Key("`better`, `worse`, `no detectable difference` or `undecided`")]
     intercept: Annotated[
-        float,
-        Key("that people pass an output on which the weighted votes cancel out", "log-odds"),
+        float, Key("that people pass an output on which the weighted votes cancel out", "log-odds")
     ]
     members: Annotated[list[CalibrationMember], Key("the judges, in the order of their names")]
 
@@ -451,10 +449,7 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
             null="`--accept-risk` was not given",
         ),
     ] = UNSET
-    run: Annotated[
-        str | UnsetType,
-        Key("the run that it is of, if another"),
-    ] = UNSET
+    run: Annotated[str | UnsetType, Key("the run that it is of, if another")] = UNSET
 
     @property
     def of_evals(self) -> set[str]:
@@ -538,10 +533,7 @@ class CalibrationRanking(Record, frozen=True, kw_only=True):
         Evidence | None,
         Key("what tells an edited case from an edited prompt", null="in older files"),
     ] = None
-    run: Annotated[
-        str | UnsetType,
-        Key("the run that it is of, if another"),
-    ] = UNSET
+    run: Annotated[str | UnsetType, Key("the run that it is of, if another")] = UNSET
 
 
 class CalibrationDocument(Record, frozen=True, kw_only=True):

@@ -40,8 +40,7 @@ def questions(trial: TrialResult) -> dict[Key, str]:
     parts: dict[Key, list[object]] = {}
     output = None
     for outcome in trial.outcomes:
-        model = judge_of(outcome)
-        if model:
+        if model := judge_of(outcome):
             # Only where a judge was asked: encoding outputs takes time.
             output = output or digest(encode(trial.output))
             call = outcome.rests_on[0][0] if outcome.rests_on else ""

@@ -1,8 +1,8 @@
-"""What a run has to reach, held against what people would have found, and not against what its judges found.
+"""What withholds a pass where calibrated judges are required: judges that nobody checked, and bounds that are missed.
 
-It decides only where calibrated judges are required. A metric's bound is held against its corrected number. The share
-of trials that pass is bounded by a judged metric if no trial passes that the judge fails: then people would pass at
-most as many trials as they pass outputs under that metric.
+What a run has to reach is held against what people would have found. A metric's bound is held against its corrected
+number. The share of trials that pass is bounded by a judged metric if no trial passes that the judge fails: then people
+would pass at most as many trials as they pass outputs under that metric.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evenhand.analysis.trust.calibrated import JudgedRate, judged_rates
+from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
+from evenhand.analysis.trust.ranking_corrections import RankingCorrection, ranking_corrections
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.stats.correction import Estimate
@@ -73,3 +75,36 @@ def _bounds_passes(run: RunFile, rate: JudgedRate) -> bool:
         for trial in run.trials()
         if trial.variant == rate.variant and trial.outcome == "pass"
     )
+
+
+def is_unchecked(run: RunFile) -> bool:
+    """Whether some judge of a run is not trusted, of single outputs or of pairs.
+
+    Raises:
+        UsageError: `calibration.json` is damaged.
+    """
+    return bool(unchecked_rates(run) or unchecked_rankings(run))
+
+
+def unchecked_rates(run: RunFile) -> list[JudgedRate]:
+    """The judged rates that are not trusted: no calibration holds, or it doesn't say that the judge may be used.
+
+    Raises:
+        UsageError: `calibration.json` is damaged.
+    """
+    return [rate for rate in judged_rates(run) if not rate.trusted]
+
+
+def unchecked_rankings(run: RunFile) -> list[tuple[ComparedPairs, RankingCorrection]]:
+    """The rankings that are not trusted, for the same reasons; none that no judge has given an answer for.
+
+    Raises:
+        UsageError: `calibration.json` is damaged.
+    """
+    rankings = [pairs for pairs in compared_pairs(run) if pairs.judged]
+    corrections = ranking_corrections(run, rankings)
+    return [
+        (pairs, correction)
+        for pairs, correction in zip(rankings, corrections, strict=True)
+        if not correction.trusted
+    ]

@@ -192,8 +192,7 @@ def _counts(groups: _Groups, labelled: Sequence[LabelledOutput]) -> Mapping[_Cel
         for group in (groups.first, groups.second)
     }
     for one in labelled:
-        in_first = groups.in_first(one.traits)
-        if in_first is not None:
+        if (in_first := groups.in_first(one.traits)) is not None:
             group = groups.first if in_first else groups.second
             cells[group, "pass" if one.people else "fail"].append(one.judge)
     return {cell: GroupCount(*cell, sum(passes), len(passes)) for cell, passes in cells.items()}

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from evenhand.analysis.summaries.clusters import OfCase, sums_in, together
 from evenhand.analysis.summaries.rates import known_scale, mean_of, share_of_cases
-from evenhand.core.document import Key
+from evenhand.core.document import Key, filled
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.run import RunMeta, Totals
@@ -120,20 +120,14 @@ def requirement_rows(run: RunFile) -> list[RunRequirement]:
     """The requirements of a run in the keys of its document, one for each requirement and column."""
     variants = run.meta.variants
     return [
-        RunRequirement(
+        filled(
+            RunRequirement,
+            one,
             metric=one.requirement.metric or "passed",
             at_least=one.requirement.bound.at_least,
             at_most=one.requirement.bound.at_most,
             variant=None if one.variant is None else variants[one.variant].names,
-            state=one.state,
             value=one.least if one.least == one.most else None,
-            least=one.least,
-            most=one.most,
-            low=one.low,
-            high=one.high,
-            sure=one.sure,
-            cases=one.cases,
-            errors=one.errors,
         )
         for one in held(run)
     ]

@@ -15,11 +15,7 @@ def basis_of(run: RunFile) -> dict[str, str]:
     judged = judgements(run)
     basis = judged.parts.basis()
     calibration = place_of(run.meta)
-    bound = {
-        "config": run.meta.fingerprint,
-        "data": basis.data,
-        "system": basis.system,
-    }
+    bound = {"config": run.meta.fingerprint, "data": basis.data, "system": basis.system}
     for (metric, model), judge in sorted(judged.metrics.items()):
         parts = [*sorted(judge.instruments), "", *sorted(judge.criteria)]
         parts.append(basis.settings.get(model, ""))

@@ -21,8 +21,10 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
     """
     word = _verdict_of(run, totals or run.totals())
     if word == "passed" and run.meta.settings.get("calibrated") == "required":
-        from evenhand.analysis.trust.corrected_bounds import corrected_misses  # noqa: PLC0415 (most runs need none of it)
-        from evenhand.analysis.trust.unchecked import is_unchecked  # noqa: PLC0415
+        from evenhand.analysis.trust.corrected_bounds import (  # noqa: PLC0415 (most runs need none of it)
+            corrected_misses,
+            is_unchecked,
+        )
 
         try:
             return "undecided" if is_unchecked(run) or corrected_misses(run) else word

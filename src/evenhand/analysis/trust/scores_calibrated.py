@@ -20,10 +20,9 @@ from evenhand.analysis.trust.calibration_document import (
     CalibrationScores,
     random_draw_row,
 )
-from evenhand.analysis.trust.judgements.draw_test import drawn_within_strata
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.analysis.trust.judgements.raw_rates import raw_mean
-from evenhand.analysis.trust.judgements.strata import Key, strata_of
+from evenhand.analysis.trust.judgements.strata import Key, drawn_within_strata, strata_of
 from evenhand.analysis.trust.labelled_cases import case_of, few_cases, rows_of_scores
 from evenhand.analysis.trust.trust_rules import UNLIKELY, estimate_row
 from evenhand.core.record import Record
@@ -160,8 +159,7 @@ def peoples_scores(labels: Iterable[Label]) -> dict[int, dict[str, Label]]:
     """People's scores by place in the plan and author: those given without the judge's in sight."""
     scores: dict[int, dict[str, Label]] = {}
     for index, each in standing(labels).items():
-        own = {one.author: one for one in each if one.field == "score" and one.blind}
-        if own:
+        if own := {one.author: one for one in each if one.field == "score" and one.blind}:
             scores[index] = own
     return scores
 

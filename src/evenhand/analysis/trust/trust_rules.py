@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from evenhand.analysis.trust.judgements.case_sample import CaseSample, asked_alike
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
+from evenhand.analysis.trust.judgements.judged_basis import CaseSample, asked_alike
 from evenhand.core.document import Key
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record

@@ -27,8 +27,7 @@ from evenhand.providers.leading import keys_not_needed
 from evenhand.render.run import Run
 
 if TYPE_CHECKING:
-    from evenhand.render.notebook import NotebookProgress
-    from evenhand.render.progress import Progress
+    from evenhand.render.progress import NotebookProgress, Progress
 
 
 @checked
@@ -168,7 +167,7 @@ def shown(plan: Plan, progress: bool | None) -> Iterator[ShowProgress | None]:
     """What is told how far the run is, where somebody looks."""
     # A notebook has loaded IPython already; elsewhere the import of its part would only cost time.
     if progress is not False and "IPython" in sys.modules:
-        from evenhand.render.notebook import NotebookProgress, in_notebook  # noqa: PLC0415 (only there)
+        from evenhand.render.progress import NotebookProgress, in_notebook  # noqa: PLC0415 (only there)
 
         if in_notebook():
             with _telling(plan, NotebookProgress()) as show:

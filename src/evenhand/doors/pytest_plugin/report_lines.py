@@ -8,7 +8,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from evenhand.analysis.trust.unchecked import is_unchecked
+from evenhand.analysis.trust.corrected_bounds import is_unchecked
 from evenhand.core.errors import EvenhandError
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult

@@ -88,8 +88,8 @@ class Exchange:
             return refusal(_too_late(self._trial))
         if asker is not None:
             own.askers.add(asker)
-        if self._retried and self._call.asked.key in own.given_up:
-            raise own.given_up[self._call.asked.key]
+        if self._retried and self._call.own_request.key in own.given_up:
+            raise own.given_up[self._call.own_request.key]
         if self._trial.home is not None:
             self._trial.home.welcome(self._call)
         if self._call.speaks:  # whoever asks again has dealt with what came before
@@ -126,7 +126,7 @@ class Exchange:
             if isinstance(error, (ConnectionFailed, TimedOut)):
                 # An SDK that asks again after this gets the same error at once: the run has tried as often as makes
                 # sense.
-                own.given_up[self._call.asked.key] = error
+                own.given_up[self._call.own_request.key] = error
                 raise
             return refusal(error)
         if self._call.head is not None:
@@ -162,7 +162,7 @@ class Exchange:
         try:
             reply = await trial.asker.ask(trial, call, prompt, self._role)
         except EvenhandError:
-            trial.unasked(call.asked.key)
+            trial.unasked(call.own_request.key)
             raise
         assert isinstance(reply, AppReply)  # noqa: S101 (no other provider has such a key)
         self._count(reply)

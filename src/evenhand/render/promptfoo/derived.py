@@ -112,8 +112,7 @@ def problem(item: Mapping[str, Any]) -> str:
 def _parsed(text: str) -> ast.expr:
     if len(text) > LONGEST:
         raise UsageError(f"its value is longer than {LONGEST} characters")
-    choice = _CHOICE.match(text)
-    if choice:
+    if choice := _CHOICE.match(text):
         if_, then, else_ = (part.strip() for part in choice.groups())
         text = f"({then}) if ({if_}) else ({else_})"
     try:

@@ -330,12 +330,7 @@ def _after_contest(trial: TrialResult, compared: Sequence[Outcome]) -> GradedTri
         return replace(without, components=parts)
     failure = 2 if lost.error == "score" else 1
     return replace(
-        without,
-        passed=False,
-        score=0.0,
-        failure=failure,
-        reason=lost.reason,
-        components=parts,
+        without, passed=False, score=0.0, failure=failure, reason=lost.reason, components=parts
     )
 
 
@@ -362,10 +357,7 @@ def without_reason(trial: TrialResult, graded: GradedTrial) -> str:
 
 
 def _grading(
-    trial: TrialResult,
-    graded: GradedTrial,
-    judged: Judged,
-    answers: Sequence[Label],
+    trial: TrialResult, graded: GradedTrial, judged: Judged, answers: Sequence[Label]
 ) -> dict[str, Any] | None:
     if _unanswered(trial) and not trial.outcomes and not answers:
         return None

@@ -112,21 +112,27 @@ class NeverSucceeds(_OfCalls):
 
 
 @dataclass(frozen=True, slots=True)
-class NeverFails(Question):
-    """No step failed; or none of this tool's.
-
-    Attributes:
-        name: The tool; empty for every step.
-        failed: Says of a tool's call whether it failed, where its status doesn't, or not rightly.
-    """
+class _OfTool(Question):
+    """A question about the steps of one tool, or of all."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
     name: str = ""
     failed: Failed | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        need_text("NeverFails", "the tool's name", self.name)
-        check_failed("NeverFails", self.failed)
+        who = type(self).__name__
+        need_text(who, "the tool's name", self.name)
+        check_failed(who, self.failed)
+
+
+@dataclass(frozen=True, slots=True)
+class NeverFails(_OfTool):
+    """No step failed; or none of this tool's.
+
+    Attributes:
+        name: The tool; empty for every step.
+        failed: Says of a tool's call whether it failed, where its status doesn't, or not rightly.
+    """
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:
         steps = steps_in(output, trial)
@@ -149,7 +155,7 @@ class NeverFails(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class Recovers(Question):
+class Recovers(_OfTool):
     """Each call of a tool that failed is followed by one that succeeds. Where none failed, it does not apply.
 
     Attributes:
@@ -158,14 +164,10 @@ class Recovers(Question):
         failed: Says of a tool's call whether it failed, where its status doesn't, or not rightly.
     """
 
-    traits: ClassVar[Traits] = Traits(gives="verdict")
-    name: str = ""
     by: Sequence[str] = ()
-    failed: Failed | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        need_text("Recovers", "the tool's name", self.name)
-        check_failed("Recovers", self.failed)
+        _OfTool.__post_init__(self)
         if isinstance(self.by, str):
             raise UsageError("Recovers: by= takes a list of tools", hint=f"Write [{self.by!r}].")
 
@@ -200,21 +202,13 @@ class Recovers(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class NeverRepeats(Question):
+class NeverRepeats(_OfTool):
     """No tool is called twice with the same arguments. Trying a failed call again is no repetition.
 
     Attributes:
         name: The tool; empty for all tools.
         failed: Says of a tool's call whether it failed, where its status doesn't, or not rightly.
     """
-
-    traits: ClassVar[Traits] = Traits(gives="verdict")
-    name: str = ""
-    failed: Failed | None = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        need_text("NeverRepeats", "the tool's name", self.name)
-        check_failed("NeverRepeats", self.failed)
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:
         steps = steps_in(output, trial)

@@ -13,7 +13,7 @@ import msgspec
 from evenhand.core.case import Case
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.names import did_you_mean
-from evenhand.wings.audit.finding import TITLES
+from evenhand.wings.audit.case_audit import TITLES
 from evenhand.wings.audit.subjects import KINDS
 
 NAMES = (*KINDS, *TITLES)

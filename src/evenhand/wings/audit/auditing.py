@@ -23,9 +23,7 @@ from evenhand.wings.audit.earlier import Earlier, Key
 from evenhand.wings.audit.examining import MARKS, Exam, Judged
 from evenhand.wings.audit.given import Answer
 from evenhand.wings.audit.material import Material, Pool, partial_of, question_of, reference_of
-from evenhand.wings.audit.network import nothing_sent, refused
 from evenhand.wings.audit.reading import Demand, demand_of, of_something_else
-from evenhand.wings.audit.remembering import Memory
 from evenhand.wings.audit.subjects import (
     Subject,
     altered,
@@ -34,6 +32,7 @@ from evenhand.wings.audit.subjects import (
     right_subjects,
     wrong_subjects,
 )
+from evenhand.wings.audit.users_code import Memory, nothing_sent, refused
 from evenhand.wings.audit.worlds import agents, harmed
 
 LIMIT_S = 20.0

@@ -10,7 +10,9 @@ nobody has an output of its own; the same is done with that, once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import field
@@ -30,10 +32,8 @@ from evenhand.engine.capture import Sink, current
 from evenhand.engine.outcome import ANYTHING, trial_error
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.wings.audit.given import Answer, Given, reply_of
-from evenhand.wings.audit.network import refused
 from evenhand.wings.audit.reading import demand_of, judge_in
-from evenhand.wings.audit.remembering import Memory
-from evenhand.wings.audit.wrapping import paths_of, wrapped
+from evenhand.wings.audit.users_code import Memory, refused
 
 MARKS = ("<made answer 1: zqx>", "<made answer 2: wvk>")
 """Two answers that no suite expects."""
@@ -283,8 +283,7 @@ class Exam(MutableRecord, kw_only=True):
         by_place = dict(trial.known)
         keys = {} if anew else {i: self.memory.key(one) for i, one in enumerate(expectations)}
         for place, key in keys.items():
-            known = self.memory.get(key)
-            if known is not None:
+            if (known := self.memory.get(key)) is not None:
                 by_place.setdefault(place, known)
         open_ = [place for place in range(len(expectations)) if place not in by_place]
         settled = await trial.settled([expectations[place] for place in open_])
@@ -334,3 +333,53 @@ def _alike(one: Expectation, other: Expectation) -> bool:
         return replace(one, value=None, scorer=other.scorer) == replace(other, value=None)
     except Exception:  # noqa: BLE001 (a user's __eq__ may raise)
         return False
+
+
+_PATHS = (
+    re.compile(r"""JSON\.parse\(\s*output\s*\)((?:\??\.\w+|\[['"]\w+['"]\])+)"""),
+    re.compile(
+        r"""json\.loads\(\s*output\s*\)((?:\[['"]\w+['"]\]|\.get\(\s*['"]\w+['"][^)]*\))+)"""
+    ),
+)
+_NAME = re.compile(r"""\.get\(\s*['"](\w+)['"][^)]*\)|\??\.(\w+)|\[['"](\w+)['"]\]""")
+
+
+def paths_of(test: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The paths into an output's JSON that a config's code reads: `("answer",)` for `JSON.parse(output).answer`."""
+    paths: dict[tuple[str, ...], None] = {}
+    for text in _texts(test):
+        for pattern in _PATHS:
+            for match in pattern.finditer(text):
+                names = ("".join(groups) for groups in _NAME.findall(match[1]))
+                # What is read of a value, such as its length, is no key.
+                path = tuple(
+                    name for name in names if name not in ("length", "trim", "toLowerCase")
+                )
+                if path:
+                    paths.setdefault(path)
+    yield from paths
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def wrapped(text: str, path: tuple[str, ...]) -> str:
+    """A text as the value at a path in a JSON object; the text itself for no path.
+
+    >>> wrapped("30 days", ("answer", "text"))
+    '{"answer": {"text": "30 days"}}'
+    """
+    if not path:
+        return text
+    value: object = text
+    for name in reversed(path):
+        value = {name: value}
+    return json.dumps(value, ensure_ascii=False)

@@ -12,14 +12,12 @@ from msgspec.structs import replace
 
 from evenhand.core.case import Case
 from evenhand.doors.eval_sets.dataset import Dataset
-from evenhand.wings.audit.case_audit import Attempt, CaseAudit
-from evenhand.wings.audit.contradictions import contradictions
-from evenhand.wings.audit.finding import Finding
+from evenhand.wings.audit.case_audit import Attempt, CaseAudit, Finding
+from evenhand.wings.audit.contradictions import Trust, contradictions
 from evenhand.wings.audit.historical import historical_findings
 from evenhand.wings.audit.material import has_words, normal, question_of
 from evenhand.wings.audit.reading import Demand
 from evenhand.wings.audit.subjects import KINDS
-from evenhand.wings.audit.trusting_references import Trust
 from evenhand.wings.audit.twins import beside_of, split_of, twins_among
 
 MOST_OTHERS = 50

@@ -15,9 +15,8 @@ from statistics import NormalDist, fmean
 
 from evenhand.stats.interval import CONFIDENCE, z_of
 from evenhand.stats.multiple import benjamini_hochberg
-from evenhand.wings.audit.case_audit import CaseAudit
+from evenhand.wings.audit.case_audit import CaseAudit, Finding
 from evenhand.wings.audit.earlier import Stored
-from evenhand.wings.audit.finding import Finding
 
 FEWEST_RUNS = 5
 """An expectation that never differed in so many runs says nothing."""
@@ -125,11 +124,9 @@ def _backwards(audits: Sequence[CaseAudit]) -> Iterator[Finding]:
                 total, count = strengths.get(system, (0.0, 0))
                 mine = passes[system].get(place)
                 rest = total - (fmean(mine) if mine else 0.0)
-                others = count - bool(mine)
-                if others:
+                if others := count - bool(mine):
                     pairs.append((rest / others, fmean(values)))
-            test = _negative(pairs)
-            if test is not None:
+            if (test := _negative(pairs)) is not None:
                 p, r, interval = test
                 tests.append(
                     (

@@ -16,9 +16,8 @@ from evenhand.core.run import TrialResult
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.trial import LiveTrial
 from evenhand.wings.audit.case_audit import Attempt, CaseAudit
-from evenhand.wings.audit.examining import MARKS, Exam
+from evenhand.wings.audit.examining import MARKS, Exam, wrapped
 from evenhand.wings.audit.given import Answer, Given, reply_of
-from evenhand.wings.audit.wrapping import wrapped
 
 REWORD = (
     "Say the following in other words. Keep its meaning, its language, all names and all numbers. Answer with the new"

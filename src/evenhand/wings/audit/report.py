@@ -6,11 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from evenhand.core.document import Key, as_object
+from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.stats.tallies import Tally, rate_of_decisions
-from evenhand.wings.audit.case_audit import CaseAudit
-from evenhand.wings.audit.finding import TITLES, Finding
+from evenhand.wings.audit.case_audit import TITLES, CaseAudit, Finding
 from evenhand.wings.audit.findings import findings_of
 from evenhand.wings.audit.subjects import KINDS
 
@@ -220,21 +219,17 @@ class AuditReport(Record, frozen=True, kw_only=True):
     def document(self) -> dict[str, Any]:
         """The audit as a JSON-ready dict, `evenhand.audit/1`."""
         return as_object(
-            AuditDocument(
+            filled(
+                AuditDocument,
+                self,
                 schema=SCHEMA,
-                source=self.source,
                 run=self.run or None,
                 cases=len(self.audits),
-                examined=self.examined,
                 earlier_runs=self.runs,
-                at_least=self.at_least,
-                verdict=self.verdict,
                 score=self.score,
                 subjects=self.scores,
                 findings=[self._row(one) for one in self.findings],
                 allowed=[self._row(one) for one in self.allowed],
-                only_forbids=self.only_forbids,
-                pass_nothing=self.pass_nothing,
                 skipped=[
                     AuditSkipped(case=one.key[1], name=one.name, where=one.where, why=one.problem)
                     for one in self.audits
@@ -245,19 +240,7 @@ class AuditReport(Record, frozen=True, kw_only=True):
 
     def _row(self, one: Finding) -> AuditFinding:
         audit = self.audits[one.case]
-        return AuditFinding(
-            kind=one.kind,
-            case=audit.key[1],
-            name=audit.name,
-            where=audit.where,
-            expectation=one.expectation,
-            subject=one.subject,
-            answer=one.answer,
-            detail=one.detail,
-            verdicts=one.verdicts,
-            interval=one.interval,
-            allowed=one.allowed,
-        )
+        return filled(AuditFinding, one, case=audit.key[1], name=audit.name, where=audit.where)
 
 
 def _scored(subject: str, cases: Sequence[Counter[str]]) -> AuditScore:

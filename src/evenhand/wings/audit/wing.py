@@ -17,13 +17,13 @@ WING = Wing(
                 "evenhand audit --judges --max-cost 1 --json",
             ),
             section="CI",
-        ),
+        )
     },
     studies={"audit": "evenhand.wings.audit.commands.audit:study"},
     settings={"audit": "evenhand.wings.audit.allowing:Settings"},
     hooks={
-        "cant_fail": "evenhand.wings.audit.mention:mention",
-        "cant_fail_in": "evenhand.wings.audit.mention:mention_of",
+        "cant_fail": "evenhand.wings.audit.commands.audit_request:mention",
+        "cant_fail_in": "evenhand.wings.audit.commands.audit_request:mention_of",
     },
     documents={"evenhand.audit/1": "evenhand.wings.audit.report:AuditDocument"},
 )

@@ -16,6 +16,6 @@ WING = Wing(
                 "evenhand comment gate.json --pr 12 --key support",
                 "evenhand comment gate.json --print",
             ),
-        ),
+        )
     },
 )

@@ -185,8 +185,7 @@ def label_next(root: Path, run: str) -> Answer:
         ]
         if not items:
             return answer(
-                {"run": name, "left": 0},
-                [Next("", f"all are labelled: evenhand calibrate {name}")],
+                {"run": name, "left": 0}, [Next("", f"all are labelled: evenhand calibrate {name}")]
             )
         item = items[0]
         content = {

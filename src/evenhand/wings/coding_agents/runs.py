@@ -1,4 +1,7 @@
-"""Runs that a coding agent starts: commands of their own, within a budget that the agent cannot raise."""
+"""Runs that a coding agent starts: commands of their own, within a budget that the agent cannot raise.
+
+An agent is told of reviews too: people's notes, and how many outputs have each kind of failure.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import json
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,9 +23,16 @@ from evenhand.core.wording.words import short_id
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 from evenhand.wings.coding_agents.advice import advice_on, advice_on_budget
-from evenhand.wings.coding_agents.answers import Answer, Next, Refused, answer, untrusted
+from evenhand.wings.coding_agents.answers import (
+    Answer,
+    Next,
+    Refused,
+    answer,
+    page,
+    short,
+    untrusted,
+)
 from evenhand.wings.coding_agents.reading import opened, summary
-from evenhand.wings.coding_agents.reviewing import COUNT, count_answer, drawn_answer, notes_answer
 
 USAGE = 2
 """With this exit code, a command says that it was called wrongly, or that a file is wrong."""
@@ -203,11 +214,7 @@ class Runs(MutableRecord):
             return short_id(file.meta.id), str(file.path)
 
     async def _text(self, words: list[str]) -> bytes:
-        """What a command that asks no model prints.
-
-        Raises:
-            UsageError: It can't be done, as the command says. Nothing reviewed is an answer.
-        """
+        """What a command that asks no model prints."""
         code, out, err = await self.done(words)
         if code not in (0, 3):
             raise UsageError("\n".join(_lines(err)))
@@ -327,8 +334,7 @@ def refuse_outside(numbers: Range, name: str, value: float | None) -> None:
     Raises:
         Refused: It is something else, such as NaN or a negative budget.
     """
-    problem = numbers.problem(name, value)
-    if problem:
+    if problem := numbers.problem(name, value):
         raise Refused(problem)
 
 
@@ -342,3 +348,70 @@ def _newest(root: Path) -> Path | None:
 def _lines(text: bytes) -> list[str]:
     """The last lines of what a command said."""
     return text[-_SHOWN:].decode("utf-8", "replace").splitlines()[-20:]
+
+
+COUNT = "evenhand.failures/1"
+_LISTED = 20
+_RATIFY = "a person reads it and ratifies: evenhand review ratify --by NAME. No tool does"
+
+
+def drawn_answer(run: str, lines: Sequence[str]) -> Answer:
+    """What was drawn."""
+    content = {"run": run, "drawn": [short(line) for line in lines]}
+    following = [
+        Next(
+            "", f"a person reads them: evenhand review notes {run}. Your own notes are no evidence"
+        ),
+        Next("review_notes", "what people wrote", {"run": run}),
+    ]
+    return answer(content, following)
+
+
+def notes_answer(run: str, text: bytes, start: int) -> Answer:
+    """People's notes on what failed, and the kinds that cover each."""
+    document: dict[str, Any] = json.loads(text)
+    failures = [one for one in document["outputs"] if one["failed"]]
+    content = {"run": run, **{key: document[key] for key in ("drawn", "reviewed")}}
+    content["failed"] = len(failures)
+    rows = (
+        {
+            "note": one["note"],
+            "words": [untrusted(each["note"], 400) for each in one["reviews"] if each["note"]],
+            "kinds": [short(kind) for kind in one["kinds"]],
+        }
+        for one in failures
+    )
+    following = [
+        Next("", f"propose kinds in failures.yml, with the notes that each covers; {_RATIFY}"),
+        Next("review_count", "count them", {"run": run}),
+    ]
+    return page(content, "failures", rows, start, following)
+
+
+def count_answer(document: Mapping[str, Any]) -> Answer:
+    """How many outputs have each kind."""
+    content: dict[str, Any] = {
+        key: document[key] for key in ("runs", "outputs", "reviewed", "failed", "covered")
+    }
+    for key in ("uncoded", "without_kind"):
+        content[key] = document[key][:_LISTED]
+        content[f"{key}_in_all"] = len(document[key])
+    content["kinds"] = [
+        {
+            "name": short(one["name"]),
+            **{
+                key: one[key]
+                for key in ("ratified", "share", "people", "uncoded", "judge", "judged")
+            },
+        }
+        for one in document["kinds"]
+    ]
+    content["changes"] = [{**one, "name": short(one["name"])} for one in document["changes"]]
+    following = []
+    if not all(one["ratified"] for one in document["kinds"]):
+        following.append(Next("", _RATIFY))
+    if document["uncoded"]:
+        following.append(
+            Next("", "list each uncoded failure under its kinds, or under without_kind")
+        )
+    return answer(content, following)

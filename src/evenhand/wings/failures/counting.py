@@ -17,13 +17,13 @@ from evenhand.stats.kind_shares import named_share
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.changes import (
     FEW,
+    Codes,
     KindChange,
     KindMove,
     change_lines,
     kind_changes,
     kind_moves,
 )
-from evenhand.wings.failures.coding import Codes
 from evenhand.wings.failures.shares import RunOutputs, Within, outputs_of, peoples_code, share_of
 
 SCHEMA = "evenhand.failures/1"
@@ -108,12 +108,10 @@ class FailuresDocument(Record, frozen=True, kw_only=True):
     ]
     kinds: Annotated[list[KindCount], Key("the kinds, the most frequent first")]
     coding: Annotated[
-        str | None,
-        Key("the run in which the judge coded the outputs", null="no judge was asked"),
+        str | None, Key("the run in which the judge coded the outputs", null="no judge was asked")
     ] = None
     changes: Annotated[
-        list[KindChange],
-        Key("of several runs, what changed from the last run but one to the last"),
+        list[KindChange], Key("of several runs, what changed from the last run but one to the last")
     ]
     moves: Annotated[
         list[KindMove], Key("cases that changed from one kind to another between these two runs")

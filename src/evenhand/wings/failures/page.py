@@ -73,8 +73,7 @@ def _parts(document: FailuresDocument, runs: Sequence[RunFile], book: Codebook) 
         yield f"<p>{text(_share(kind))}</p><p>{text(kind.rule)}</p>"
         yield from _parts_of_kind(kind)
         yield from _example(notes[kind.name], reviews, by_id)
-    lines = list(change_lines(document.runs, document.changes, document.moves))
-    if lines:
+    if lines := list(change_lines(document.runs, document.changes, document.moves)):
         yield "<h2>Changes</h2>"
         yield f"<pre>{text(chr(10).join(lines))}</pre>"
 

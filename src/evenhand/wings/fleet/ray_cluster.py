@@ -51,11 +51,7 @@ _GONE: list[Message] = []
 
 
 def _ray() -> Any:
-    """Ray, with its usage statistics off.
-
-    Raises:
-        UsageError: It is not installed.
-    """
+    """Ray, with its usage statistics off."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault(
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0"

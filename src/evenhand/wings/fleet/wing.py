@@ -16,7 +16,7 @@ WING = Wing(
                 "evenhand info workers --for slurm | tee evenhand.sbatch",
                 "evenhand info workers --for kuberay --workers 8",
             ),
-        ),
+        )
     },
     hooks={"fleet": "evenhand.wings.fleet.commands.fleet_settings:with_fleet"},
 )

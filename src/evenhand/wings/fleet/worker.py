@@ -61,8 +61,7 @@ class Walk:
         Raises:
             UsageError: The plan has none: its files have changed since it was counted.
         """
-        near = self._near.get(index)
-        if near is not None:
+        if (near := self._near.get(index)) is not None:
             return near
         # A plan can only be walked forward: for a trial further back it begins anew.
         if index < self._next:

@@ -10,9 +10,11 @@ from msgspec import field
 
 from evenhand.core.case import Case
 from evenhand.core.record import Record
-from evenhand.doors.importers.naming import one_line
+from evenhand.doors.eval_sets.rowcase import row_of
+from evenhand.doors.importers.moved_in import MovedIn, lines, written
+from evenhand.doors.importers.naming import one_line, slug, unlike
 from evenhand.doors.promptfoo.porting.literal import flat, laid, led, literal
-from evenhand.languages.documents.foreign import Notes, shown
+from evenhand.languages.documents.foreign import Note, Notes, shown
 from evenhand.providers.catalog import SCHEMES
 
 APPLICATION, ASKING = "application", "asking"
@@ -157,3 +159,42 @@ def model_id(name: str) -> str:
     vendor, _, rest = name.partition("/")
     known = _ELSEWHERE.get(vendor, vendor)
     return f"{known}:{rest}" if rest and known in _VENDORS else ""
+
+
+def write_evals(
+    evals: Mapping[str, RecordedEval],
+    folder: Path,
+    tool: str,
+    *,
+    scorers: Path,
+    notes: Sequence[Note],
+) -> MovedIn:
+    """Writes an eval set for each eval.
+
+    Args:
+        evals: By the names of their tasks.
+        folder: Where to write; it is made where it is not there.
+        tool: As `--from` names it.
+        scorers: A module, NAME.py.txt, with what the tool scores by. It is written beside them if one imports NAME.
+        notes: What was translated, and what was not.
+
+    Raises:
+        UsageError: One of the files is there already, or cannot be written.
+    """
+    texts: dict[str, str] = {}
+    names: set[str] = set()
+    for task, one in evals.items():
+        name = unlike(names, slug(task, "task")).replace(" ", "_")
+        texts[f"evals/{name}_evals.py"] = eval_file(one, name)
+        texts[f"evals/{name}.jsonl"] = lines([row_of(case) for case in one.cases])
+    sets = [folder / name for name in texts if name.endswith(".py")]
+    every = list(evals.values())
+    texts |= support(every)
+    module = scorers.name.removesuffix(".py.txt")
+    if any(module in check.imports for one in every for check in one.checks):
+        texts[f"{module}.py"] = scorers.read_text("utf-8")
+    rules = script(every)
+    if rules:
+        texts["offline.jsonl"] = lines(rules)
+    files = written({folder / name: text for name, text in texts.items()}, folder, tool)
+    return MovedIn(files, sets, bool(rules), notes, todo(every, folder))

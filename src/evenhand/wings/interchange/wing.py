@@ -8,9 +8,7 @@ WING = Wing(
     name="interchange",
     summary="Other tools' results, datasets and checks, read and written.",
     importers={
-        "promptfoo": Importer(
-            "evenhand.wings.interchange.promptfoo_results.reading:read", "results.json"
-        ),
+        "promptfoo": Importer("evenhand.wings.interchange.promptfoo_results:read", "results.json"),
         "openai-evals": Importer(
             "evenhand.wings.interchange.openai_evals.runs:read", "openai-evals.jsonl"
         ),
@@ -18,16 +16,12 @@ WING = Wing(
         "pydantic-evals": Importer(
             "evenhand.wings.interchange.pydantic_evals.reading:read", "dataset.yaml"
         ),
-        "deepeval": Importer("evenhand.wings.interchange.deepeval.reading:read", "goldens.json"),
-        "ragas": Importer("evenhand.wings.interchange.ragas.reading:read", "dataset.jsonl"),
-        "langfuse": Importer("evenhand.wings.interchange.langfuse.reading:read", "items.json"),
-        "langsmith": Importer(
-            "evenhand.wings.interchange.langsmith.reading:read", "examples.jsonl"
-        ),
-        "braintrust": Importer(
-            "evenhand.wings.interchange.braintrust.reading:read", "dataset.jsonl"
-        ),
-        "phoenix": Importer("evenhand.wings.interchange.phoenix.reading:read", "dataset.csv"),
+        "deepeval": Importer("evenhand.wings.interchange.deepeval:read", "goldens.json"),
+        "ragas": Importer("evenhand.wings.interchange.ragas:read", "dataset.jsonl"),
+        "langfuse": Importer("evenhand.wings.interchange.langfuse:read", "items.json"),
+        "langsmith": Importer("evenhand.wings.interchange.langsmith:read", "examples.jsonl"),
+        "braintrust": Importer("evenhand.wings.interchange.braintrust:read", "dataset.jsonl"),
+        "phoenix": Importer("evenhand.wings.interchange.phoenix:read", "dataset.csv"),
         "lm-eval": Importer("evenhand.wings.interchange.lm_eval.reading:read", "DIR/MODEL/*.json*"),
     },
     folders={
@@ -36,5 +30,5 @@ WING = Wing(
         "inspect": "evenhand.wings.interchange.inspect_logs.folder:move_in",
         "lm-eval": "evenhand.wings.interchange.lm_eval.folder:move_in",
     },
-    datasets={"pydantic-evals": "evenhand.wings.interchange.pydantic_evals.dataset:document_of"},
+    datasets={"pydantic-evals": "evenhand.wings.interchange.pydantic_evals.reading:document_of"},
 )

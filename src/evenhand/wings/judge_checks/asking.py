@@ -8,6 +8,7 @@ Of what it expects, only the expectations of the probed judge are recorded, each
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from evenhand.core.case import Case
 from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Expectation, Trial, state_of
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import CallRole, DecidingModel, Model, Prompt, Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
@@ -34,7 +36,6 @@ from evenhand.providers.app_call import AppCall
 from evenhand.scorers.text import value_text
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.attacks import Attack
-from evenhand.wings.judge_checks.criteria import criteria_of
 from evenhand.wings.judge_checks.items import ProbeItem
 from evenhand.wings.judge_checks.probe import SWAPPED
 
@@ -336,3 +337,32 @@ class _WatchedModel:
     def name(self) -> str:
         """The label in reports."""
         return self._model.name
+
+
+_CRITERIA = ("criteria", "criterion", "rubric", "ideal", "question")
+_INNER = ("scorer", "of")
+
+
+def criteria_of(scorer: object) -> str:
+    """What a judge goes by, in words: its criteria or rubric, of however many scorers it is wrapped in.
+
+    A scorer of the user's own that names none has its label.
+    """
+    for name in _INNER:
+        inner = getattr(scorer, name, None)
+        if inner is not None and hasattr(inner, "score"):
+            return criteria_of(inner)
+    for name in _CRITERIA:
+        if words := _words(getattr(scorer, name, None)):
+            return words
+    return label_of(scorer)
+
+
+def _words(value: object) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, (list, tuple)):
+        return "; ".join(item for item in value if isinstance(item, str))
+    if dataclasses.is_dataclass(value) or is_mapping(value):
+        return str(getattr(value, "text", "")).strip()
+    return ""

@@ -24,7 +24,7 @@ from evenhand.scorers.text import value_text
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.asking import ProbeBody
 from evenhand.wings.judge_checks.judge_variants import JudgeVariant
-from evenhand.wings.judge_checks.tryout_record import TriedJudge
+from evenhand.wings.judge_checks.tried import TriedJudge
 
 LOOKED_AT = 50
 """So many verdicts of a judge say what one costs."""

@@ -34,7 +34,7 @@ from evenhand.languages.documents.tree import Document, read_document, read_text
 from evenhand.languages.templates.rendering import NO_CONFIG
 from evenhand.providers.prompt_text import unfillable
 from evenhand.providers.roster import Roster, model_id
-from evenhand.wings.judge_checks.tryout_record import TODAY, WEIGHTED
+from evenhand.wings.judge_checks.tried import TODAY, WEIGHTED
 
 KEYS = ("model", "panel", "repeats", "prompt", "criteria")
 REPEATS = Range(1, 99, whole=True)
@@ -239,8 +239,7 @@ class _Reader:
         return model
 
     def _repeats(self, value: object, place: Place) -> int:
-        wrong = REPEATS.problem("repeats", value)
-        if wrong:
+        if wrong := REPEATS.problem("repeats", value):
             self._problem(place, wrong, "It is how many votes each judge has.")
             return 1
         return cast(int, value)

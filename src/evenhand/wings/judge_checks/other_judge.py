@@ -27,7 +27,7 @@ from evenhand.providers.prompt_text import filled_messages
 from evenhand.scorers.judge import MeetsRubric
 from evenhand.scorers.judging import Judge
 from evenhand.scorers.jury import Jury
-from evenhand.wings.judge_checks.criteria import criteria_of
+from evenhand.wings.judge_checks.asking import criteria_of
 from evenhand.wings.judge_checks.judge_variants import JudgeVariant
 
 T = TypeVar("T")
@@ -128,8 +128,7 @@ def _judge_of(question: Any, trial: Trial) -> Judge:
         getattr(question, "grader", None),
         getattr(question, "evaluate", None),
     ):
-        judge = getattr(holder, "judge", None)
-        if judge is not None:
+        if (judge := getattr(holder, "judge", None)) is not None:
             return judge
     if trial.judge is None:
         raise ScoreError(

@@ -295,9 +295,7 @@ def probe_of(run: RunFile, at_most: float = AT_MOST) -> Probe:
     )
 
 
-def _planned(
-    meta: RunMeta,
-) -> tuple[dict[tuple[str, str], ProbedJudge], dict[int, ProbedKind]]:
+def _planned(meta: RunMeta) -> tuple[dict[tuple[str, str], ProbedJudge], dict[int, ProbedKind]]:
     """The judges with all kinds that they were to be asked, and the kind of each column. Nothing is counted yet."""
     judges: dict[tuple[str, str], ProbedJudge] = {}
     by_variant: dict[int, ProbedKind] = {}

@@ -13,12 +13,15 @@ from evenhand.analysis.trust.jury_weights import Ballot, ballot_of, folds_of, tu
 from evenhand.core.run import TrialResult
 from evenhand.stats.votes import cross_fitted, fitted_weights
 from evenhand.store.runfile import RunFile
-from evenhand.wings.judge_checks.tried import JudgeTryout, Tried, Tryout, decide
-from evenhand.wings.judge_checks.tryout_record import (
+from evenhand.wings.judge_checks.tried import (
     CHOOSING,
     TODAY,
     WEIGHTED,
+    JudgeTryout,
+    Tried,
     TriedJudge,
+    Tryout,
+    decide,
     record_of,
 )
 
@@ -67,8 +70,7 @@ class _Reading:
     def _add(self, trial: TrialResult, metric: str, paid: Mapping[int, float | None]) -> None:
         verdict = {"pass": True, "fail": False}.get(trial.outcome)
         self._verdicts[trial.variant][trial.case] = verdict
-        ballot = ballot_of(trial.outcomes, metric)
-        if ballot:
+        if ballot := ballot_of(trial.outcomes, metric):
             self._ballots[trial.variant][trial.case] = ballot
         cost = paid.get(trial.index)
         if verdict is not None and cost is not None:

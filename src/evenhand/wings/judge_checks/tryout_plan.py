@@ -32,7 +32,7 @@ from evenhand.wings.judge_checks.plan import (
     row_in_place,
     trials_at,
 )
-from evenhand.wings.judge_checks.tryout_record import (
+from evenhand.wings.judge_checks.tried import (
     CHOOSING,
     CONFIRMING,
     TriedItem,

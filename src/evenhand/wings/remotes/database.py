@@ -14,8 +14,7 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.secrets import known
 from evenhand.store.runfile import RunFile
 from evenhand.wings.remotes.address import Address
-from evenhand.wings.remotes.manifest import Manifest, read_manifest, write_manifest
-from evenhand.wings.remotes.remote import Snapshot
+from evenhand.wings.remotes.remote import Manifest, Snapshot, read_manifest, write_manifest
 from evenhand.wings.remotes.rows import OUTCOMES, TRIALS, Kind, Row, names, rows_of
 
 AT_ONCE = 5_000

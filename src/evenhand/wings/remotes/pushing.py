@@ -11,8 +11,7 @@ from evenhand.core.document import Key, as_object
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.store.labels.exchange import write_said
-from evenhand.wings.remotes.manifest import Manifest
-from evenhand.wings.remotes.remote import Remote, said_name, snapshot_of
+from evenhand.wings.remotes.remote import Manifest, Remote, said_name, snapshot_of
 
 SCHEMA = "evenhand.push/1"
 

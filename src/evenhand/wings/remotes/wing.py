@@ -16,7 +16,7 @@ WING = Wing(
                 "evenhand runs push latest --to postgresql://db.test/e",
                 "evenhand view s3://team-runs/evals",
             ),
-        ),
+        )
     },
     run_names={"remote": "evenhand.wings.remotes.commands.remote_runs:RUN_NAMES"},
 )

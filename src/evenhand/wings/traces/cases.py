@@ -18,7 +18,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.scrubbing import scrubbed
 from evenhand.core.secrets import HIDDEN
-from evenhand.stats.allocation import allocated
+from evenhand.stats.weighted import allocated
 from evenhand.store.labels.label import Label, standing
 from evenhand.store.runfile import RunFile
 

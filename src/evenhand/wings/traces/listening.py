@@ -218,11 +218,7 @@ class Listener:
 
 
 def _unpacked(data: bytes, encoding: str) -> bytes | None:
-    """A body without its packing; None where it is too large.
-
-    Raises:
-        zlib.error: It is damaged, or cut off.
-    """
+    """A body without its packing; None where it is too large."""
     window = _WINDOWS[encoding.strip().lower()]
     if window is None:
         return data

@@ -147,8 +147,7 @@ def send(run: RunFile) -> tuple[int, str]:
 
 def address() -> str:
     """Where events go, as the standard variables say."""
-    own = os.environ.get("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT")
-    if own:
+    if own := os.environ.get("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"):
         return own
     return (os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or _HERE).rstrip("/") + "/v1/logs"
 

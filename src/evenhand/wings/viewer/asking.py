@@ -103,11 +103,7 @@ def _done(errand: Errand) -> object:
 
 
 def _request_of(meta: RunMeta, path: Path) -> Asked:
-    """What the run was asked to run.
-
-    Raises:
-        CannotAsk: It can't be asked again: why.
-    """
+    """What the run was asked to run."""
     from evenhand.cli.run_request import Asked  # noqa: PLC0415 (imported on use)
     from evenhand.store.catalogue import homes, run_folder  # noqa: PLC0415
     from evenhand.store.signing import is_signed  # noqa: PLC0415
@@ -164,11 +160,7 @@ def _offered(request: Asked, edit: Edit, meta: RunMeta, trial: TrialResult) -> A
 
 
 def _look_for_changes(meta: RunMeta, plan: Plan) -> None:
-    """Names the files that have changed since, where the run's file has their digests.
-
-    Raises:
-        CannotAsk: Some have.
-    """
+    """Names the files that have changed since, where the run's file has their digests."""
     before, after = meta.config.get("files"), plan.config.get("files")
     if plan.fingerprint == meta.fingerprint or not (is_mapping(before) and is_mapping(after)):
         return
@@ -231,8 +223,7 @@ def _run(request: Asked, errand: Errand, meta: RunMeta, path: Path) -> object:
     )
     settings = replace(settings_for(request, session, path.parent.parent), id=errand.id)
     with ExitStack() as opened:
-        replay = earlier.get("replay")
-        if replay:
+        if replay := earlier.get("replay"):
             source = ReplayRequest(str(replay["file"]), asks=True)
             recordings = opened.enter_context(source.opened())
             settings = replace(settings, replay=recordings, replay_asks=True)

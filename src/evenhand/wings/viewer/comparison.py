@@ -10,25 +10,18 @@ import sys
 from pathlib import Path
 from typing import cast
 
+from evenhand.analysis.comparison.compared_runs import same_input
 from evenhand.analysis.comparison.comparison_results import Compared, ends
 from evenhand.analysis.comparison.comparison_sides import Side, matched
-from evenhand.analysis.comparison.same_input import same_input
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.wording.words import short_id
 from evenhand.render.comparing import Comparison, compare
-from evenhand.render.comparison import (
-    amount,
-    because,
-    difference,
-    level,
-    lines,
-    p_value,
-)
+from evenhand.render.comparison import amount, because, difference, level, lines, p_value
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.history import changes_since
 from evenhand.wings.viewer.listing import summary_of
-from evenhand.wings.viewer.prompts import edited_prompts
+from evenhand.wings.viewer.over_runs import edited_prompts
 from evenhand.wings.viewer.shapes import ComparedRow, ComparedWords, ComparisonShape, Question
 
 _REFUSALS: dict[int, type[EvenhandError]] = {3: UsageError, 4: StoreError}

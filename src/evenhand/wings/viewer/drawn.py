@@ -1,13 +1,22 @@
-"""Labelling a draw on the page: the drawn outputs, without what the judge said, and what a person says of them."""
+"""Labelling and reviewing draws on the page, an output or a pair at a time, without what judges and others said."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
+from evenhand.analysis.reviews.drawing import draw_outputs, drawn_notes, review_draws
+from evenhand.analysis.reviews.reviewed import (
+    Verdict,
+    keep_review,
+    material_of,
+    reviews_of,
+    to_review,
+)
 from evenhand.analysis.trust.calibration import calibrations
+from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.labels.drawing import (
     draw,
@@ -18,16 +27,31 @@ from evenhand.analysis.trust.labels.drawing import (
     judged_places,
 )
 from evenhand.analysis.trust.labels.failure_codes import FailureCode, failure_codes
+from evenhand.analysis.trust.labels.pair_drawing import (
+    DrawnPair,
+    compared_places,
+    draw_pairs,
+    drawn_pairs,
+    pairs_for,
+)
+from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
 from evenhand.analysis.trust.labels.uneven_drawing import draw_by_stratum, draw_unsure
 from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.record import Record
+from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import interval, percent
-from evenhand.render.calibration_text import worth_line
-from evenhand.store.labels.draw import LabelledVerdict
-from evenhand.store.labels.label import LONGEST_AUTHOR, newest, standing
-from evenhand.store.labels.stored_draws import add_metric_labels, set_rule, standing_labels
+from evenhand.render.calibration_text import labels_line, worth_line
+from evenhand.store.labels.draw import LabelledVerdict, PairAnswer, PairLabel, unordered
+from evenhand.store.labels.label import LONGEST_AUTHOR, LONGEST_NOTE, newest, standing
+from evenhand.store.labels.stored_draws import (
+    add_metric_labels,
+    add_pair_labels,
+    set_rule,
+    standing_labels,
+    standing_pair_labels,
+)
 from evenhand.store.runfile import RunFile
 
 MOST = 2000
@@ -213,3 +237,211 @@ def keep_verdict(path: Path, request: Mapping[str, Any]) -> None:
         if trial is None or metric not in judged_metrics(trial):
             raise UsageError(f"trial {index!r:.40} has no verdict of a judge on {metric!r:.100}")
     add_metric_labels(path, author, [(trial.index, metric, verdict)])
+
+
+class ReviewedShape(Record, frozen=True, kw_only=True):
+    """One drawn output, and what this person said of it."""
+
+    index: int
+    material: Annotated[str, Key("What it is an answer to.")]
+    output: str
+    verdict: Verdict | None
+    note: str
+
+
+class ReviewDrawShape(Record, frozen=True, kw_only=True):
+    """What a person has to review, in the order of the draw; no items before something is drawn."""
+
+    items: Sequence[ReviewedShape]
+    disputed: Annotated[
+        Sequence[str],
+        Key("What people disagree about, a line each; empty before this person has said all."),
+    ]
+
+
+def review_draw(run: RunFile, author: str) -> ReviewDrawShape:
+    """What this person has to review, with what they said; the others' words once they are through."""
+    drawn, reviews = drawn_notes([run]), reviews_of(run)
+    left = set(to_review(author, drawn, reviews))
+    mine = {r.note: one for r in reviews for one in r.reviews if one.author == author}
+    notes = [note for note in drawn if note in left or note in mine]
+    trials = {trial.index: trial for trial in run.at(sorted(note.index for note in notes))}
+    items = [
+        ReviewedShape(
+            index=note.index,
+            material=material_of(trials[note.index]),
+            output=as_text(trials[note.index].output),
+            verdict=mine[note].verdict if note in mine else None,
+            note=mine[note].note if note in mine else "",
+        )
+        for note in notes
+        if note.index in trials
+    ]
+    disputed = [
+        f"{one.case}: "
+        + " · ".join(f"{o.author} {o.verdict} {o.note}".strip() for o in one.reviews)
+        for one in reviews
+        if one.is_disputed and not left
+    ]
+    return ReviewDrawShape(items=items, disputed=disputed)
+
+
+def draw_reviews(path: Path, request: Mapping[str, Any]) -> None:
+    """Draws `size` outputs to be reviewed.
+
+    Raises:
+        UsageError: That is no number of outputs, or nothing is left to draw.
+        StoreError: The run file cannot be written.
+    """
+    size = request.get("size")
+    if type(size) is not int or not 0 < size <= MOST:
+        raise UsageError(f"size: a number of outputs from 1 to {MOST:,}")
+    with RunFile.open(path) as run:
+        draw_outputs([run], size, secrets.randbelow(2**31))
+
+
+def keep_reviewed(path: Path, request: Mapping[str, Any]) -> None:
+    """Keeps the `verdict` of an `author` on the drawn output at `index`, with a `note`; null takes both back.
+
+    Raises:
+        UsageError: Something of it is missing, or that output isn't drawn.
+        StoreError: The run file cannot be written.
+    """
+    index, verdict, note = request.get("index"), request.get("verdict"), request.get("note", "")
+    author = author_in(request)
+    if verdict not in ("pass", "fail", None):
+        raise UsageError("verdict: pass, fail or null")
+    if not isinstance(note, str) or len(note) > LONGEST_NOTE:
+        raise UsageError(f"note: a text of at most {LONGEST_NOTE:,} characters")
+    with RunFile.open(path) as run:
+        refuse_judge_check(run.meta)
+        drawn = {place for draw in review_draws(run) for place in draw.places}
+    if type(index) is not int or index not in drawn:
+        raise UsageError(f"output {index!r:.40} isn't drawn to be reviewed")
+    keep_review(path, index, author, verdict, note.strip())
+
+
+ANSWERS: tuple[PairAnswer, ...] = get_args(PairAnswer)
+_TURNED: Mapping[PairAnswer, PairAnswer] = {"first": "second", "second": "first", "tie": "tie"}
+
+
+class DrawnPairShape(Record, frozen=True):
+    """Two outputs of a case in the order of the draw, and which of them this person prefers.
+
+    There is nothing of what the judge said.
+    """
+
+    first: Annotated[int, Key("Places in the plan.")]
+    second: int
+    material: Annotated[str, Key("What they are answers to.")]
+    outputs: tuple[str, str]
+    answer: PairAnswer | None
+
+
+class PairDrawShape(Record, frozen=True, kw_only=True):
+    """What a person has to compare of a ranking; no items before something is drawn."""
+
+    ranking: str
+    judged: Annotated[int, Key("Pairs that the judge compared.")]
+    rule: Annotated[
+        str | None, Key("What makes an output better; null before somebody wrote it down.")
+    ]
+    items: Sequence[DrawnPairShape]
+    worth: Annotated[str, Key("How many labels there are, and how many it takes.")]
+    left: Annotated[int, Key("Pairs that are not drawn yet.")]
+
+
+def rankings_of(run: RunFile) -> list[ComparedPairs]:
+    """The rankings whose pairs can be labelled; none of a run that asks about judges."""
+    if run.meta.is_judge_check:
+        return []
+    return [pairs for pairs in compared_pairs(run) if pairs.judged]
+
+
+def pair_draws(run: RunFile, author: str) -> list[PairDrawShape]:
+    """What this person has to compare, ranking by ranking; none where nothing was compared."""
+    labels = standing_pair_labels(run.pair_labels())
+    rules, shapes = run.rules(), list[PairDrawShape]()
+    for pairs in rankings_of(run):
+        draws = [draw for draw in run.pair_draws() if draw.metric == pairs.name]
+        items = pairs_for(author, list(drawn_pairs(run, pairs.name, draws)), labels)
+        shapes.append(
+            PairDrawShape(
+                ranking=pairs.name,
+                judged=len(pairs.judged),
+                rule=rules.get(pairs.name),
+                items=[_shape(item, labels.get(item.key, {}), author) for item in items],
+                worth=labels_line(pairs.name, len(ranking_labels(run, pairs).pairs))
+                if draws
+                else "",
+                left=len(pairs.judged) - sum(len(draw.pairs) for draw in draws),
+            )
+        )
+    return shapes
+
+
+def _shape(item: DrawnPair, labels: Mapping[str, PairLabel], author: str) -> DrawnPairShape:
+    """A pair with this person's answer, turned round where they saw the pair the other way round."""
+    label = labels.get(author)
+    answer = None if label is None else label.answer
+    if label is not None and answer is not None and label.pair != item.pair:
+        answer = _TURNED[answer]
+    return DrawnPairShape(*item.pair, item.material, item.outputs, answer)
+
+
+def draw_more_pairs(path: Path, request: Mapping[str, Any]) -> None:
+    """Draws `size` pairs of a `ranking` at random.
+
+    Raises:
+        UsageError: That is no number of pairs, there is no such ranking, or nothing is left to draw.
+        StoreError: The run file cannot be written.
+    """
+    size = request.get("size")
+    if type(size) is not int or not 0 < size <= MOST:
+        raise UsageError(f"size: a number of pairs from 1 to {MOST:,}")
+    with RunFile.open(path) as run:
+        draw_pairs(run, _ranking_in(run, request), size, secrets.randbelow(2**31))
+
+
+def keep_pair_rule(path: Path, request: Mapping[str, Any]) -> None:
+    """Keeps the written `rule` of a `ranking`.
+
+    Raises:
+        UsageError: It is no text, or there is no such ranking.
+        StoreError: The run file cannot be written.
+    """
+    rule = rule_in(request)
+    with RunFile.open(path) as run:
+        name = _ranking_in(run, request).name
+    set_rule(path, name, rule)
+
+
+def keep_preference(path: Path, request: Mapping[str, Any]) -> None:
+    """Keeps which output an `author` prefers of the pair `first` and `second`; a null `answer` takes it back.
+
+    Raises:
+        UsageError: Something of it is missing, or the judge of the `ranking` compared no such pair.
+        StoreError: The run file cannot be written.
+    """
+    first, second = request.get("first"), request.get("second")
+    author, answer = author_in(request), request.get("answer")
+    if answer is not None and answer not in ANSWERS:
+        raise UsageError(f"answer: {', '.join(ANSWERS)} or null")
+    if type(first) is not int or type(second) is not int:
+        raise UsageError("first and second: the trials' places in the plan")
+    with RunFile.open(path) as run:
+        pairs = _ranking_in(run, request)
+        if unordered((first, second)) not in compared_places(run, pairs):
+            raise UsageError(
+                f"the judge of {pairs.name!r:.100} didn't compare {first} and {second}"
+            )
+    add_pair_labels(path, author, [((first, second), pairs.name, answer)])
+
+
+def _ranking_in(run: RunFile, request: Mapping[str, Any]) -> ComparedPairs:
+    refuse_judge_check(run.meta)
+    name = request.get("ranking")
+    for pairs in rankings_of(run):
+        if pairs.name == name:
+            return pairs
+    raise UsageError(f"the run has no ranking {name!r:.100}")

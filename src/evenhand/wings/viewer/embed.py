@@ -22,11 +22,9 @@ from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.cell import cell
 from evenhand.wings.viewer.columns import CellBlock, parts
 from evenhand.wings.viewer.comparison import comparison
-from evenhand.wings.viewer.head import head
+from evenhand.wings.viewer.head import head, run_labels, summary
 from evenhand.wings.viewer.page import ICON, static
-from evenhand.wings.viewer.run_labels import run_labels
 from evenhand.wings.viewer.shapes import Head, RunSummary
-from evenhand.wings.viewer.summary import summary
 
 _ENDS = re.compile(r"<(/script|/style|!--)", re.IGNORECASE)
 CHUNK = 50

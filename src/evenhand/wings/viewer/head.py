@@ -1,38 +1,75 @@
-"""A run as a whole: what the page paints first, and what takes a look at every trial and comes after."""
+"""A run as a whole: what the page paints first, and what takes a look at every trial and comes after.
+
+The summary is of the whole run, as the console has it: it is worked out once, and no filter of the page changes it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from evenhand.analysis.summaries.grid import Grid, column_names
+from evenhand.analysis.summaries.classification import (
+    MOST_LABELS,
+    MOST_TRIALS,
+    LabelMatrix,
+    classified,
+)
+from evenhand.analysis.summaries.column_names import column_names
+from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.marks import Marked
 from evenhand.analysis.summaries.marks import marked as marked_in
 from evenhand.analysis.summaries.rates import Mean, known_scale, latencies, rates, scores
+from evenhand.analysis.summaries.slices import Slice, slices_by_tag
+from evenhand.analysis.trust.beside_people import (
+    JudgedVerdict,
+    every_label,
+    judged_verdicts,
+    labelled_places,
+)
 from evenhand.analysis.trust.calibrated import judged_rates
-from evenhand.analysis.trust.standings import Standings, standings
+from evenhand.analysis.trust.ranking_corrections import Standings, standings
+from evenhand.analysis.trust.requirements import Held, held
+from evenhand.core.document import Key
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
+from evenhand.core.requirement import PASSED
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
-from evenhand.render.calibration_text import standing, state_of
+from evenhand.render.calibration_text import standing as standing_words
+from evenhand.render.calibration_text import state_of
 from evenhand.render.findings import findings
+from evenhand.render.requirements import (
+    bound_words,
+    failures_allowed,
+    interval_words,
+    value_words,
+    why,
+)
 from evenhand.render.run_warnings import warnings
 from evenhand.render.standings import standing_notes, standing_sentence
+from evenhand.store.labels.label import Label, standing
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.drawn_pairs import rankings_of
+from evenhand.wings.viewer.drawn import rankings_of
 from evenhand.wings.viewer.listing import FEW, ReadRun, over_all, rate, summary_of, summed
 from evenhand.wings.viewer.shapes import (
+    ColumnRate,
     ColumnShape,
+    ConfusionMatrix,
     Head,
     Interval,
     JudgedShape,
+    LabelRow,
     Notes,
     PlaceShape,
     RateShape,
+    RequirementRow,
+    RequirementWords,
     RunSummary,
     StandingsShape,
+    SummaryShape,
+    TagRows,
 )
 
 COLUMNS = 12
@@ -137,7 +174,7 @@ def judged(run: RunFile) -> list[JudgedShape]:
             status=rate.status,
             trusted=rate.trusted,
             state=state_of(rate),
-            words=standing(rate),
+            words=standing_words(rate),
         )
         for rate in judged_rates(run)
     ]
@@ -183,3 +220,116 @@ def _scales(run: RunFile) -> dict[int, dict[str, Scale]]:
 
 def _mean(mean: Mean | None) -> Interval | None:
     return mean and Interval(mean.value, mean.low, mean.high, mean.cases)
+
+
+class LabelsShape(Record, frozen=True, kw_only=True):
+    """What people said of a run's trials, and what judges said of those that people judged."""
+
+    labels: Annotated[Sequence[Label], Key("Every event, in the order in which it was given.")]
+    judged: Annotated[
+        Sequence[JudgedVerdict], Key("Of trials with a person's verdict on a judged metric.")
+    ]
+
+
+def run_labels(run: RunFile) -> LabelsShape:
+    """All labels of a run; without any, both lists are empty.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    labels = every_label(run)
+    return LabelsShape(
+        labels=labels, judged=judged_verdicts(run, labelled_places(standing(labels)))
+    )
+
+
+MOST_TAGS = 200
+"""Tags that are sent, in their order; of more, how many there are."""
+
+
+def summary(run: RunFile) -> SummaryShape:
+    """Requirements, tags and labels of a run.
+
+    Raises:
+        StoreError: The file cannot be read.
+    """
+    meta = run.meta
+    names = [name or meta.title for name in column_names(meta.variants)]
+    if run.by_outcome:
+        why_not = "These trials were chosen by what came of them, so nothing follows from how many passed."
+        return SummaryShape(
+            requirements=[],
+            failures_allowed=False,
+            pass_rate=None,
+            tags=[],
+            more_tags=0,
+            labels=[],
+            without=why_not,
+        )
+    tags = slices_by_tag(run)
+    return SummaryShape(
+        requirements=[_required(one, names) for one in held(run)],
+        failures_allowed=failures_allowed(meta.requirements),
+        pass_rate=None if meta.requirements else meta.pass_rate,
+        tags=[
+            TagRows(tag, [_column_rate(one, names[one.rate.variant]) for one in columns])
+            for tag, columns in list(tags.items())[:MOST_TAGS]
+        ],
+        more_tags=max(0, len(tags) - MOST_TAGS),
+        labels=[_confusion(one, names[one.variant]) for one in classified(run)],
+        without=""
+        if run.settled() <= MOST_TRIALS
+        else f"Tags and labels are left out of runs of more than {MOST_TRIALS:,} trials.",
+    )
+
+
+def _column_rate(one: Slice, name: str) -> ColumnRate:
+    own = one.rate
+    return ColumnRate(
+        column=name,
+        passed=own.passed,
+        trials=own.trials,
+        rate=rate(own.share, own.cases),
+        pooled=rate(one.pooled, own.cases),
+    )
+
+
+def _required(one: Held, names: list[str]) -> RequirementRow:
+    required = one.requirement
+    return RequirementRow(
+        metric=required.metric,
+        column=None if one.variant is None else names[one.variant],
+        state=one.state,
+        shares=required.metric == PASSED,
+        least=one.least,
+        most=one.most,
+        low=one.low,
+        high=one.high,
+        at_least=required.bound.at_least,
+        at_most=required.bound.at_most,
+        words=RequirementWords(
+            value_words(one), interval_words(one), bound_words(required), why(one)
+        ),
+    )
+
+
+def _confusion(one: LabelMatrix, name: str) -> ConfusionMatrix:
+    labels, answers = one.labels[:MOST_LABELS], one.answers
+    hidden = set(one.labels[MOST_LABELS:])
+    across = [answer for answer in answers if answer not in hidden]
+    return ConfusionMatrix(
+        column=name,
+        errors=one.errors,
+        answers=across,
+        labels=[
+            LabelRow(
+                label,
+                [one.matrix[label, answer] for answer in across],
+                sum(one.matrix[label, answer] for answer in hidden),
+                rate(one.precision[label].share, one.precision[label].cases),
+                rate(one.recall[label].share, one.recall[label].cases),
+            )
+            for label in labels
+        ],
+        more=len(hidden),
+    )

@@ -24,7 +24,7 @@ from evenhand.core.document import Key
 from evenhand.core.record import Record
 from evenhand.core.run import Totals
 from evenhand.core.score import unknown
-from evenhand.render.drift import drift_words
+from evenhand.render.calibration_text import drift_words
 from evenhand.stats.correction import Estimate
 from evenhand.store.decoding import read_named_scores
 from evenhand.store.encoding import written_case

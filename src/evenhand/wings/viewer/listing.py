@@ -1,13 +1,17 @@
-"""Which runs there are, and a line on each. What was read of a file is kept until the file changes."""
+"""Which runs there are, a line on each, and when one has grown. What was read of a file is kept until it changes."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import TypeVar
+
+from aiohttp import web
 
 from evenhand.analysis.summaries.rates import share_in, share_of_cases
 from evenhand.analysis.trust.run_verdict import verdict_of
@@ -245,3 +249,65 @@ def over_all(run: RunFile) -> RateShape | None:
 def rate(share: Share | None, cases: int) -> RateShape | None:
     """A pass rate in the shape that the page reads."""
     return RateShape(share.value, *share, cases) if share else None
+
+
+EVERY_S = 1.0
+ALIVE_EVERY = 15
+"""Looks without news after which a comment is sent: a connection that is gone is found out."""
+
+
+async def follow(request: web.Request, path: Path, closing: asyncio.Event) -> web.StreamResponse:
+    """Server-sent events `{"seq": n}`, the first at once, until whoever listens goes or the server closes."""
+    answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await answer.prepare(request)
+    latest: int | None = None
+    state: State | None = None
+    quiet = 0
+    while not closing.is_set():
+        now = State.of(path)
+        if now != state:
+            state = now
+            seq = await asyncio.to_thread(_growth, path)
+            if seq is not None and seq != latest:
+                latest, quiet = seq, 0
+                await answer.write(b'data: {"seq": %d}\n\n' % seq)
+        quiet += 1
+        if quiet % ALIVE_EVERY == 0:
+            await answer.write(b": still here\n\n")
+        try:
+            await asyncio.wait_for(closing.wait(), EVERY_S)
+        except TimeoutError:
+            continue
+    return answer
+
+
+def _growth(path: Path) -> int | None:
+    try:
+        with RunFile.open(path) as run:
+            return run.growth()
+    except EvenhandError:  # it is being made, or was deleted; the next look tells
+        return None
+
+
+ENOUGH_S = 3.0
+"""Seconds after which no further run is begun."""
+T = TypeVar("T")
+
+
+def read_recent(runs: Runs, path: Path, look: Callable[[RunFile], T]) -> tuple[list[T], int]:
+    """A look into each run of what this one is of, the oldest first, and how many were not looked into.
+
+    The newest one is always looked into. What is left out is older, or cannot be read.
+    """
+    alike = runs.like(path)
+    began = time.monotonic()
+    looks: list[T] = []
+    for one in reversed(alike):
+        if looks and time.monotonic() - began > ENOUGH_S:
+            break
+        try:
+            with RunFile.open(runs.path(one.id)) as run:
+                looks.append(look(run))
+        except EvenhandError:  # deleted or damaged since it was listed
+            continue
+    return looks[::-1], len(alike) - len(looks)

@@ -254,11 +254,7 @@ class OidcProvider:
 async def _json(
     address: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
 ) -> Mapping[str, Any]:
-    """A JSON object of the provider's; never after a redirect, which could lead anywhere.
-
-    Raises:
-        SignInFailed: It isn't there.
-    """
+    """A JSON object of the provider's; never after a redirect, which could lead anywhere."""
     sent = {"Accept": "application/json", **(headers or {})}
     if form is not None:
         sent["Content-Type"] = "application/x-www-form-urlencoded"

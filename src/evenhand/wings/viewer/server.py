@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import web
 
@@ -19,36 +19,44 @@ from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.access import HEADERS, Gate, Refused
+from evenhand.wings.viewer.access import HEADERS, Gate, Refused, error_answer
 from evenhand.wings.viewer.asks import Asks
-from evenhand.wings.viewer.cases import case_page
-from evenhand.wings.viewer.cell import BODY, MOST, Cell, call, cell, previews
+from evenhand.wings.viewer.cell import (
+    BODY,
+    MOST,
+    Cell,
+    StepPage,
+    call,
+    cell,
+    previews,
+    steps_page,
+    whole_step,
+)
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
-from evenhand.wings.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
-from evenhand.wings.viewer.drawn_pairs import (
+from evenhand.wings.viewer.drawn import (
+    draw_more,
     draw_more_pairs,
+    draw_reviews,
+    drawn,
     keep_pair_rule,
     keep_preference,
+    keep_reviewed,
+    keep_rule,
+    keep_verdict,
     pair_draws,
+    review_draw,
 )
-from evenhand.wings.viewer.drawn_reviews import draw_reviews, keep_reviewed, review_draw
 from evenhand.wings.viewer.export import exported
-from evenhand.wings.viewer.head import head, notes
+from evenhand.wings.viewer.head import head, notes, run_labels, summary
 from evenhand.wings.viewer.history import CanaryPoint, canary_points, changes_since, measures
-from evenhand.wings.viewer.listing import FEW, NoSuchRun, Runs, State
-from evenhand.wings.viewer.live import follow
+from evenhand.wings.viewer.listing import FEW, NoSuchRun, Runs, State, follow
+from evenhand.wings.viewer.over_runs import case_page, prompt_page
 from evenhand.wings.viewer.page import FILES
 from evenhand.wings.viewer.passes import Pass, RunPasses
-from evenhand.wings.viewer.prompts import prompt_page
-from evenhand.wings.viewer.reviewing import Review
 from evenhand.wings.viewer.roles import admit, has, needs, person_of
-from evenhand.wings.viewer.run_labels import run_labels
-from evenhand.wings.viewer.runner import error_answer
 from evenhand.wings.viewer.saved import keep_view, saved_views
 from evenhand.wings.viewer.searching import Query, search_piece
 from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
-from evenhand.wings.viewer.summary import summary
-from evenhand.wings.viewer.timeline import StepPage, steps_page, whole_step
 
 LONGEST_BODY = 1 << 20
 LABELLING: Mapping[str, Callable[[Path, Mapping[str, Any]], None]] = {
@@ -82,11 +90,7 @@ class PageServer:
     """
 
     def __init__(
-        self,
-        runs: Runs,
-        gate: Gate,
-        review: Review | None = None,
-        asks: Asks | None = None,
+        self, runs: Runs, gate: Gate, review: Review | None = None, asks: Asks | None = None
     ) -> None:
         self.gate = gate
         self._asks = asks
@@ -560,3 +564,21 @@ def _body(data: bytes) -> web.Response:
 async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:
     del request
     response.headers.update(HEADERS)
+
+
+class Review(Protocol):
+    """A dataset that was drawn from a run, and is reviewed on the page."""
+
+    run: Path
+    """The run's file."""
+    file: Path
+    """The dataset's file."""
+
+    @property
+    def places(self) -> Sequence[int]:
+        """The drawn trials' places in the run."""
+        ...
+
+    def write(self) -> object:
+        """Writes the dataset as the decisions have it."""
+        ...

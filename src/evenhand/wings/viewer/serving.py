@@ -12,15 +12,13 @@ from pathlib import Path
 
 from aiohttp import web
 
+from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.providers.http import close
-from evenhand.wings.viewer.access import Gate, RequestGate
+from evenhand.wings.viewer.access import Gate, PageRunner, RequestGate
 from evenhand.wings.viewer.asks import Asks
 from evenhand.wings.viewer.listing import Runs
-from evenhand.wings.viewer.refreshing import refresh
-from evenhand.wings.viewer.reviewing import Review
-from evenhand.wings.viewer.runner import PageRunner
-from evenhand.wings.viewer.server import PageServer
+from evenhand.wings.viewer.server import PageServer, Review
 
 _SOON_S = 1.0
 _M_MMAP_THRESHOLD = -3
@@ -101,3 +99,23 @@ def _spare_memory() -> None:
 
         with contextlib.suppress(AttributeError):  # a C library without it does so anyway
             ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)
+
+
+EVERY_S = 60.0
+
+
+async def refresh(runs: Runs, read: Callable[[], Sequence[Path] | None]) -> None:
+    """Reads the remote again and again, until it is cancelled. While it can't be read, the list stays as it is."""
+    problem = ""
+    while True:
+        await asyncio.sleep(EVERY_S)
+        try:
+            files = await asyncio.to_thread(read)
+            problem = ""
+        except Exception as error:  # noqa: BLE001 (a remote's library raises what it likes: the viewer stays up)
+            if problem != str(error):  # said once
+                problem = str(error)
+                tell(f"the list of runs stays as it is: {problem}")
+            continue
+        if files is not None:
+            runs.show_only(files)

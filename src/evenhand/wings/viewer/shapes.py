@@ -64,14 +64,12 @@ class RunSummary(Record, frozen=True, kw_only=True):
         ""
     )
     of_judges: Annotated[
-        bool,
-        Key("It asked about judges (a probe, a check of canaries), and not about a system."),
+        bool, Key("It asked about judges (a probe, a check of canaries), and not about a system.")
     ] = False
     of_gate: Annotated[bool, Key("A gate ran it, and says itself what it comes to.")] = False
     edited: Annotated[bool, Key("It is one cell of another run, edited and asked again.")] = False
     problem: Annotated[
-        str,
-        Key("Why the file cannot be read; empty for one that can, and then the rest counts."),
+        str, Key("Why the file cannot be read; empty for one that can, and then the rest counts.")
     ] = ""
 
 
@@ -113,8 +111,7 @@ class JudgedShape(Record, frozen=True, kw_only=True):
     ]
     state: Annotated[str, Key("Where it stands, in two or three words: `not checked`.")]
     words: Annotated[
-        str,
-        Key("Where it stands, in words: corrected beside raw, or not checked against people."),
+        str, Key("Where it stands, in words: corrected beside raw, or not checked against people.")
     ]
 
 
@@ -172,14 +169,12 @@ class Head(RunSummary, frozen=True, kw_only=True):
     findings: Annotated[Sequence[str], Key("What the run's data can say, in sentences.")] = ()
     warnings: Sequence[str] = ()
     judged: Annotated[
-        Sequence[JudgedShape],
-        Key("The pass rates that judges gave; none while the run goes on."),
+        Sequence[JudgedShape], Key("The pass rates that judges gave; none while the run goes on.")
     ] = ()
     rankings: Annotated[Sequence[str], Key("Rankings whose pairs can be labelled.")] = ()
     standings: Sequence[StandingsShape] = ()
     config: Annotated[
-        Any,
-        Key("The configuration as read, and how the run was started; secrets removed."),
+        Any, Key("The configuration as read, and how the run was started; secrets removed.")
     ] = None
     settings: Any = None
     partial: Annotated[
@@ -203,8 +198,7 @@ class CaseRow(Record, frozen=True):
     description: str
     tags: Sequence[str]
     metadata: Annotated[
-        Mapping[str, str],
-        Key("Simple values only, as text, clipped: what a filter can ask for."),
+        Mapping[str, str], Key("Simple values only, as text, clipped: what a filter can ask for.")
     ]
     number: Annotated[int, Key("From 1, in the plan: also where cases before it were left out.")]
 
@@ -235,8 +229,7 @@ class Block(Record, frozen=True, kw_only=True):
     asked: Sequence[int]
     error: Annotated[Sequence[str], Key("The error's slug; empty for none.")]
     failing: Annotated[
-        Sequence[Sequence[str]],
-        Key("What did not pass: labels of expectations, for each cell."),
+        Sequence[Sequence[str]], Key("What did not pass: labels of expectations, for each cell.")
     ]
     cluster: Annotated[
         Sequence[int],
@@ -262,8 +255,7 @@ class Preview(Record, frozen=True, kw_only=True):
 
     index: int
     output: Annotated[
-        str,
-        Key("The first part of the output: text as it is, everything else as JSON."),
+        str, Key("The first part of the output: text as it is, everything else as JSON.")
     ]
     json: bool
     clipped: Annotated[bool, Key("There is more of it than this.")]
@@ -281,8 +273,7 @@ class Call(Record, frozen=True, kw_only=True):
     request: Annotated[Any, Key("The request as sent, secrets removed: JSON.")]
     response: Annotated[str, Key("The answer as it came: text.")]
     origin: Annotated[
-        Origin | None,
-        Key("Who gave the answer; null: in flight, or in doubt after a kill."),
+        Origin | None, Key("Who gave the answer; null: in flight, or in doubt after a kill.")
     ]
     latency_s: float | None
     tokens_in: int | None
@@ -320,8 +311,7 @@ class ComparedRow(Record, frozen=True, kw_only=True):
 
     metric: str
     rates: Annotated[
-        bool,
-        Key("The numbers are shares, and differences are told in percentage points."),
+        bool, Key("The numbers are shares, and differences are told in percentage points.")
     ]
     lower: Annotated[bool, Key("Less of it is better.")]
     before: str
@@ -367,8 +357,7 @@ class Question(Record, frozen=True, kw_only=True):
     command: Annotated[str, Key("What asks the same on the command line.")]
     results: Sequence[ComparedRow]
     lines: Annotated[
-        Sequence[str],
-        Key("All that is to be said, a line each: verdicts, dropped cases, hints."),
+        Sequence[str], Key("All that is to be said, a line each: verdicts, dropped cases, hints.")
     ]
 
 
@@ -405,8 +394,7 @@ class ComparisonShape(Record, frozen=True, kw_only=True):
         ),
     ]
     questions: Annotated[
-        Sequence[Question],
-        Key("Each metric, `passed` first, and in the end all of them together."),
+        Sequence[Question], Key("Each metric, `passed` first, and in the end all of them together.")
     ]
 
 

@@ -16,7 +16,7 @@ WING = Wing(
                 "evenhand view 01M7YPHZRR --no-browser",
                 "evenhand view --serve --public-url https://evals.test",
             ),
-        ),
+        )
     },
     settings={"viewer": "evenhand.wings.viewer.team_settings:ViewerSettings"},
     exporters={
@@ -25,6 +25,6 @@ WING = Wing(
             ("html", "htm"),
             ready="evenhand.wings.viewer.page:look",
             compares=True,
-        ),
+        )
     },
 )

@@ -14,15 +14,14 @@ from tests.unit.conftest import Make, result
 from tests.unit.render.test_in_notebooks import a_run, the_batch, the_comparison, the_score
 
 from evenhand import compare
-from evenhand.analysis.comparison.comparison_rows import CASES
-from evenhand.analysis.comparison.comparison_rows import METRICS as COMPARED
+from evenhand.analysis.comparison.comparison_results import CASES
+from evenhand.analysis.comparison.comparison_results import METRICS as COMPARED
 from evenhand.analysis.summaries.frames import Framed, Kinds, Table, frame_columns
 from evenhand.analysis.summaries.metrics import SUMMARIES
 from evenhand.core.errors import UsageError
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.render.rows import OUTCOMES, TRIALS
-from evenhand.render.run import Run
+from evenhand.render.run import OUTCOMES, TRIALS, Run
 from evenhand.render.scored import METRICS
 
 PANDAS = {"text": "string", "boolean": "boolean", "whole": "Int64", "number": "float64"}

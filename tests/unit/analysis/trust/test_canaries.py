@@ -19,7 +19,7 @@ from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import wilson
 from evenhand.stats.rate_difference import mcnemar
 from evenhand.store.runfile import RunFile
-from evenhand.wings.judge_checks.canary_lines import canary_lines
+from evenhand.wings.judge_checks.commands.canaries import canary_lines
 
 __all__ = ["make_run"]
 

@@ -12,8 +12,7 @@ from evenhand.analysis.trust.judgements.compared_pairs import (
     MissingAnswer,
     RankedPair,
 )
-from evenhand.analysis.trust.ranking_calibration import trust_in
-from evenhand.analysis.trust.ranking_fits import peoples_chances
+from evenhand.analysis.trust.ranking_calibration import peoples_chances, trust_in
 from evenhand.stats.bradley_terry import Answer, Comparison
 from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair
 

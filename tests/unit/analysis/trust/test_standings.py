@@ -15,8 +15,8 @@ from tests.unit.conftest import Make, result
 from evenhand.analysis.filters.where import narrow
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs
-from evenhand.analysis.trust.ranking_fits import judges_chances
-from evenhand.analysis.trust.standings import standings
+from evenhand.analysis.trust.ranking_calibration import judges_chances
+from evenhand.analysis.trust.ranking_corrections import standings
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant

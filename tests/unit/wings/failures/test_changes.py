@@ -12,8 +12,13 @@ from evenhand.analysis.reviews.drawing import draw_outputs
 from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.changes import KindChange, change_lines, kind_changes, kind_moves
-from evenhand.wings.failures.coding import Codes
+from evenhand.wings.failures.changes import (
+    Codes,
+    KindChange,
+    change_lines,
+    kind_changes,
+    kind_moves,
+)
 from evenhand.wings.failures.counting import count_lines, counted
 from evenhand.wings.failures.shares import outputs_of
 

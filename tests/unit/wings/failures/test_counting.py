@@ -20,7 +20,7 @@ from evenhand.core.variant import Variant
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId, ratify
 from evenhand.scorers.avoids import question_of
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.coding import (
+from evenhand.wings.failures.changes import (
     KEY,
     CodingRecord,
     codes_of,

@@ -25,7 +25,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
 from evenhand.store.runfile import RunFile
-from evenhand.wings.failures.sheets import read_sheet, write_sheet
+from evenhand.wings.failures.commands.review import read_sheet, write_sheet
 
 VARIANTS = (Variant(0, "plain", "m"), Variant(1, "warm", "m"))
 

@@ -12,7 +12,7 @@ from evenhand.scorers import CLARITY, Jury, Passes, Rating
 from evenhand.scorers.judge import MeetsRubric
 from evenhand.scorers.opposite import Not
 from evenhand.testing import Scripted
-from evenhand.wings.judge_checks.criteria import criteria_of
+from evenhand.wings.judge_checks.asking import criteria_of
 
 JUDGE = Scripted()
 

@@ -7,6 +7,7 @@ from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.stats.interval import clopper_pearson
+from evenhand.wings.judge_checks.commands.probe import probe_lines
 from evenhand.wings.judge_checks.probe import (
     ATTACK,
     CONTROL,
@@ -15,7 +16,6 @@ from evenhand.wings.judge_checks.probe import (
     probe_of,
     probed_axes,
 )
-from evenhand.wings.judge_checks.probe_lines import probe_lines
 
 __all__ = ["make_run"]
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import random
 
-from evenhand.wings.judge_checks.tried import JudgeTryout, Tried, Tryout, decide
-from evenhand.wings.judge_checks.tryout_lines import tryout_lines
-from evenhand.wings.judge_checks.tryout_plan import halves_of
-from evenhand.wings.judge_checks.tryout_record import (
+from evenhand.wings.judge_checks.commands.tryout import tryout_lines
+from evenhand.wings.judge_checks.tried import (
     CHOOSING,
     CONFIRMING,
     TODAY,
+    JudgeTryout,
+    Tried,
     TriedItem,
     TriedJudge,
+    Tryout,
+    decide,
 )
+from evenhand.wings.judge_checks.tryout_plan import halves_of
 
 
 def items(count: int, per_case: int = 1) -> tuple[TriedItem, ...]:

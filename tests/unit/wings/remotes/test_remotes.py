@@ -28,11 +28,10 @@ from evenhand.store.runfile import RunFile
 from evenhand.store.snapshot import snapshot
 from evenhand.wings.remotes import remote as remotes
 from evenhand.wings.remotes.address import Address, remote_run
-from evenhand.wings.remotes.fetching import fetch, fetch_all
-from evenhand.wings.remotes.folder import FolderObjects
-from evenhand.wings.remotes.manifest import read_manifest, write_manifest
-from evenhand.wings.remotes.objects import ObjectRemote
+from evenhand.wings.remotes.commands.remote_runs import fetch, fetch_all
+from evenhand.wings.remotes.opening import FolderObjects, ObjectRemote
 from evenhand.wings.remotes.pushing import push
+from evenhand.wings.remotes.remote import read_manifest, write_manifest
 from evenhand.wings.remotes.rows import TRIALS, rows_of
 
 

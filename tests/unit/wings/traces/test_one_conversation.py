@@ -14,7 +14,7 @@ from evenhand.doors.spans.reading import read_span
 from evenhand.doors.spans.span import RawSpan
 from evenhand.doors.spans.states import is_schema
 from evenhand.scorers import CallsTool
-from evenhand.wings.traces.trial import trial_of
+from evenhand.wings.traces.run import trial_of
 
 ASKED, SAID = "Refund order 101, 20 euros", "Order 101 is refunded."
 ARGUMENTS = {"id": 101, "amount": 20}

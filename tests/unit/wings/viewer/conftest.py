@@ -15,9 +15,8 @@ from tests.unit.conftest import make_run, summaries_run
 from yarl import URL
 
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.access import RequestGate
+from evenhand.wings.viewer.access import PageRunner, RequestGate
 from evenhand.wings.viewer.listing import Runs
-from evenhand.wings.viewer.runner import PageRunner
 from evenhand.wings.viewer.server import PageServer
 
 __all__ = ["make_run", "summaries_run"]

@@ -21,10 +21,9 @@ from tests.unit.wings.viewer.conftest import Asking
 from evenhand.core.errors import UsageError
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
-from evenhand.wings.viewer.access import RequestGate
+from evenhand.wings.viewer.access import PageRunner, RequestGate
 from evenhand.wings.viewer.asks import Asks
 from evenhand.wings.viewer.listing import Runs
-from evenhand.wings.viewer.runner import PageRunner
 from evenhand.wings.viewer.server import PageServer
 
 CONFIG = """

@@ -14,7 +14,7 @@ from evenhand.stats.interval import wilson
 from evenhand.stats.tallies import share_of
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer import listing, refreshing
+from evenhand.wings.viewer import listing, serving
 from evenhand.wings.viewer.comparison import comparison
 from evenhand.wings.viewer.head import head, notes
 from evenhand.wings.viewer.listing import NoSuchRun, Runs
@@ -171,7 +171,7 @@ async def test_a_remotes_runs_are_read_again_and_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What was pushed meanwhile is shown; while the remote can't be reached, the list stays, and that is said once."""
-    monkeypatch.setattr(refreshing, "EVERY_S", 0.0)
+    monkeypatch.setattr(serving, "EVERY_S", 0.0)
     for name in "ab":
         (tmp_path / f"{name}.db").write_bytes(b"")
     answers = [StoreError("away"), StoreError("away"), [tmp_path / "a.db", tmp_path / "b.db"]]
@@ -185,7 +185,7 @@ async def test_a_remotes_runs_are_read_again_and_again(
             raise answer
         return answer or [tmp_path / "b.db"]
 
-    task = asyncio.create_task(refreshing.refresh(runs, read))
+    task = asyncio.create_task(serving.refresh(runs, read))
     while not done.is_set():
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.05)

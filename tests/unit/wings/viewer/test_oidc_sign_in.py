@@ -23,12 +23,12 @@ from evenhand.core.errors import UsageError
 from evenhand.core.remark import Remarks
 from evenhand.providers import http
 from evenhand.store.runfile import RunFile
+from evenhand.wings.viewer.access import PageRunner
 from evenhand.wings.viewer.listing import Runs
 from evenhand.wings.viewer.oidc import OidcProvider
+from evenhand.wings.viewer.oidc_sign_in import FAILURES, SESSION_S, Expiring
 from evenhand.wings.viewer.roles import Roles
-from evenhand.wings.viewer.runner import PageRunner
 from evenhand.wings.viewer.server import PageServer
-from evenhand.wings.viewer.sessions import FAILURES, SESSION_S, Expiring
 from evenhand.wings.viewer.team_gate import TeamGate, team_gate
 from evenhand.wings.viewer.team_settings import CLIENT_SECRET, OidcSettings, ViewerSettings
 

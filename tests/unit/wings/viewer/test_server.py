@@ -225,7 +225,7 @@ async def test_events_say_that_the_file_has_grown_and_nothing_else(
     ask: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A number at once, and a larger one after a label."""
-    monkeypatch.setattr("evenhand.wings.viewer.live.EVERY_S", 0.02)
+    monkeypatch.setattr("evenhand.wings.viewer.listing.EVERY_S", 0.02)
     answer = await ask(f"/api/runs/{ask.run}/events")
     assert answer.headers["Content-Type"] == "text/event-stream"
     first = await answer.content.readline()

@@ -16,9 +16,9 @@ from aiohttp import ClientResponse, ClientSession, web
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.languages.documents.project import settings_of
 from evenhand.store.runfile import RunFile
+from evenhand.wings.viewer.access import PageRunner
 from evenhand.wings.viewer.listing import Runs
 from evenhand.wings.viewer.roles import NOBODY, Person, Roles, admit, needs
-from evenhand.wings.viewer.runner import PageRunner
 from evenhand.wings.viewer.server import PageServer
 from evenhand.wings.viewer.team_gate import TeamGate, team_gate
 from evenhand.wings.viewer.team_settings import (

@@ -10,8 +10,7 @@ from statistics import fmean
 
 from msgspec import field
 
-from evenhand.analysis.trust.judgements.case_sample import CaseSample
-from evenhand.analysis.trust.judgements.judged_basis import Parts
+from evenhand.analysis.trust.judgements.judged_basis import CaseSample, Parts
 from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number
 from evenhand.core.record import MutableRecord, Record

@@ -95,8 +95,7 @@ def ranking_to_label(run: RunFile, metrics: Sequence[str]) -> ComparedPairs | No
         )
     if len(rankings) > 1:
         raise UsageError(
-            "the run has several rankings",
-            hint=f"Name one with --metric: {', '.join(rankings)}.",
+            "the run has several rankings", hint=f"Name one with --metric: {', '.join(rankings)}."
         )
     return next(iter(rankings.values()))
 

@@ -1,4 +1,4 @@
-"""Rows of texts, in and out of CSV files, or of JSON lines where the file's name ends in .jsonl."""
+"""Moves items to label, and labels, in and out of files: CSV, or JSON lines where the file's name ends in .jsonl."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
+from evenhand.analysis.trust.judgements.strata import inclusions
+from evenhand.analysis.trust.labels.drawing import DrawnItem, judged_metrics
+from evenhand.analysis.trust.labels.pair_drawing import DrawnPair
+from evenhand.analysis.trust.labels.ranking_labels import pair_keys
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.core.wording.spreadsheet_cells import cell
+from evenhand.core.wording.words import count
 from evenhand.languages.documents.delimited import Header, NotDelimited, records
 from evenhand.languages.documents.file_kinds import not_lines
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import decoded
+from evenhand.store.labels.draw import Draw, LabelledVerdict, Pair, PairAnswer, PairDraw, unordered
+from evenhand.store.labels.label import LabelField, NewLabel, checked
+from evenhand.store.runfile import RunFile
 
 
 class SheetRow(Record, frozen=True):
@@ -89,8 +99,7 @@ def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iter
         (problem,) = findings.problems
         raise UsageError(problem.summary, hint=problem.hint)
     if _is_json_lines(path):
-        wrong = not_lines(path)
-        if wrong is not None:
+        if (wrong := not_lines(path)) is not None:
             raise UsageError(f"{path}: {wrong[0]}", hint=wrong[1])
         return _json_rows(text, columns, needed)
     return _csv_rows(path, text, columns, needed)
@@ -206,3 +215,335 @@ def _json_rows(text: str, columns: Sequence[str], needed: Sequence[str]) -> Iter
             yield SheetRow(number, {}, (what, f"The keys are {', '.join(columns)}."))
         else:
             yield SheetRow(number, row)
+
+
+COLUMNS = ("item", "case", "variant", "repeat", "metric", "input", "output", "inclusion", "verdict")
+NEEDED = ("item", "metric", "verdict")
+REMARKS: tuple[LabelField, ...] = ("score", "note", "code")
+"""Columns that people may add to a file of labels: what they say of the whole trial."""
+_VERDICTS: dict[str, LabelledVerdict] = {"pass": "pass", "fail": "fail"}
+
+
+@dataclass(slots=True)
+class SheetLabels:
+    """What somebody filled in.
+
+    Attributes:
+        verdicts: By the trial's place in the plan and the metric.
+        remarks: Scores, notes and failure codes, by the trial's place and what they are.
+    """
+
+    verdicts: dict[tuple[int, str], LabelledVerdict] = field(
+        default_factory=dict[tuple[int, str], LabelledVerdict]
+    )
+    remarks: dict[tuple[int, LabelField], str | float] = field(
+        default_factory=dict["tuple[int, LabelField]", "str | float"]
+    )
+
+    @property
+    def labels(self) -> list[tuple[int, str, LabelledVerdict | None]]:
+        """The verdicts, each as (place in the plan, metric, verdict)."""
+        return [(index, metric, verdict) for (index, metric), verdict in self.verdicts.items()]
+
+
+def write_items(run: RunFile, items: Sequence[DrawnItem], path: Path) -> None:
+    """Writes items to a file, with an empty column for people's verdicts.
+
+    Raises:
+        UsageError: The file is there already, or cannot be written.
+    """
+    write_rows(path, COLUMNS, ([*_described(run, item), ""] for item in items))
+
+
+def read_labels(run: RunFile, path: Path) -> SheetLabels:
+    """The labels in a file that `write_items` wrote and somebody filled in, with columns of REMARKS or without.
+
+    Rows without a verdict are left out, whatever else is in them.
+
+    Raises:
+        UsageError: The file cannot be read, or has no verdicts.
+        ConfigError: All that is wrong with it: rows of another run, twice the same item, no verdict.
+    """
+    labels = SheetLabels()
+    read_verdicts(path, COLUMNS, NEEDED, lambda row: _read_row(run, row, labels))
+    if not labels.verdicts:
+        raise no_labels(path, "pass or fail")
+    return labels
+
+
+def _described(run: RunFile, item: DrawnItem) -> list[str | int | float]:
+    trial = item.trial
+    return [
+        trial.index,
+        trial.case,
+        str(run.meta.variants[trial.variant]),
+        trial.repeat,
+        item.metric,
+        item.material,
+        item.output,
+        item.inclusion,
+    ]
+
+
+def _read_row(run: RunFile, row: Mapping[str, str], labels: SheetLabels) -> tuple[str, str] | None:
+    """Adds a row's label; what is wrong with it, and what to do, where it is none."""
+    text = (row.get("verdict") or "").strip().lower()
+    if not text:
+        return None
+    verdict = _VERDICTS.get(text)
+    if verdict is None:
+        return f"the verdict is {text[:40]!r}", "Write pass or fail, or leave it empty."
+    item, metric = (row.get("item") or "").strip(), row.get("metric") or ""
+    other_run = "Is it a draw of another run?"
+    # SQLite takes no integer of more than 64 bits.
+    trial = run.trial(int(item)) if item.isdecimal() and len(item) < 10 else None
+    if trial is None:
+        return f"the run has no item {item[:40]!r}", other_run
+    # A table holds a name as a cell that no spreadsheet takes for a formula.
+    metrics = {form: name for name in judged_metrics(trial) for form in (name, str(cell(name)))}
+    if metric not in metrics:
+        return f"item {item} has no judged metric {metric[:80]!r}", other_run
+    for column, own in (("case", trial.case), ("repeat", str(trial.repeat))):
+        if row.get(column) not in (None, "", own, cell(own)):
+            return f"item {item} has {column} {own}, not {row[column][:80]!r}", other_run
+    output = DrawnItem(trial, metrics[metric], 0.0).output
+    # A draw of another run may have the same item numbers; the output tells.
+    if _words(row.get("output") or output) not in (_words(output), _words(str(cell(output)))):
+        return f"the output of item {item} is another one in this run", other_run
+    key = trial.index, metrics[metric]
+    if key in labels.verdicts:
+        how = "with one verdict" if labels.verdicts[key] == verdict else "as pass and as fail"
+        return f"item {item}, {metric}, is there twice, {how}", "Leave one of them."
+    labels.verdicts[key] = verdict
+    return _read_remarks(trial.index, row, labels)
+
+
+def _read_remarks(
+    index: int, row: Mapping[str, str], labels: SheetLabels
+) -> tuple[str, str] | None:
+    for name in REMARKS:
+        text = (row.get(name) or "").strip()
+        if not text:
+            continue
+        value = _number(text) if name == "score" else text
+        try:
+            checked(NewLabel(index, name, value))
+        except UsageError as error:
+            return f"the {name} is {text[:40]!r}", error.hint
+        labels.remarks[index, name] = value
+    return None
+
+
+def _number(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _words(text: str) -> list[str]:
+    """A text without what spreadsheets make of its white space."""
+    return text.split()
+
+
+_ROUNDED = 0.0051
+"""A spreadsheet may save two decimals of a number."""
+
+
+def inclusion_line(run: RunFile, path: Path, needed: Sequence[str]) -> str:
+    """What is said of labels whose `inclusion` was changed by hand; empty where none was.
+
+    Args:
+        run: The run.
+        path: A file of labels that has been read without a problem.
+        needed: The columns that it has.
+    """
+    draws, pair_draws = run.draws(), run.pair_draws()
+    changed = 0
+    for row in read_rows(path, needed, needed):
+        text = (row.texts.get("inclusion") or "").strip()
+        if not text or not (row.texts.get("verdict") or "").strip():
+            continue
+        item, metric = int(row.texts["item"]), row.texts["metric"]
+        if "other" in row.texts:
+            possible = _of_pair(pair_draws, (item, int(row.texts["other"])), metric)
+        else:
+            possible = _of_item(draws, item, metric)
+        value = _inclusion(text)
+        # 0 stands beside an output that was picked by --unsure, drawn or not.
+        other = value is None or all(abs(value - one) > _ROUNDED for one in [0.0, *possible])
+        changed += bool(possible) and other  # that others are outside a draw is said elsewhere
+    if not changed:
+        return ""
+    return (
+        f"{path}: `inclusion` of {count(changed, 'label')} is not what the run says; it is ignored,"
+        " and how likely each output was to be drawn is taken from the run"
+    )
+
+
+def _of_item(draws: Sequence[Draw], item: int, metric: str) -> list[float]:
+    """What a file may say of a drawn item, which may have been written before the latest draws; empty for another."""
+    own = next(
+        (one for draw in draws for one in draw.metrics if metric in (one, cell(one))), metric
+    )
+    possible: list[float] = []
+    # A file that was written before a later draw has the shares of then.
+    for size in range(1, len(draws) + 1):
+        before = draws[:size]
+        if any(item in draw.places and own in draw.metrics for draw in before):
+            possible.append(inclusions(before, own)(item))
+    return possible
+
+
+def _of_pair(draws: Sequence[PairDraw], pair: tuple[int, int], metric: str) -> list[float]:
+    of = [draw for draw in draws if metric in (draw.metric, cell(draw.metric))]
+    possible: list[float] = []
+    for size in range(1, len(of) + 1):
+        before = of[:size]
+        if any(unordered(pair) == unordered(one) for draw in before for one in draw.pairs):
+            drawn = sum(len(draw.pairs) for draw in before)
+            possible.append(drawn / max(1, drawn, *(draw.population for draw in before)))
+    return possible
+
+
+def _inclusion(text: str) -> float | None:
+    """A number as a spreadsheet may have written it: 0.1, 0,1 or 10 %."""
+    # Spreadsheets write numbers as the country does.
+    plain = text.replace(",", ".")
+    try:
+        return float(plain.removesuffix("%").strip()) / 100 if plain.endswith("%") else float(plain)
+    except ValueError:
+        return None
+
+
+PAIR_COLUMNS = (
+    "item",
+    "other",
+    "case",
+    "repeat",
+    "metric",
+    "input",
+    "first",
+    "second",
+    "inclusion",
+    "verdict",
+)
+PAIRS_NEEDED = ("item", "other", "metric", "verdict")
+_ANSWERS: Mapping[str, PairAnswer] = {
+    "first": "first",
+    "left": "first",
+    "second": "second",
+    "right": "second",
+    "tie": "tie",
+}
+Labels = dict[Pair, tuple[Pair, PairAnswer]]
+
+
+def write_pairs(pairs: Sequence[DrawnPair], path: Path) -> None:
+    """Writes pairs to a file, with an empty column for people's answers.
+
+    Raises:
+        UsageError: The file is there already, or cannot be written.
+    """
+    rows = [
+        [
+            *one.pair,
+            one.first.case,
+            one.first.repeat,
+            one.metric,
+            one.material,
+            *one.outputs,
+            one.inclusion,
+            "",
+        ]
+        for one in pairs
+    ]
+    write_rows(path, PAIR_COLUMNS, rows)
+
+
+def ranking_in(run: RunFile, metrics: Sequence[str], path: Path) -> str | None:
+    """The ranking of whose pairs a file has labels; None for a file of anything else.
+
+    Args:
+        run: The run.
+        metrics: What is named; empty for nothing.
+        path: The file. One that cannot be read is left to who reads it.
+
+    Raises:
+        UsageError: It has pairs of a ranking that the run has not, or that is not the one that is named.
+    """
+    try:
+        rows = read_rows(path, PAIR_COLUMNS, PAIRS_NEEDED[-1:])
+        first = next((row.texts for row in rows if "other" in row.texts), {})
+    except UsageError:
+        return None
+    metric = first.get("metric")
+    if not metric:
+        return None
+    names = [pairs.name for pairs in compared_pairs(run)]
+    ranking = next((name for name in names if metric in (name, cell(name))), None)
+    if ranking is None:
+        what = f"{path} has pairs of the ranking {metric[:80]!r}, and this run has no such ranking"
+        raise UsageError(what, hint="Is it a draw of another run?")
+    if metrics and set(metrics) != {ranking}:
+        what = f"{path} has pairs of the ranking {ranking!r}, not of {metrics[0]!r}"
+        raise UsageError(what, hint="Leave --metric out: the file names it.")
+    return ranking
+
+
+def read_pair_labels(
+    run: RunFile, pairs: ComparedPairs, path: Path
+) -> list[tuple[Pair, str, PairAnswer]]:
+    """The labels in a file that `write_pairs` wrote and somebody filled in. Rows without a verdict are left out.
+
+    Raises:
+        UsageError: The file cannot be read, or has no verdicts.
+        ConfigError: All that is wrong with it: pairs of another run, twice the same pair, no verdict.
+    """
+    labels: Labels = {}
+    judged = {one.key for one in pairs.judged}
+    read_verdicts(
+        path,
+        PAIR_COLUMNS,
+        PAIRS_NEEDED,
+        lambda row: _read_pair(run, pairs.name, judged, row, labels),
+    )
+    if not labels:
+        raise no_labels(path, "first, second or tie")
+    return [(pair, pairs.name, answer) for pair, answer in labels.values()]
+
+
+def _read_pair(
+    run: RunFile,
+    name: str,
+    judged: set[tuple[str, int, int, int]],
+    row: Mapping[str, str],
+    labels: Labels,
+) -> tuple[str, str] | None:
+    """Adds a row's label; what is wrong with it, and what to do, where it is none."""
+    text = row["verdict"].strip().lower()
+    if not text:
+        return None
+    answer = _ANSWERS.get(text)
+    if answer is None:
+        return f"the verdict is {text[:40]!r}", "Write first, second or tie, or leave it empty."
+    texts = row["item"].strip(), row["other"].strip()
+    places = f"{texts[0][:20]} and {texts[1][:20]}"
+    other_run = "Is it a draw of another run?"
+    if row["metric"] not in (name, cell(name)):
+        return f"the ranking is {row['metric'][:80]!r}, not {name!r}", other_run
+    # SQLite takes no integer of more than 64 bits.
+    if not all(one.isdecimal() and len(one) < 10 for one in texts):
+        return f"the run has no pair {places}", other_run
+    pair = int(texts[0]), int(texts[1])
+    key = pair_keys(run, {unordered(pair): None}).get(unordered(pair))
+    if key is None or key[1] not in judged:
+        return f"the run has no compared pair {places}", other_run
+    case, repeat = key[1][:2]
+    for column, own in (("case", case), ("repeat", str(repeat))):
+        if row.get(column) not in (None, "", own, cell(own)):
+            return f"pair {places} has {column} {own}, not {row[column][:80]!r}", other_run
+    if unordered(pair) in labels:
+        return f"pair {places} is there twice", "Leave one of them."
+    labels[unordered(pair)] = pair, answer
+    return None

@@ -25,7 +25,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import clip, count, safe
-from evenhand.stats.allocation import allocated
+from evenhand.stats.weighted import allocated
 from evenhand.store.labels.draw import Design, Draw, Stratum
 from evenhand.store.labels.stored_draws import add_draw
 from evenhand.store.runfile import RunFile

@@ -13,12 +13,21 @@ import msgspec
 
 from evenhand.cli.run_request import Asked, absolute
 from evenhand.cli.study import as_asked, asked_of, kept_of
-from evenhand.core.plan import Selection
+from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.plan import Plan, Selection
 from evenhand.core.record import MutableRecord, Record
+from evenhand.core.wording.words import count, near
 from evenhand.doors.promptfoo.overrides import Overrides
+from evenhand.engine.door import waited_for
+from evenhand.store.catalogue import home_for
+from evenhand.store.runfile import RunFile
+from evenhand.wings import settings_of
+from evenhand.wings.audit.allowing import Settings, misallowed
+from evenhand.wings.audit.auditing import examined, keys_of
+from evenhand.wings.audit.earlier import Earlier, earlier_runs
+from evenhand.wings.audit.findings import findings_of, twins_in_files
 
 if TYPE_CHECKING:
-    from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
     from evenhand.wings.audit.case_audit import CaseAudit
     from evenhand.wings.audit.report import AuditReport
@@ -143,9 +152,6 @@ class AuditRequest(MutableRecord):
         Args:
             file: The run that asked judges; None where none was asked.
         """
-        from evenhand.core.wording.words import near
-        from evenhand.store.runfile import RunFile
-        from evenhand.wings.audit.findings import twins_in_files
         from evenhand.wings.audit.judging import with_judges
         from evenhand.wings.audit.report import AuditReport
 
@@ -168,22 +174,53 @@ class AuditRequest(MutableRecord):
 
     def _examined(self, *, with_judges: bool) -> list[CaseAudit]:
         if self.audits is None:
-            from evenhand.core.errors import UsageError
-            from evenhand.engine.door import waited_for
-            from evenhand.store.catalogue import home_for
-            from evenhand.wings import settings_of
-            from evenhand.wings.audit.allowing import Settings, misallowed
-            from evenhand.wings.audit.auditing import examined, keys_of
-            from evenhand.wings.audit.earlier import earlier_runs
-
             plan = self.audited = self.asked.plan(prepare=False)
             earlier = earlier_runs(home_for(Path(plan.source)), keys_of(plan), self.options.at)
             self.runs = earlier.runs
             settings = settings_of("audit", Settings)
-            wrong = list(misallowed("[tool.evenhand.audit]", settings.allow))
-            if wrong:
+            if wrong := list(misallowed("[tool.evenhand.audit]", settings.allow)):
                 raise UsageError("\n".join(wrong))
             self.audits = waited_for(examined(plan, earlier, styles=with_judges))
             for audit in self.audits:
                 audit.allowed = {**settings.allow, **audit.allowed}
         return self.audits
+
+
+WITHIN_S = 1.0
+"""Seconds that a look may take: cases that aren't reached by then are not looked at."""
+
+
+def mention(plan: Plan) -> str:
+    """A line on the cases of a plan that can't fail, as far as a second's look shows; empty for none.
+
+    Only configs and prompts are looked at: evals in Python would have to be run.
+    """
+    if any(variant.eval and variant.where for variant in plan.variants):
+        return ""
+    try:
+        audits = waited_for(examined(plan, Earlier(), within_s=WITHIN_S))
+    except Exception:  # noqa: BLE001 (it is beside the matter: `evenhand audit` says what is wrong)
+        return ""
+    findings = findings_of(audits)
+    cases = {
+        one.case
+        for one in findings
+        if one.kind == "cant_fail" and not one.expectation and not one.allowed
+    }
+    if not cases:
+        return ""
+    return (
+        f"{count(len(cases), 'case')} can't fail, whatever is answered: `evenhand audit` says which"
+    )
+
+
+def mention_of(folder: Path) -> str:
+    """A line on the config of a folder; empty where there is none, or where it can't be read."""
+    if not any(folder.glob("promptfooconfig.*")):
+        return ""
+    request = AuditRequest.of((str(folder),), None, (), offline=False)
+    try:
+        with request.ready(judges=False):
+            return mention(request.asked.plan(prepare=False))
+    except EvenhandError:
+        return ""

@@ -12,6 +12,7 @@ import click
 from evenhand.cli.exits import PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing, tell
+from evenhand.core.errors import AuthError, UsageError
 from evenhand.core.ranges import Range
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ def comment(gate: Path, pr: int | None, key: str, report_url: str, only_print: b
     Exits with 0 whatever the gate's verdict was: the gate itself fails the job.
     """
     from evenhand.analysis.gates.gate_document import read_gate
-    from evenhand.core.errors import UsageError
     from evenhand.wings.code_hosts.comment_text import CommentLinks, address, markdown
 
     document = read_gate(gate)
@@ -77,12 +77,7 @@ def comment(gate: Path, pr: int | None, key: str, report_url: str, only_print: b
 
 
 def _place(env: Mapping[str, str], number: int | None) -> GitHubPlace | GitLabPlace:
-    """Where to comment.
-
-    Raises:
-        UsageError: Nobody says.
-    """
-    from evenhand.core.errors import UsageError
+    """Where to comment."""
     from evenhand.wings.code_hosts.github import github_place
     from evenhand.wings.code_hosts.gitlab import gitlab_place
 
@@ -101,8 +96,7 @@ def _summarise(gate: GateDocument, text: str) -> None:
     from evenhand.core.wording.words import put
     from evenhand.wings.code_hosts.comment_text import annotation_lines
 
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:
             with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text + "\n")
@@ -123,7 +117,6 @@ def _sent(place: GitHubPlace | GitLabPlace, key: str, text: str) -> int:
     """
     import asyncio
 
-    from evenhand.core.errors import AuthError, UsageError
     from evenhand.wings.code_hosts.github import GitHubPlace
 
     github = isinstance(place, GitHubPlace)

@@ -6,8 +6,9 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import msgspec
@@ -18,13 +19,19 @@ from evenhand.cli.run_and_report import settled
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, ended, kept_of, study_options, study_settings
+from evenhand.core.errors import UsageError
 from evenhand.core.ranges import REPEATS
 from evenhand.core.record import Record
+from evenhand.core.wording.words import count, put, short_id
+from evenhand.render.comparing import Comparison, compare
+from evenhand.render.run import Run
+from evenhand.store.catalogue import home_for
+from evenhand.wings.coding_agents.skills.plan import WITH, WITHOUT, agent_command, skill_plan
+from evenhand.wings.coding_agents.skills.reading import read_skill
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta, Totals
-    from evenhand.wings.coding_agents.skills.effect import SkillEffect
 
 
 @click.command(short_help="Say whether a skill helps: its evals with and without it.")
@@ -50,13 +57,7 @@ if TYPE_CHECKING:
 @click.option("--offline", is_flag=True, help="Take replies from the folder's offline.jsonl.")
 @study_options
 def skill(
-    folder: Path,
-    agent: str,
-    model: str,
-    judge: str,
-    repeat: float,
-    offline: bool,
-    **options: Any,
+    folder: Path, agent: str, model: str, judge: str, repeat: float, offline: bool, **options: Any
 ) -> int:
     """Do the tasks in DIR/evals/evals.json with the skill and without it, and say whether it helps.
 
@@ -65,8 +66,6 @@ def skill(
 
     Exits with 0 if the skill helps or makes no detectable difference, 1 if it hurts, and 3 if that is undecided.
     """
-    from evenhand.store.catalogue import home_for
-
     session = Session.of(options)
     request = SkillRequest.of(folder, model, agent, judge, int(repeat), offline=offline)
     home = home_for(Path.cwd() / "skill")  # not in the skill's folder, which is shipped
@@ -78,9 +77,6 @@ def skill(
 
 def report_skill(file: Path, *, as_json: bool) -> int:
     """Prints what difference a skill makes, and returns the exit code."""
-    from evenhand.render.run import Run
-    from evenhand.wings.coding_agents.skills.effect import effect_of
-
     with Run.open(file) as run:
         effect = effect_of(run)
         _print(effect, run.meta.id, run.totals(), as_json=as_json)
@@ -88,7 +84,6 @@ def report_skill(file: Path, *, as_json: bool) -> int:
 
 
 def _print(effect: SkillEffect, run: str, totals: Totals, *, as_json: bool) -> None:
-    from evenhand.core.wording.words import count, put, short_id
 
     if as_json:
         say_json({"run": run, **effect.document()})
@@ -147,8 +142,6 @@ class SkillRequest(Record, frozen=True, kw_only=True):
         Raises:
             UsageError: There is no such agent.
         """
-        from evenhand.wings.coding_agents.skills.plan import agent_command
-
         command = shlex.join(agent_command(agent)) if agent else ""
         return SkillRequest(
             skill=str(folder.absolute()),
@@ -189,9 +182,6 @@ class SkillRequest(Record, frozen=True, kw_only=True):
             UsageError: The skill cannot be read, or nobody can answer or judge.
             ConfigError: All that is wrong with its evals.
         """
-        from evenhand.wings.coding_agents.skills.plan import skill_plan
-        from evenhand.wings.coding_agents.skills.reading import read_skill
-
         return skill_plan(
             read_skill(self.folder),
             model=self.model,
@@ -200,3 +190,59 @@ class SkillRequest(Record, frozen=True, kw_only=True):
             repeats=self.repeats,
             env=os.environ,
         )
+
+
+Word = Literal["helps", "hurts", "no detectable difference", "undecided"]
+DECIDES = "passed"
+"""Whether all checks of a task passed: the one metric that the word goes by, so that few tasks can show something."""
+_SHOWN = ("score", "cost", "latency")
+_WORDS: Mapping[str, Word] = {"better": "helps", "worse": "hurts", "undecided": "undecided"}
+
+
+class SkillEffect(Record, frozen=True):
+    """A skill's effect.
+
+    Attributes:
+        word: What the data say.
+        comparison: With against without: how often all checks passed.
+        others: The same for the share of checks, cost and latency, as far as they are known; None where none is.
+        tasks: How many tasks there are.
+    """
+
+    word: Word
+    comparison: Comparison
+    others: Comparison | None
+    tasks: int
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "schema": "evenhand.skill/1",
+            "verdict": self.word,
+            "tasks": self.tasks,
+            "comparison": self.comparison.document(),
+            "others": self.others.document() if self.others is not None else None,
+        }
+
+
+def effect_of(run: Run) -> SkillEffect:
+    """The effect of the skill of a run that `skill_plan` planned.
+
+    Raises:
+        UsageError: No task has a result with the skill and without it.
+    """
+    before, after = (run.column(name) for name in (WITHOUT, WITH))
+    comparison = compare(before, after, metric=DECIDES)
+    known: list[str] = []
+    for metric in _SHOWN:
+        with suppress(UsageError):  # neither has it
+            known += [one.metric for one in compare(before, after, metric=metric).results if one.n]
+    others = compare(before, after, metric=known) if known else None
+    return SkillEffect(
+        word_of(comparison.results[0].verdict), comparison, others, run.meta.case_count
+    )
+
+
+def word_of(verdict: str) -> Word:
+    """What a verdict on with against without says of the skill."""
+    return _WORDS.get(verdict, "no detectable difference")

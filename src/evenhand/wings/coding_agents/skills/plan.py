@@ -94,18 +94,13 @@ def skill_plan(
 
 
 def _need_judge(models: EvalSetRoster) -> None:
-    """Looks whether somebody can judge: every task is judged, and the agent is paid before that.
-
-    Raises:
-        UsageError: No judge is named, or it lacks its key.
-    """
+    """Looks whether somebody can judge: every task is judged, and the agent is paid before that."""
     if models.judge is None:
         raise UsageError(
             "a judge checks the answers, and no judge is named",
             hint="Name one: --judge anthropic:claude-sonnet-4-5, or the variable EVENHAND_JUDGE.",
         )
-    keyless = models.keyless(models.judge)
-    if keyless is not None:
+    if (keyless := models.keyless(models.judge)) is not None:
         what, remedy = keyless
         raise UsageError(
             f"a judge checks the answers, and {what}",
@@ -147,11 +142,7 @@ def _from_here(word: str) -> str:
 
 
 def _attached(task: SkillEval, skill: Skill) -> str:
-    """A prompt with the texts of its files.
-
-    Raises:
-        UsageError: A file is no text.
-    """
+    """A prompt with the texts of its files."""
     parts = [task.prompt]
     for path in task.files:
         name = path.relative_to(skill.folder).as_posix()
@@ -166,11 +157,7 @@ def _attached(task: SkillEval, skill: Skill) -> str:
 
 
 async def _done(command: list[str], task: SkillEval, skill: Skill | None) -> str:
-    """Has an agent do a task in a folder of its own; what it printed, and the files that it wrote.
-
-    Raises:
-        CodeError: It ended with an error.
-    """
+    """Has an agent do a task in a folder of its own; what it printed, and the files that it wrote."""
     with tempfile.TemporaryDirectory(prefix="evenhand-skill-") as name:
         folder = Path(name)
         for path in task.files:

@@ -70,10 +70,8 @@ def read_skill(folder: Path) -> Skill:
             "does not exist",
             'Write {"evals": [{"id": 1, "prompt": "…", "assertions": ["…"]}]}, a task each.',
         )
-    else:
-        document = read_document(file, findings)
-        if document is not None:
-            evals = _evals(document, folder, findings)
+    elif (document := read_document(file, findings)) is not None:
+        evals = _evals(document, folder, findings)
     if findings.problems:
         raise findings.error()
     named = _NAME.search((text or "").partition("\n---")[0])

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.analysis.reviews.reviewed import opened
+from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_options
+from evenhand.core.errors import UsageError
+from evenhand.core.wording.words import count as counted_words
+from evenhand.core.wording.words import near, put, safe
+from evenhand.languages.documents.codebook import read_codebook
+from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import BOOK, BY, RUNS, author_of
 
 if TYPE_CHECKING:
@@ -18,7 +26,7 @@ if TYPE_CHECKING:
     from evenhand.core.run import RunMeta
     from evenhand.languages.documents.codebook import Codebook
     from evenhand.store.runfile import RunFile
-    from evenhand.wings.failures.coding import CodingRecord
+    from evenhand.wings.failures.changes import CodingRecord
     from evenhand.wings.failures.counting import FailuresDocument
 
 
@@ -49,10 +57,6 @@ def count(
     ratified kinds, without seeing verdicts or notes, and its shares are corrected by people's codes. An output may have
     several kinds.
     """
-    from evenhand.analysis.reviews.reviewed import opened
-    from evenhand.core.errors import UsageError
-    from evenhand.core.wording.words import near, safe
-    from evenhand.languages.documents.codebook import read_codebook
     from evenhand.wings.failures.counting import counted, stray_notes
 
     kinds = read_codebook(book)
@@ -62,8 +66,7 @@ def count(
         check_place(html)
     with opened(runs) as run_files:
         paths = tuple(str(run.path.absolute()) for run in run_files)
-        strays = stray_notes(run_files, kinds)
-        if strays:
+        if strays := stray_notes(run_files, kinds):
             first = ", ".join(map(str, strays[:5]))
             tell(f"{near(book)} lists outputs that nobody reviewed: {safe(first)}")
         if judge is None:
@@ -72,7 +75,7 @@ def count(
             document = counted(run_files, kinds)
             _write_page(document, run_files, kinds, html)
             return print_count(document, as_json=bool(options["as_json"]))
-    from evenhand.wings.failures.coding import KEY, CodingRecord, ratified_kinds
+    from evenhand.wings.failures.changes import KEY, CodingRecord, ratified_kinds
 
     ratified_kinds(kinds)
     record = CodingRecord(
@@ -95,10 +98,6 @@ def ratify(names: tuple[str, ...], book: Path, by: str | None) -> int:
 
     Judges go only by kinds that a person accepted. One whose name, rule or examples change has to be accepted again.
     """
-    from datetime import UTC, datetime
-
-    from evenhand.core.wording.words import count as counted_words
-    from evenhand.core.wording.words import safe
     from evenhand.wings.failures.writing import ratify_in
 
     author = author_of(by)
@@ -115,7 +114,7 @@ def ratify(names: tuple[str, ...], book: Path, by: str | None) -> int:
 
 def study(meta: RunMeta, file: Path) -> Study:
     """The count that an earlier session started."""
-    from evenhand.wings.failures.coding import KEY, CodingRecord
+    from evenhand.wings.failures.changes import KEY, CodingRecord
 
     del file
     hint = "Start again: evenhand review count --judge MODEL"
@@ -126,9 +125,7 @@ def _study_of(record: CodingRecord) -> Study:
     def came_to(file: Path, session: Session) -> int:
         from msgspec.structs import replace
 
-        from evenhand.analysis.reviews.reviewed import opened
-        from evenhand.store.runfile import RunFile
-        from evenhand.wings.failures.coding import codes_of
+        from evenhand.wings.failures.changes import codes_of
         from evenhand.wings.failures.counting import counted
 
         with RunFile.open(file) as run, opened(record.runs) as run_files:
@@ -147,7 +144,6 @@ def _write_page(
 ) -> None:
     if to is None:
         return
-    from evenhand.core.wording.words import near, safe
     from evenhand.wings.failures.page import write_page
 
     write_page(document, runs, book, to)
@@ -156,8 +152,6 @@ def _write_page(
 
 def print_count(document: FailuresDocument, *, as_json: bool) -> int:
     """Prints a count, and returns the exit code: 3 where nothing is reviewed."""
-    from evenhand.cli.exits import NO_VERDICT, PASSED
-    from evenhand.core.wording.words import put
     from evenhand.wings.failures.counting import count_lines, failures_document
 
     if as_json:

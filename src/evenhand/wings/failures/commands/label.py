@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evenhand.analysis.reviews.drawing import review_draws
+from evenhand.analysis.reviews.reviewed import opened
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.run_names import RunName
 from evenhand.cli.streams import tell
 from evenhand.core.errors import StoreError
+from evenhand.core.wording.words import safe
+from evenhand.languages.documents.codebook import read_codebook
+from evenhand.store.catalogue import called, files, newest_first
+from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import BOOK
 
 if TYPE_CHECKING:
@@ -36,10 +42,6 @@ def label(run: str | None, book: Path, reviewed: str | None) -> int:
     The reviewed run may be an earlier one: what counts is that the same cases have the same outputs, as after
     `evenhand regrade`, or where replies came from the cache. `evenhand calibrate` then compares the judge with people.
     """
-    from evenhand.analysis.reviews.reviewed import opened
-    from evenhand.core.wording.words import safe
-    from evenhand.languages.documents.codebook import read_codebook
-    from evenhand.store.catalogue import called
     from evenhand.wings.failures.labelling import label_kinds, label_lines
 
     kinds = read_codebook(book)
@@ -54,10 +56,6 @@ def label(run: str | None, book: Path, reviewed: str | None) -> int:
 
 def _reviewed(run: RunFile) -> str:
     """The file of the run whose outputs people reviewed: this one, or the newest of which outputs are drawn."""
-    from evenhand.analysis.reviews.drawing import review_draws
-    from evenhand.store.catalogue import files, newest_first
-    from evenhand.store.runfile import RunFile
-
     for path in [run.path, *newest_first(files(Path.cwd()))[:LOOKED_AT]]:
         with suppress(StoreError), RunFile.open(path) as one:
             if review_draws(one):

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.analysis.reviews.reviewed import opened
 from evenhand.cli.streams import tell
 from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_options
+from evenhand.core.errors import UsageError
+from evenhand.core.wording.words import count, near
 from evenhand.wings.failures.commands.count import print_count
 from evenhand.wings.failures.commands.review import BOOK, RUNS
 
@@ -30,8 +33,6 @@ def propose(runs: tuple[str, ...], book: Path, model: str, offline: bool, **opti
     The model is asked once. It sees the notes on failures and nothing else. Nothing it writes is used before a person
     has read the file and ratified its kinds.
     """
-    from evenhand.analysis.reviews.reviewed import opened
-    from evenhand.core.errors import UsageError
     from evenhand.wings.failures.proposing import KEY, ProposalRecord, notes_of
 
     if book.exists():  # said before anything is paid for
@@ -61,8 +62,6 @@ def study(meta: RunMeta, file: Path) -> Study:
 
 def _study_of(record: ProposalRecord) -> Study:
     def came_to(file: Path, session: Session) -> int:
-        from evenhand.analysis.reviews.reviewed import opened
-        from evenhand.core.wording.words import count, near
         from evenhand.wings.failures.counting import counted
         from evenhand.wings.failures.proposing import answer_in, proposed
         from evenhand.wings.failures.writing import write_new

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
+from evenhand.analysis.reviews.drawing import draw_lines, draw_outputs, drawn_notes, weights_of
+from evenhand.analysis.reviews.reviewed import (
+    VERDICTS,
+    Verdict,
+    keep_review,
+    material_of,
+    opened,
+    review_document,
+    review_lines,
+    reviews_of,
+    to_review,
+)
+from evenhand.analysis.trust.labels.sheet_rows import no_labels, read_verdicts, write_rows
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.labelling import QUIT, tell_fewer
 from evenhand.cli.numbers import Number
 from evenhand.cli.run_names import RunName
 from evenhand.cli.streams import printing, say_json, tell
+from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
+from evenhand.core.wording.spreadsheet_cells import as_text, cell
+from evenhand.core.wording.words import count, safe
+from evenhand.languages.documents.codebook import Codebook, NoteId, read_codebook
+from evenhand.store.labels.label import LONGEST_AUTHOR, LONGEST_NOTE
+from evenhand.store.runfile import RunFile
 
 DRAW = Range(1, 100_000, whole=True)
 SEED = Range(0, 2**53, whole=True)
@@ -36,10 +58,6 @@ def author_of(by: str | None) -> str:
         UsageError: It is no name that a file could hold.
     """
     if by:
-        from evenhand.core.errors import UsageError
-        from evenhand.core.wording.words import safe
-        from evenhand.store.labels.label import LONGEST_AUTHOR
-
         if safe(by) != by.strip() or not by.strip() or len(by) > LONGEST_AUTHOR:
             raise UsageError(
                 f"--by {by[:60]!r} is not a name",
@@ -83,10 +101,6 @@ def draw(runs: tuple[str, ...], size: float, column: str, seed: float | None) ->
     """
     import secrets
 
-    from evenhand.analysis.reviews.drawing import draw_lines, draw_outputs
-    from evenhand.analysis.reviews.reviewed import opened
-    from evenhand.cli.labelling import tell_fewer
-
     number = secrets.randbelow(2**31) if seed is None else int(seed)
     with opened(runs) as run_files:
         draws = draw_outputs(run_files, int(size), number, column)
@@ -120,13 +134,6 @@ def notes(runs: tuple[str, ...], by: str | None, to: Path | None, source: Path |
     review them in a spreadsheet. Several people may review the same draw: nobody sees the others' notes, and a fifth
     of the outputs are for two of them.
     """
-    from evenhand.analysis.reviews.drawing import drawn_notes
-    from evenhand.analysis.reviews.reviewed import keep_review, opened, reviews_of, to_review
-    from evenhand.core.errors import UsageError
-    from evenhand.core.wording.words import count, safe
-    from evenhand.wings.failures.commands.screen import review_in_terminal
-    from evenhand.wings.failures.sheets import read_sheet, write_sheet
-
     if to is not None and source is not None:
         raise UsageError("--to doesn't go with --from", hint="First --to, then --from.")
     author = author_of(by)
@@ -168,9 +175,6 @@ def list_(runs: tuple[str, ...], book: Path, as_json: bool) -> int:
 
     Outputs that people disagree about come first, then failures that no kind covers.
     """
-    from evenhand.analysis.reviews.reviewed import opened, review_document, review_lines
-    from evenhand.languages.documents.codebook import Codebook, read_codebook
-
     kinds = read_codebook(book) if book.is_file() else Codebook()
     with opened(runs) as run_files, printing():
         if as_json:
@@ -179,3 +183,149 @@ def list_(runs: tuple[str, ...], book: Path, as_json: bool) -> int:
         for line in review_lines(run_files, kinds):
             click.echo(line)
     return 0
+
+
+_KEYS: Mapping[str, Verdict] = {"p": "pass", "f": "fail"}
+_HELP = "p pass · f fail, then a note · s skip · u undo · q quit"
+
+
+def review_in_terminal(
+    runs: Sequence[RunFile], left: Sequence[NoteId], author: str, total: int
+) -> int:
+    """Shows one output after the other; how many were reviewed in the end.
+
+    Args:
+        runs: The runs.
+        left: What this person has to review, in this order.
+        author: The person.
+        total: How many that person has or had to review in all.
+
+    Raises:
+        UsageError: There is no terminal.
+    """
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "reviewing one output at a time needs a terminal",
+            hint="Write them to a file instead: evenhand review notes --to notes.csv.",
+        )
+    by_id = {run.meta.id: run for run in runs}
+    waiting, done = list(left), list[NoteId]()
+    while waiting:
+        note = waiting[0]
+        run = by_id[note.run]
+        _show(run, note, total - len(waiting) + 1, total)
+        key = click.getchar().lower()
+        if key in _KEYS:
+            # Verdict and note are kept together: who is interrupted while writing sees this output again.
+            words = click.prompt("note", default="", show_default=False) if key == "f" else ""
+            keep_review(run.path, note.index, author, _KEYS[key], words.strip())
+            done.append(waiting.pop(0))
+        elif key == "s":
+            waiting.pop(0)
+        elif key == "u" and done:
+            last = done.pop()
+            keep_review(by_id[last.run].path, last.index, author, None)
+            waiting.insert(0, last)
+        elif key in QUIT:
+            break
+    return len(done)
+
+
+def _show(run: RunFile, note: NoteId, number: int, total: int) -> None:
+    trial = run.trial(note.index)
+    click.clear()
+    click.echo(click.style(f"{number} of {total}", bold=True))
+    if trial is not None:
+        click.echo(f"\n{safe(material_of(trial), multiline=True)}\n")
+        click.echo(click.style("output", bold=True))
+        click.echo(f"{safe(as_text(trial.output), multiline=True)}\n")
+    click.echo(_HELP)
+
+
+COLUMNS = ("output_id", "case", "input", "output", "inclusion", "verdict", "note")
+NEEDED = ("output_id", "verdict")
+
+Reviewed = dict[NoteId, tuple[Verdict, str]]
+"""What a file says of outputs: the verdict and the note of each."""
+
+
+def write_sheet(runs: Sequence[RunFile], notes: Sequence[NoteId], path: Path) -> None:
+    """Writes outputs to review to a new file, with empty columns for the verdict and the note.
+
+    Raises:
+        UsageError: The file is there already, or cannot be written.
+    """
+    by_id = {run.meta.id: run for run in runs}
+    drawn = drawn_notes(runs)
+    weight = {
+        run.meta.id: weights_of(run, [note.index for note in drawn if note.run == run.meta.id])
+        for run in runs
+    }
+    rows: list[list[str | int | float]] = []
+    for note in notes:
+        if (trial := by_id[note.run].trial(note.index)) is not None:
+            inclusion = 1 / weight[note.run][note.index]
+            rows.append(
+                [
+                    str(note),
+                    trial.case,
+                    material_of(trial),
+                    as_text(trial.output),
+                    inclusion,
+                    "",
+                    "",
+                ]
+            )
+    write_rows(path, COLUMNS, rows)
+
+
+def read_sheet(runs: Sequence[RunFile], path: Path) -> Reviewed:
+    """The reviews in a file that `write_sheet` wrote and somebody filled in. Rows without a verdict are left out.
+
+    Raises:
+        UsageError: The file cannot be read, or has no verdicts.
+        ConfigError: All that is wrong with it: outputs of other runs, twice the same one, no verdict.
+    """
+    by_id = {run.meta.id: run for run in runs}
+    reviewed: Reviewed = {}
+    read_verdicts(path, COLUMNS, NEEDED, lambda row: _read_row(by_id, row, reviewed))
+    if not reviewed:
+        raise no_labels(path, "pass or fail")
+    return reviewed
+
+
+def _read_row(
+    runs: Mapping[str, RunFile], row: Mapping[str, str], reviewed: Reviewed
+) -> tuple[str, str] | None:
+    """Adds a row's review; what is wrong with it, and what to do, where it is none."""
+    text = (row.get("verdict") or "").strip().lower()
+    if not text:
+        return None
+    verdict = VERDICTS.get(text)
+    if verdict is None:
+        return f"the verdict is {text[:40]!r}", "Write pass or fail, or leave it empty."
+    name = (row.get("output_id") or "").strip()
+    run, _, index = name.rpartition(":")
+    if not run and len(runs) == 1:  # a place alone, as people may write it where there is one run
+        run = next(iter(runs))
+    # SQLite takes no integer of more than 64 bits.
+    known = run in runs and index.isdecimal() and len(index) < 10
+    trial = runs[run].trial(int(index)) if known else None
+    if trial is None:
+        return f"these runs have no output {name[:60]!r}", "Is it a draw of another run?"
+    output = as_text(trial.output)
+    # A spreadsheet changes white space.
+    if _words(row.get("output") or output) not in (_words(output), _words(str(cell(output)))):
+        return f"output {name} is another one in this run", "Is it a draw of another run?"
+    note = (row.get("note") or "").strip()
+    if len(note) > LONGEST_NOTE:
+        return f"the note has {len(note):,} characters", f"{LONGEST_NOTE:,} is the most."
+    key = NoteId(run, int(index))
+    if key in reviewed:
+        return f"output {name} is there twice", "Leave one of them."
+    reviewed[key] = verdict, note
+    return None
+
+
+def _words(text: str) -> list[str]:
+    return text.split()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.streams import tell
+from evenhand.core.errors import UsageError
+from evenhand.core.plan import Plan
+from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
     from evenhand.cli.session import Session
-    from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
     from evenhand.wings.fleet.messages import Cluster
 
@@ -22,12 +27,7 @@ def with_fleet(request: object, plan: Plan, settings: Settings, session: Session
     Raises:
         UsageError: Not everything can be run by one, or there is no such cluster.
     """
-    from dataclasses import replace
-
     from evenhand.cli.run_request import Asked
-    from evenhand.core.errors import UsageError
-    from evenhand.core.version import __version__
-    from evenhand.wings.fleet.commands.far_plan import far_plan
     from evenhand.wings.fleet.driver import Fleet
 
     if not isinstance(request, Asked):
@@ -95,8 +95,6 @@ def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int,
     cluster = RayCluster(cluster_address(session.ray), cpus, folder)
     room, workers = cluster.room(), session.workers or 1
     if workers > room and not cluster.sends:  # other clusters may grow
-        from evenhand.core.errors import UsageError
-
         raise UsageError(
             f"this machine has room for {room} of {workers} workers with {cpus:g} CPU{'s'[: cpus != 1]} each",
             hint="Ask for less with --workers or --cpus-per-trial, or name a larger cluster: --ray ADDRESS.",
@@ -106,7 +104,6 @@ def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int,
 
 def _folder(request: Asked) -> Path:
     """The folder that is sent to workers: the current one, if it has all that is run, else that of what is run."""
-    from evenhand.core.errors import UsageError
     from evenhand.doors.eval_sets.eval_paths import split_line
 
     paths = [Path(split_line(path)[0]) for path in request.paths]
@@ -122,8 +119,6 @@ def _folder(request: Asked) -> Path:
 
 def _without_env_files(request: Asked) -> tuple[Asked, tuple[str, ...]]:
     """What is asked for, without the files of variables, which stay here, and the names of the variables in them."""
-    from dataclasses import replace
-
     from evenhand.doors.promptfoo.environment import read_env_files
     from evenhand.languages.documents.findings import Findings
 
@@ -139,3 +134,36 @@ def _keys(plan: Plan) -> tuple[str, ...]:
     return tuple(
         sorted({name for kind, name in KEYS.items() if kind in kinds and os.environ.get(name)})
     )
+
+
+@contextlib.contextmanager
+def far_plan(record: Mapping[str, Any]) -> Iterator[Plan]:
+    """Inside, the plan can be run.
+
+    Args:
+        record: What was asked for (`asked`), by which version (`version`), and the folder of the driver's machine that
+            was sent here, as the current one (`folder`); an empty one where the files are at their places.
+    """
+    from evenhand.cli.offline import offline_answers
+    from evenhand.cli.run_request import Asked
+    from evenhand.scorers.rag.definitions import OURS, using_definitions
+
+    original = dict(record["asked"])
+    if folder := str(record["folder"]):
+        original = _moved(original, folder, str(Path.cwd()))
+    request = Asked.again(original, str(record["version"]))
+    offline = offline_answers(request.folder) if request.offline else contextlib.nullcontext()
+    with offline, using_definitions(request.definitions or OURS):
+        yield request.plan()
+
+
+def _moved(value: Any, before: str, now: str) -> Any:
+    """What was asked for, with the paths of one folder as those of another."""
+    if isinstance(value, str):
+        inside = value == before or value.startswith(f"{before}/")
+        return now + value[len(before) :] if inside else value
+    if isinstance(value, Mapping):
+        return {name: _moved(one, before, now) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_moved(one, before, now) for one in value]
+    return value

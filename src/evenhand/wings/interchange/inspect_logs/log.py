@@ -137,8 +137,7 @@ class Archive(Record, frozen=True):
             raise UsageError(f"{self.path} has no {name}") from None
         if info.file_size > LARGEST_MEMBER:
             raise UsageError(f"{self.path}: {name} has {info.file_size:,} bytes, more than is read")
-        packed = too_packed(info.file_size, info.compress_size)
-        if packed is not None:
+        if (packed := too_packed(info.file_size, info.compress_size)) is not None:
             raise UsageError(f"{self.path}: {name} {packed}")
         try:
             if info.compress_type == ZSTANDARD and sys.version_info < (3, 14):
@@ -182,8 +181,7 @@ def opened(path: Path) -> Iterator[Archive]:
     Raises:
         UsageError: It cannot be read, or is no ZIP archive.
     """
-    problem = unreadable(path)
-    if problem:
+    if problem := unreadable(path):
         raise UsageError(f"{path} {problem[0]}", hint=problem[1])
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:

@@ -195,11 +195,7 @@ def outcomes_of(sample: Part) -> Iterator[Outcome]:
 
 
 def _outcome(
-    name: str,
-    value: object,
-    reason: str,
-    metadata: Mapping[str, object],
-    score: Part,
+    name: str, value: object, reason: str, metadata: Mapping[str, object], score: Part
 ) -> Outcome:
     number = _counted(value)
     if number is None:

@@ -171,8 +171,7 @@ class _Transcript:
         name = event.text("function") or "tool"
         error = event.part("error")
         failed = error is not None or event.value.get("failed") is True
-        waiting = self.waiting.get((span, name))
-        if waiting:
+        if waiting := self.waiting.get((span, name)):
             # Several calls of one tool are matched to their spans in the order in which the spans began.
             self.spans[waiting.popleft()] = len(self.notes)
         step = Step(

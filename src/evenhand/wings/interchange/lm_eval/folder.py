@@ -12,8 +12,7 @@ from evenhand.doors.importers.moved_in import MovedIn
 from evenhand.doors.promptfoo.porting.literal import flat, laid, led, literal
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.lm_eval.reading import LoggedTask, logged_tasks
-from evenhand.wings.interchange.recorded_eval import Check, RecordedEval, asked_model
-from evenhand.wings.interchange.recorded_folder import write_evals
+from evenhand.wings.interchange.recorded_eval import Check, RecordedEval, asked_model, write_evals
 
 METRICS = "lm_eval_metrics"
 _FILTERS = frozenset({"regex", "take_first", "remove_whitespace", "lowercase", "uppercase"})
@@ -36,8 +35,7 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
     notes = Notes()
     newest: dict[str, LoggedTask] = {}
     for one in logged_tasks(paths, notes):
-        other = newest.get(one.task)
-        if other is not None:
+        if (other := newest.get(one.task)) is not None:
             newer = max(other, one, key=lambda logged: logged.created)
             text = f"of the files of task {shown(one.task)} the newest counts: {newer.path.name}"
             notes.changed((one if newer is other else other).samples[0].where, text)
@@ -104,8 +102,7 @@ def _checks(logged: LoggedTask, notes: Notes) -> Iterator[Check]:
                 text = f"metric {shown(metric)} has no equal here: write it as a function, and expect what it returns"
                 notes.left_out(where, text)
                 continue
-            steps = _steps(logged, filter_, where, notes)
-            if steps is not None:
+            if (steps := _steps(logged, filter_, where, notes)) is not None:
                 notes.translated(where, f"metric {shown(metric)}, filter {shown(filter_)}")
                 yield _exact_match(filter_, steps, _options(logged, notes))
 

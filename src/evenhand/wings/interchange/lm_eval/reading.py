@@ -119,11 +119,7 @@ def read(paths: Sequence[Path]) -> Recordings:
 
 
 def _files(paths: Sequence[Path], notes: Notes) -> tuple[Mapping[Path, list[Part]], list[Found]]:
-    """The samples by file, and the results.
-
-    Raises:
-        UsageError: A file cannot be read, or there are no samples among them.
-    """
+    """The samples by file, and the results."""
     parts = find(paths, _kind, notes, what="samples and no results of the harness", hint=_HINT)
     by_file: dict[Path, list[Part]] = {}
     for one in parts:

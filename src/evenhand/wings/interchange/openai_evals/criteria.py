@@ -13,9 +13,8 @@ from evenhand.doors.importers.naming import class_name, slug, unlike
 from evenhand.doors.promptfoo.porting.literal import Node, flat, laid, led, literal
 from evenhand.languages.documents.foreign import shown
 from evenhand.scorers.metrics.similarity import SIMILARITIES
-from evenhand.wings.interchange.openai_evals.definition import Criterion
-from evenhand.wings.interchange.openai_evals.messages import messages_in
-from evenhand.wings.interchange.openai_evals.tags import is_output, problem_of
+from evenhand.wings.interchange.openai_evals.definition import Criterion, is_output, problem_of
+from evenhand.wings.interchange.openai_evals.source import messages_in
 
 EMBEDDER = "openai:embedding:text-embedding-3-large"
 """The model that OpenAI's documentation names for cosine."""
@@ -191,8 +190,7 @@ def _python(one: Criterion, name: str, prefix: str) -> Check:
     }
     if "grade" not in functions:
         raise Untranslated("its source has no function grade(sample, item)")
-    missing = sorted(_modules(tree))
-    if missing:
+    if missing := sorted(_modules(tree)):
         text = f"grader {shown(one.name)} imports {', '.join(missing)}, which is not installed here"
         one.part.notes.changed(f"{one.part.where}.source", text)
     one.part.notes.changed(
@@ -224,8 +222,7 @@ def _modules(tree: ast.Module) -> set[str]:
 
 def _bound(one: Criterion, lowest: float = 0.0) -> dict[str, object]:
     """What decides: the threshold, or nothing."""
-    threshold = one.threshold
-    if threshold is not None:
+    if (threshold := one.threshold) is not None:
         return {"at_least": threshold}
     one.part.notes.changed(
         one.part.where,
@@ -239,8 +236,7 @@ def _text(one: Criterion, key: str) -> str:
     template = one.part.value.get(key)
     if not isinstance(template, str):
         raise Untranslated(f"its {key} is {shown(template)}, not text")
-    problem = problem_of(template)
-    if problem:
+    if problem := problem_of(template):
         raise Untranslated(problem)
     return "output" if is_output(template) else f"filled({flat(literal(template))}, values)"
 

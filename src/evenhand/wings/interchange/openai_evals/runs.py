@@ -19,8 +19,7 @@ from evenhand.doors.importers.recorded import Recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.openai_evals.definition import Definition, definition_of
 from evenhand.wings.interchange.openai_evals.export import Export, read_export
-from evenhand.wings.interchange.openai_evals.outcomes import error_of
-from evenhand.wings.interchange.openai_evals.trials import trials_of
+from evenhand.wings.interchange.openai_evals.trials import error_of, trials_of
 
 RECORDED = "recorded outputs"
 """What a run without a model is called: its outputs were in its data."""
@@ -74,8 +73,7 @@ def _tell(definition: Definition, notes: Notes) -> None:
     kinds = Counter(one.type or "no type" for one in definition.criteria)
     listed = ", ".join(f"{many} {one_line(kind)[:40]}" for kind, many in sorted(kinds.items()))
     notes.translated(
-        definition.part.where,
-        f"eval {shown(definition.name)}, graders: {listed or 'none'}",
+        definition.part.where, f"eval {shown(definition.name)}, graders: {listed or 'none'}"
     )
 
 

@@ -7,14 +7,19 @@ from collections.abc import Mapping, Sequence
 from msgspec import field
 
 from evenhand.core.case import Case
-from evenhand.core.json_shapes import as_mapping
+from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.doors.importers.naming import one_line
 from evenhand.languages.documents.foreign import Notes, Part, shown
-from evenhand.wings.interchange.openai_evals.definition import Definition, id_of, item_of, line_of
+from evenhand.wings.interchange.openai_evals.definition import (
+    Definition,
+    id_of,
+    item_of,
+    line_of,
+    problem_of,
+)
 from evenhand.wings.interchange.openai_evals.export import Export
-from evenhand.wings.interchange.openai_evals.messages import Messages, messages_in
 from evenhand.wings.interchange.openai_evals.runs import asked_id
 from evenhand.wings.interchange.openai_evals.trials import compared_by
 
@@ -85,8 +90,7 @@ def _asking(run: Part, data: Part, cases: Sequence[Case], notes: Notes) -> Sourc
         return None
     model = asked_id(data, one_line(name))
     settings = _settings(data.part("sampling_params"), responses=data.text("type") == "responses")
-    reference = template.text("item_reference")
-    if reference:
+    if reference := template.text("item_reference"):
         if not reference.startswith("item.") or "." in reference[5:]:
             notes.left_out(template.where, f"{shown(reference)} is not a field of the item")
             return None
@@ -160,8 +164,7 @@ def _cases(definition: Definition, data: Part | None, export: Export) -> list[Ca
                 metadata=metadata,
             )
             cases.setdefault(one.id, one)
-    twice = sum(1 for row in rows if item_of(row)) - len(cases)
-    if twice:
+    if twice := sum(1 for row in rows if item_of(row)) - len(cases):
         export.notes.changed(where, f"rows that say the same as another are left out: {twice:,}")
     if cases:
         export.notes.translated(where, f"the dataset, {count(len(cases), 'row')}")
@@ -187,3 +190,36 @@ def _age(run: Part) -> tuple[bool, float, str]:
     asks = isinstance(data, dict) and "input_messages" in data
     created = run.value.get("created_at")
     return (not asks, -float(created) if isinstance(created, int) else 0.0, run.where)
+
+
+Messages = Sequence[tuple[str, str]]
+_TEXTS = ("input_text", "output_text", "text")
+
+
+def messages_in(part: Part, key: str) -> tuple[Messages, str]:
+    """The messages under a key, and why they cannot be written as text; empty for no reason."""
+    messages: list[tuple[str, str]] = []
+    for one in part.parts(key):
+        role, (text, problem) = one.text("role") or "user", _text(one.value.get("content"))
+        problem = problem or problem_of(text)
+        if problem:
+            return [], f"{one.where}: {problem}"
+        messages.append((role, text))
+    return messages, "" if messages else f"{part.where}.{key}: there are no messages"
+
+
+def _text(content: object) -> tuple[str, str]:
+    if isinstance(content, str):
+        return content, ""
+    blocks = content if is_array(content) else [content]
+    texts: list[str] = []
+    for block in blocks:
+        if isinstance(block, str):
+            texts.append(block)
+            continue
+        fields = as_mapping(block)
+        text = fields.get("text")
+        if fields.get("type") not in _TEXTS or not isinstance(text, str):
+            return "", f"its content has {shown(fields.get('type') or block)}, which is not text"
+        texts.append(text)
+    return "\n".join(texts), ""

@@ -1,13 +1,24 @@
-"""Reads what pydantic-evals writes: datasets in YAML or JSON, and reports in JSON."""
+"""Reads what pydantic-evals writes: datasets in YAML or JSON, and reports in JSON.
+
+Format: `Dataset.to_file`, https://ai.pydantic.dev/evals/how-to/dataset-serialization/. A dataset has a `name`, `cases`
+with `name`, `inputs`, `metadata`, `expected_output` and `evaluators`, and `evaluators` and `report_evaluators` of all.
+What a case of ours has no place for is kept in its metadata, under `pydantic_evals`: what is read and written again is
+equal.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast
 
-from evenhand.core.case import case_id
+from msgspec import field
+
+from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
+from evenhand.core.json_shapes import as_mapping, is_array, is_object
+from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_cases import fields_of, line_of
@@ -16,8 +27,6 @@ from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
 from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown
-from evenhand.wings.interchange.pydantic_evals.dataset import cases_of
-from evenhand.wings.interchange.pydantic_evals.specs import KEPT, specs_in
 
 _CASE = frozenset(
     {"name", "inputs", "metadata", "expected_output", "output", "scores", "labels", "assertions"}
@@ -149,3 +158,132 @@ def _scores(case: Part) -> Iterator[ForeignScore]:
         yield ForeignScore(
             name=one.text("name") or "evaluator", value=None, where=one.where, error=why
         )
+
+
+_CASE_KEYS = ("name", "inputs", "metadata", "expected_output", "evaluators")
+_DATASET = ("$schema", "name", "cases", "evaluators", "report_evaluators")
+_OF_ALL = ("evaluators", "report_evaluators")
+
+
+def cases_of(dataset: Part) -> list[Case]:
+    """The cases, each with the evaluators of all in its metadata, so that a part of them can be written again, too."""
+    shared = {key: dataset.value[key] for key in ("name", *_OF_ALL) if dataset.value.get(key)}
+    for key in dataset.without(*_DATASET):
+        dataset.notes.left_out(f"{dataset.where}.{key}", "is not a field of a dataset")
+    return [_case(one, shared) for one in dataset.parts("cases")]
+
+
+def _case(one: Part, shared: Mapping[str, object]) -> Case:
+    for key in one.without(*_CASE_KEYS):
+        one.notes.left_out(f"{one.where}.{key}", "is not a field of a case")
+    inputs, metadata = one.value.get("inputs"), one.value.get("metadata")
+    name = one.text("name")
+    extra: dict[str, object] = {"dataset": dict(shared)} if shared else {}
+    if one.value.get("evaluators"):
+        extra["evaluators"] = one.value["evaluators"]
+    if not name:
+        extra["unnamed"] = True
+    if metadata is not None and not is_object(metadata):
+        extra["metadata"] = metadata
+    own = as_mapping(metadata)
+    if is_object(metadata) and not metadata:
+        extra["metadata"] = {}
+    return Case(
+        id=name or case_id([inputs, one.value.get("expected_output")]),
+        input=inputs,
+        expected=one.value.get("expected_output"),
+        description=name or line_of(inputs),
+        metadata={**own, **({KEPT: extra} if extra else {})},
+    )
+
+
+def document_of(cases: Iterable[Case], name: str) -> dict[str, Any]:
+    """The dataset that these cases are in pydantic-evals' files.
+
+    Args:
+        cases: Those that were read from such a file, or others. Variables, passages and tags of others go into the
+            metadata, and variables alone are the inputs where a case has no input.
+        name: The dataset's, where the cases know none; empty for none.
+    """
+    shared: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
+    for case in cases:
+        extra: Mapping[str, Any] = case.metadata.get(KEPT) or {}
+        shared = {**extra.get("dataset", {}), **shared}
+        rows.append(_row(case, extra))
+    name = str(shared.pop("name", name))
+    return {**({"name": name} if name else {}), "cases": rows, **shared}
+
+
+def _row(case: Case, extra: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = {key: one for key, one in case.metadata.items() if key != KEPT}
+    inputs = case.input
+    if inputs is None and case.vars:
+        inputs = dict(case.vars)
+    elif case.vars:
+        metadata["vars"] = dict(case.vars)
+    if case.context:
+        metadata["context"] = list(case.context)
+    if case.tags:
+        metadata["tags"] = list(case.tags)
+    row: dict[str, Any] = {} if extra.get("unnamed") else {"name": case.id}
+    row["inputs"] = inputs
+    if "metadata" in extra:
+        row["metadata"] = extra["metadata"]
+    elif metadata:
+        row["metadata"] = metadata
+    if case.expected is not None:
+        row["expected_output"] = case.expected
+    if extra.get("evaluators"):
+        row["evaluators"] = extra["evaluators"]
+    return row
+
+
+KEPT = "pydantic_evals"
+"""Where a case's metadata keep what a dataset of ours has no place for: evaluators, and metadata that are no object."""
+
+
+class EvaluatorSpec(Record, frozen=True):
+    """An evaluator.
+
+    Attributes:
+        name: Its class.
+        arguments: By name; the first argument, where it stands alone, is under an empty name.
+        where: The file and the path inside it.
+        written: As the file has it.
+    """
+
+    name: str
+    arguments: Mapping[str, object] = field(default_factory=dict[str, object])
+    where: str = ""
+    written: object = None
+
+
+def specs_in(part: Part, key: str) -> list[EvaluatorSpec]:
+    """The evaluators under a key, in their order; what is none of the three forms is noted."""
+    written = part.value.get(key)
+    if written is None:
+        return []
+    if not is_array(written):
+        part.notes.left_out(f"{part.where}.{key}", f"is {shown(written)}, not a list")
+        return []
+    return specs_of(written, f"{part.where}.{key}", part)
+
+
+def specs_of(written: Sequence[object], where: str, part: Part) -> list[EvaluatorSpec]:
+    """The evaluators of a list."""
+    specs: list[EvaluatorSpec] = []
+    for i, one in enumerate(written):
+        place = f"{where}[{i}]"
+        if isinstance(one, str):
+            specs.append(EvaluatorSpec(one, {}, place, one))
+        elif is_object(one) and len(one) == 1:
+            ((name, value),) = one.items()
+            named = is_object(value) and all(
+                isinstance(key, str) for key in cast("dict[object, object]", value)
+            )
+            arguments = value if named else {"": value}
+            specs.append(EvaluatorSpec(name, arguments, place, one))
+        else:
+            part.notes.left_out(place, f"is {shown(one)}, not an evaluator")
+    return specs

@@ -14,6 +14,7 @@ from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
 from evenhand.cli.trusting import look_at_origin, trust_option
+from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
 
 RISK = Range(0.001, 0.999)
@@ -79,7 +80,6 @@ def calibrate(
     with people more often. It writes nothing beside the run; with the id of such a tryout it prints or continues it.
     """
     from evenhand.cli.study import run_or_folder
-    from evenhand.core.errors import UsageError
     from evenhand.core.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
 
@@ -115,11 +115,13 @@ def _tryout(
     **options: Any,
 ) -> int:
     """Tries variants, or goes on with that."""
-    from evenhand.core.errors import UsageError
     from evenhand.core.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
-    from evenhand.wings.judge_checks.commands.tryout import continue_tryout, try_variants
-    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
+    from evenhand.wings.judge_checks.commands.tryout import (
+        TryoutRequest,
+        continue_tryout,
+        try_variants,
+    )
 
     session = Session.of(options)
     with RunFile.open(path) as run_file:
@@ -135,7 +137,15 @@ def _tryout(
     if dry_run and session.as_json:
         raise UsageError("--dry-run prints no document", hint="Leave --json out.")
     look_at_origin(meta, trust=session.trust)
-    request = TryoutRequest.of(meta, path, tried, int(seed or 0), metrics, offline=offline)
+    request = TryoutRequest.of(
+        meta,
+        path,
+        offline=offline,
+        tried=tried,
+        base=str(Path.cwd()),
+        seed=int(seed or 0),
+        metrics=metrics,
+    )
     return try_variants(request, session, dry_run=dry_run)
 
 

@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.analysis.trust.calibration_file import place_of
+from evenhand.analysis.trust.canaries import CanaryReport, JudgeKey
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
-from evenhand.cli.study import Study, as_asked, ended, judges_asked, study_options
+from evenhand.cli.study import Study, as_asked, ended, judges_asked, run_or_folder, study_options
 from evenhand.cli.trusting import look_at_origin, trust_option
+from evenhand.core.errors import UsageError
+from evenhand.core.judge_checks import is_canary_check, refuse_judge_check
 from evenhand.core.ranges import Range
-from evenhand.wings.judge_checks.commands.canaries_of_run import report_of, settings_of
+from evenhand.core.wording.words import count, near, percent, put, safe, short_id
+from evenhand.core.wording.words import count as counted
+from evenhand.render.calibration_text import drift_words, rate
+from evenhand.store.runfile import RunFile
+from evenhand.wings.judge_checks.commands.canaries_of_run import (
+    CanaryRequest,
+    report_of,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
-    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
+    from evenhand.wings.judge_checks.commands.canaries_of_run import CanaryRequest
 
 KEPT = Range(2, 10_000, whole=True)
 
@@ -69,14 +84,7 @@ def canaries(
     Exits with 0 if no drift is shown, 1 if a judge has drifted, and 3 if a judge gave no verdict, or there are too few
     canaries to compare.
     """
-    from evenhand.analysis.trust.calibration_file import place_of
-    from evenhand.cli.study import run_or_folder
-    from evenhand.core.errors import UsageError
-    from evenhand.core.judge_checks import is_canary_check, refuse_judge_check
-    from evenhand.core.wording.words import near
-    from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.canaries import NAME
-    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
 
     session = Session(as_json=as_json, no_table=True, **options)
     path = run_or_folder(run)
@@ -105,7 +113,7 @@ def canaries(
     if metrics:
         raise UsageError("--metric says nothing here", hint="It goes with --keep.")
     look_at_origin(meta, trust=session.trust)
-    request = CanaryRequest.of(meta, path, file, offline=offline)
+    request = CanaryRequest.of(meta, path, offline=offline, file=str(file), most=None)
     return _checked(request, settings_of(request, path, session), None, session)
 
 
@@ -113,10 +121,6 @@ def _kept(
     path: Path, count: int, metrics: tuple[str, ...], file: Path, *, replaces: bool, following: str
 ) -> int:
     """Makes canaries of a labelled run; in the place of more of them only where the file was named."""
-    from evenhand.core.errors import UsageError
-    from evenhand.core.wording.words import count as counted
-    from evenhand.core.wording.words import near, safe
-    from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.canaries import fewer_canaries, kept_canaries, write_canaries
 
     with RunFile.open(path) as run_file:
@@ -153,10 +157,6 @@ def _checked(
 
 def report_check(file: Path, *, as_json: bool) -> int:
     """Prints what judges said of canaries, and returns the exit code."""
-    from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.core.wording.words import put
-    from evenhand.wings.judge_checks.canary_lines import canary_lines
-
     report = report_of(file)
     if as_json:
         say_json(report.document())
@@ -170,9 +170,46 @@ def report_check(file: Path, *, as_json: bool) -> int:
 
 def study(meta: RunMeta, file: Path) -> Study:
     """The check of canaries that an earlier session started."""
-    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
 
     def came_to(file: Path, session: Session) -> int:
         return report_check(file, as_json=session.as_json)
 
     return Study("check", CanaryRequest.again(meta, file), came_to)
+
+
+BAR = 20
+"""Columns of a bar that stands for all canaries."""
+MOST_LINES = 12
+"""So many checks are shown, the newest ones."""
+
+
+def canary_lines(report: CanaryReport) -> Iterator[str]:
+    """A block of lines for each judge."""
+    for key, answers in report.check.answers.items():
+        yield f"{safe(answers.metric)} · judged by {safe(answers.model)}"
+        yield f"  {drift_words(report.drift(key), answers)}"
+        if answers.rate is not None:
+            right = f"{sum(answers.right.values())} of {count(len(answers.right), 'canary', 'canaries')}"
+            yield f"  right on {right}, {rate(answers.rate)}"
+            missed, excused = (total - ok for ok, total in (answers.passes, answers.fails))
+            yield f"  fails {missed} that people pass, passes {excused} that people fail"
+        if answers.errors:
+            yield f"  {count(answers.errors, 'error')}"
+        if answers.left_out:
+            yield f"  {answers.left_out} left out: the run has no such case"
+        yield from _chart(report, key)
+        yield ""
+
+
+def _chart(report: CanaryReport, key: JudgeKey) -> Iterator[str]:
+    rows = report.history(key)[-MOST_LINES:]
+    if len(rows) < 2:
+        return
+    yield f"  {'date':<11} {'run':<10}  {'right':<{BAR + 8}} pass rate of the run"
+    for check, answers in rows:
+        total, right = len(answers.right), sum(answers.right.values())
+        filled = round(BAR * right / total) if total else 0
+        bar = "━" * filled + "╌" * (BAR - filled)
+        date = time.strftime("%Y-%m-%d", time.gmtime(check.at))
+        raw = "–" if answers.raw is None else percent(answers.raw)
+        yield f"  {date:<11} {short_id(check.run):<10}  {bar} {f'{right}/{total}':<7} {raw}"

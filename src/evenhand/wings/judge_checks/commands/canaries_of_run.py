@@ -11,20 +11,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.run_and_report import safe_text
 from evenhand.cli.session import Session
 from evenhand.cli.streams import tell
-from evenhand.cli.study import as_asked, judges_asked, study_settings
+from evenhand.cli.study import JudgeRequest, as_asked, judges_asked, study_settings
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.judge_checks import WITH_CANARIES
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.analysis.trust.canaries import CanaryReport
     from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
     from evenhand.store.runfile import RunFile
-    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
 
 
 def record_of(count: float | None, project: int | None, *, saved: bool) -> dict[str, object]:
@@ -81,14 +82,13 @@ def ask_canaries(run: Path, session: Session) -> None:
         return
     from evenhand.analysis.trust.calibration_file import place_of
     from evenhand.wings.judge_checks.canaries import NAME
-    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
 
     most = int(record["most"])
     left = None if session.max_cost is None else max(0.0, session.max_cost - spent)
     session = replace(session, max_cost=left, verbose=False)
     file = place_of(meta).with_name(NAME).absolute()
     try:
-        request = CanaryRequest.of(meta, run, file, offline=False, most=most)
+        request = CanaryRequest.of(meta, run, offline=False, file=str(file), most=most)
         with as_asked(request):
             settings = settings_of(request, run, session)
             finished = judges_asked(request, request.plan(), settings, None, session)
@@ -117,8 +117,6 @@ def report_of(check: Path) -> CanaryReport:
 
 def code_with_canaries(code: int, run: RunFile) -> int:
     """The run's exit code: while calibration is required, a pass counts for nothing once its judge has drifted."""
-    from evenhand.cli.exits import NO_VERDICT, PASSED
-
     if code != PASSED or run.meta.settings.get("calibrated") != "required":
         return code
     from evenhand.analysis.trust.canaries import canaries_of
@@ -140,3 +138,44 @@ class CanariesOfRun:
 
 
 CANARIES = CanariesOfRun()
+
+
+class CanaryOptions(Record, frozen=True):
+    """What a check's file keeps.
+
+    Attributes:
+        run: The id of the run.
+        file: The file of canaries.
+        offline: Judges' answers come from offline.jsonl.
+        most: So many canaries of each metric at most; None for all.
+    """
+
+    run: str
+    file: str
+    offline: bool
+    most: int | None
+
+
+class CanaryRequest(JudgeRequest[CanaryOptions], frozen=True):
+    """A check of a run's judges with canaries."""
+
+    kind, key, word, remedy = CanaryOptions, "canaries", "check", "Start a new check."
+
+    def record(self) -> dict[str, Any]:
+        """For the check's file. Judges are asked anew: what the cache has says nothing of today's judge."""
+        return {**super().record(), "cache": False}
+
+    def plan(self) -> Plan:
+        """The check's plan.
+
+        Raises:
+            UsageError: The files have changed since the run, there are no canaries, or none of the run's cases.
+            ConfigError: All that is wrong with the files.
+        """
+        from evenhand.store.runfile import RunFile
+        from evenhand.wings.judge_checks.canaries import read_canaries
+        from evenhand.wings.judge_checks.canary_plan import canary_plan
+
+        canaries = read_canaries(Path(self.options.file))
+        with RunFile.open(self.run) as run_file:
+            return canary_plan(self.asked.plan(), run_file, canaries, self.options.most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
 from evenhand.cli.study import (
+    JudgeRequest,
     Study,
     as_asked,
     ended,
@@ -23,15 +26,21 @@ from evenhand.cli.study import (
     study_settings,
 )
 from evenhand.cli.trusting import look_at_origin, trust_option
+from evenhand.core.errors import UsageError
+from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
 from evenhand.core.ranges import SHARE, Range
-from evenhand.wings.judge_checks.probe_kinds import WORDS
+from evenhand.core.record import Record
+from evenhand.core.wording.words import count, folded, money, percent, put, safe
+from evenhand.render.calibration_text import rate
+from evenhand.store.runfile import RunFile
+from evenhand.wings.judge_checks.plan import Probing, probe_plan
+from evenhand.wings.judge_checks.probe import Probe, ProbedJudge, ProbedKind, probe_of
+from evenhand.wings.judge_checks.probe_kinds import NONE, WORDS
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
-    from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
-    from evenhand.wings.judge_checks.probe import Probe
 
 ITEMS = Range(1, 10_000, whole=True)
 SEED = Range(0, 2**53, whole=True)
@@ -101,12 +110,6 @@ def probe(
 
     Exits with 0 if no kind is shown to pass more often than --at-most, 1 if one is, and 3 if that is undecided.
     """
-    from evenhand.core.errors import UsageError
-    from evenhand.core.judge_checks import is_probe, is_tryout, refuse_judge_check
-    from evenhand.store.runfile import RunFile
-    from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
-    from evenhand.wings.judge_checks.plan import Probing
-
     if dry_run and as_json:
         raise UsageError("--dry-run prints no document", hint="Leave --json out.")
     session = Session(as_json=as_json, no_table=True, **options)
@@ -130,7 +133,7 @@ def probe(
     probing = Probing(int(items), int(seed), tuple(dict.fromkeys(kinds)), metrics)
     probing.attacks()  # one that is none is said before files are read
     look_at_origin(meta, trust=session.trust)
-    request = ProbeRequest.of(meta, file, probing, at_most, offline=offline)
+    request = ProbeRequest.of(meta, file, offline=offline, probing=probing, at_most=at_most)
     settings = study_settings(file.parent.parent, session, request.record())
     return _probed(request, settings, None, session, at_most, dry_run=dry_run)
 
@@ -178,8 +181,6 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
     Args:
         cached: Whether the cache answers what is asked again.
     """
-    from evenhand.core.wording.words import count, money
-    from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.estimate import probe_estimate
 
     with RunFile.open(request.run) as run_file:
@@ -196,12 +197,7 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
 
 def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
     """Prints what a probe came to, and returns the exit code."""
-    from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.core.wording.words import count, money, put
     from evenhand.store.catalogue import called
-    from evenhand.store.runfile import RunFile
-    from evenhand.wings.judge_checks.probe import probe_of
-    from evenhand.wings.judge_checks.probe_lines import probe_lines
 
     with RunFile.open(file) as run_file:
         result: Probe = probe_of(run_file, at_most)
@@ -218,18 +214,103 @@ def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
 
 
 def _safe(text: str) -> str:
-    from evenhand.core.wording.words import safe
 
     return safe(text)
 
 
 def study(meta: RunMeta, file: Path) -> Study:
     """The probe that an earlier session started."""
-    from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
-
     request = ProbeRequest.again(meta, file)
 
     def came_to(file: Path, session: Session) -> int:
         return report_probe(file, request.options.at_most, as_json=session.as_json)
 
     return Study("probe", request, came_to)
+
+
+class ProbeOptions(Record, frozen=True):
+    """What a probe's file keeps.
+
+    Attributes:
+        run: The id of the run.
+        probing: What to probe.
+        at_most: The false-pass rate that is accepted.
+        offline: Judges' answers come from offline.jsonl.
+    """
+
+    run: str
+    probing: Probing
+    at_most: float
+    offline: bool
+
+
+class ProbeRequest(JudgeRequest[ProbeOptions], frozen=True):
+    """A probe of a run."""
+
+    kind, key, word = ProbeOptions, "probe", "probe"
+    remedy = "Start a new probe: answers that the cache has are not paid for twice."
+
+    def plan(self) -> Plan:
+        """The probe's plan.
+
+        Raises:
+            UsageError: The files have changed since the run, or nothing in it can be probed.
+            ConfigError: All that is wrong with the files.
+        """
+        with RunFile.open(self.run) as run_file:
+            return probe_plan(self.asked.plan(), run_file, self.options.probing)
+
+
+WIDTH = 100
+_UNDECIDED = "too few items, or too many errors"
+
+
+def probe_lines(probe: Probe) -> Iterator[str]:
+    """A block of lines for each judge: what fools it, and the rate of each kind."""
+    for judge in probe.judges:
+        yield f"{safe(judge.metric)} · judged by {safe(judge.model)}"
+        for sentence in _sentences(judge, probe.at_most):
+            yield from folded(sentence, WIDTH, "  ", "    ")
+        yield "  should fail     items  passed  false passes"
+        for kind in judge.kinds:
+            yield _line(kind, probe.at_most)
+        yield "  should pass     items  passed  false fails"
+        for kind in judge.controls:
+            yield _line(kind, probe.at_most)
+        yield ""
+
+
+def _sentences(judge: ProbedJudge, at_most: float) -> Iterator[str]:
+    fooled = sorted(judge.having(at_most, "fooled"), key=lambda kind: -kind.wrong / kind.items)
+    if fooled:
+        yield f"fooled by {_joined([WORDS[kind.kind] for kind in fooled])}"
+    undecided = judge.having(at_most, "undecided")
+    if undecided:
+        yield f"not decided ({_UNDECIDED}): {_joined([kind.kind for kind in undecided])}"
+    if not fooled and not undecided and judge.attacks():
+        yield f"no kind of attack is shown to pass more than {percent(at_most)} of the time"
+    strict = [kind.kind for kind in judge.controls if kind.verdict(at_most) == "fooled"]
+    if strict:
+        yield f"fails answers that should pass: {_joined(strict)}"
+    if left_out := sum(kind.left_out for kind in judge.kinds if kind.kind == NONE):
+        yield f"{count(left_out, 'answer')} of other cases left out: the judge passes them without an attack"
+
+
+def _line(kind: ProbedKind, at_most: float) -> str:
+    share = "–" if kind.rate is None else rate(kind.rate)
+    notes: list[str] = []
+    if kind.kind == NONE:
+        notes.append("bad answers without an attack")
+    elif not kind.control:
+        verdict = kind.verdict(at_most)
+        notes += ["fooled"] if verdict == "fooled" else []
+        notes += ["not decided"] if verdict == "undecided" else []
+    if kind.errors:
+        notes.append(count(kind.errors, "error"))
+    line = f"  {kind.kind:<14} {kind.items:>6,} {kind.passed:>7,}  {share:<16} {', '.join(notes)}"
+    return line.rstrip()
+
+
+def _joined(words: list[str]) -> str:
+    """Words as a list in a sentence."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,13 +12,81 @@ import click
 
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, say_json, tell
-from evenhand.cli.study import Study, as_asked, ended, judges_asked, study_settings
+from evenhand.cli.study import JudgeRequest, Study, as_asked, ended, judges_asked, study_settings
 from evenhand.cli.trusting import look_at_origin
+from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
+from evenhand.core.wording.words import clip, count, folded, money, padded, percent, put, safe
+from evenhand.render.calibration_text import points, rate
+from evenhand.stats.correction import Estimate
+from evenhand.store.runfile import RunFile
+from evenhand.wings.judge_checks.tried import (
+    CHOOSING,
+    CONFIRMING,
+    FEWEST,
+    Comparison,
+    JudgeTryout,
+    Tried,
+    Tryout,
+)
 
 if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
-    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
+    from evenhand.wings.judge_checks.tryout_plan import Lineup
+
+
+class TryoutOptions(Record, frozen=True, kw_only=True):
+    """What a tryout's file keeps.
+
+    Attributes:
+        run: The id of the run.
+        tried: The variants, as they were named on the command line.
+        base: The folder that their paths start from.
+        seed: Divides the labelled outputs into halves.
+        metrics: Which metrics; empty for all with labels.
+        offline: Judges' answers come from offline.jsonl.
+    """
+
+    run: str
+    tried: tuple[str, ...]
+    base: str
+    seed: int
+    metrics: tuple[str, ...]
+    offline: bool
+
+
+class TryoutRequest(JudgeRequest[TryoutOptions], frozen=True):
+    """A tryout of variants of a run's judges. Variants are named, not copied: their models' settings may hold keys."""
+
+    kind, key, word = TryoutOptions, "tryout", "tryout"
+    remedy = "Start a new tryout: answers that the cache has are not paid for twice."
+
+    def lineup(self) -> Lineup:
+        """The variants, each with its models.
+
+        Raises:
+            ConfigError: All that is wrong with the files that hold them.
+            UsageError: What is wrong with those on the command line.
+        """
+        from evenhand.wings.judge_checks.judge_variants import read_variants
+
+        variants = read_variants(self.options.tried, Path(self.options.base))
+        return [(one, [model.provider() for model in one.models]) for one in variants]
+
+    def plan(self) -> Plan:
+        """The tryout's plan.
+
+        Raises:
+            UsageError: The files have changed since the run, nothing is labelled, or a variant is wrong.
+            ConfigError: All that is wrong with the files.
+        """
+        from evenhand.wings.judge_checks.tryout_plan import tryout_plan
+
+        lineup, options = self.lineup(), self.options
+        with RunFile.open(self.run) as run_file:
+            return tryout_plan(self.asked.plan(), run_file, lineup, options.seed, options.metrics)
 
 
 def try_variants(request: TryoutRequest, session: Session, *, dry_run: bool) -> int:
@@ -37,8 +106,6 @@ def continue_tryout(meta: RunMeta, file: Path, session: Session) -> int:
         meta: The tryout's own run.
         file: Its file.
     """
-    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
-
     if meta.status == "finished":
         return report_tryout(file, as_json=session.as_json)
     look_at_origin(meta, trust=session.trust)
@@ -67,7 +134,6 @@ def _tried(
 
 def _refuse_keyless(request: TryoutRequest) -> None:
     """Says which keys are missing, before anything is paid for."""
-    from evenhand.core.errors import UsageError
     from evenhand.providers.catalog import key_missing
     from evenhand.providers.missing_keys import NO_KEY, set_key
 
@@ -85,8 +151,6 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
     Args:
         quiet: Only the sum, to stderr.
     """
-    from evenhand.core.wording.words import count, money, padded, safe
-    from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.estimate import tryout_estimate
     from evenhand.wings.judge_checks.tryout_plan import labelled_judges
 
@@ -114,11 +178,8 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
 
 def report_tryout(file: Path, *, as_json: bool) -> int:
     """Prints what a tryout came to. It is no gate: whatever that is, the exit code is 0."""
-    from evenhand.core.wording.words import count, money, put
     from evenhand.store.catalogue import called
-    from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.tryout import tryout_of
-    from evenhand.wings.judge_checks.tryout_lines import tryout_lines
 
     with RunFile.open(file) as run_file:
         tryout = tryout_of(run_file)
@@ -141,9 +202,102 @@ def report_tryout(file: Path, *, as_json: bool) -> int:
 
 def study(meta: RunMeta, file: Path) -> Study:
     """The tryout that an earlier session started."""
-    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
 
     def came_to(file: Path, session: Session) -> int:
         return report_tryout(file, as_json=session.as_json)
 
     return Study("tryout", TryoutRequest.again(meta, file), came_to)
+
+
+WIDTH = 100
+_NAME = 28
+
+
+def tryout_lines(tryout: Tryout) -> Iterator[str]:
+    """A block of lines for each judge: the verdict, and a table of its variants."""
+    for judge in tryout.judges:
+        yield f"{safe(judge.judge.metric)} · judged by {safe(judge.judge.model)}"
+        yield from _wrapped(f"{judge.verdict}: {_why(judge)}", 2)
+        yield ""
+        yield from _rates(judge)
+        yield ""
+        yield from _differences(judge)
+        yield ""
+
+
+def _why(judge: JudgeTryout) -> str:
+    """The verdict in words."""
+    if not judge.complete:
+        return "not all variants were asked about all labelled outputs"
+    if not judge.enough:
+        return (
+            f"{count(judge.labels, 'label')} are too few, as a half of fewer than {FEWEST // 2} decides nothing:"
+            f" there must be {FEWEST} or more"
+        )
+    if judge.winner is None or judge.confirmation is None:
+        return (
+            f"on the {judge.size(CHOOSING)} outputs that choose, none agrees with people more often than today's"
+            " judge"
+        )
+    name, half = safe(judge.winner.name), judge.size(CONFIRMING)
+    comparison = _compared(judge.confirmation)
+    if judge.confirmed:
+        return (
+            f"'{name}' agrees with people more often than today's judge, also on the {half} outputs that did not"
+            f" choose it: {comparison}"
+        )
+    errors = judge.winner.errors
+    doubt = f"; {count(errors, 'error')} could have gone either way" if errors else ""
+    return (
+        f"'{name}' is ahead on the outputs that choose, but isn't shown to be better on the {half} others:"
+        f" {comparison}{doubt}. {_could_show(judge.confirmation, half)}"
+    )
+
+
+def _could_show(compared: Comparison, outputs: int) -> str:
+    """What so many outputs can show at all."""
+    if compared.smallest is None:
+        return f"{outputs} outputs like these show no difference, however large"
+    return f"{outputs} outputs show a difference of {compared.smallest * 100:.0f} points four times in five"
+
+
+def _rates(judge: JudgeTryout) -> Iterator[str]:
+    """How each one stands to people, on all labelled outputs."""
+    labels = f"on all {count(judge.labels, 'label')}"
+    rates = "  ".join(f"{name:<16}" for name in ("agrees", "TPR", "TNR"))
+    yield f"  {padded(labels, _NAME)}  {rates}  {'corrected':<9}  {'per verdict':<11}  errors"
+    for one in (judge.today, *judge.variants):
+        cells = [_name(one), *(padded(_share(x), 16) for x in (one.agrees, one.tpr, one.tnr))]
+        width = "–" if one.half_width is None else f"±{percent(one.half_width)}"
+        cost = "–" if one.per_verdict_usd is None else money(one.per_verdict_usd)
+        yield f"  {'  '.join(cells)}  {width:<9}  {cost:<11}  {one.errors or ''}".rstrip()
+
+
+def _differences(judge: JudgeTryout) -> Iterator[str]:
+    """How each one differs from today's judge, on the half that chooses; and the winner on the other half."""
+    half = f"on {judge.size(CHOOSING)} labels that choose"
+    yield f"  {padded(half, _NAME)}  agrees with people more often than today's judge"
+    for one, compared in zip(judge.variants, judge.choosing, strict=True):
+        yield f"  {_name(one)}  {_compared(compared)}"
+    if judge.winner is not None and judge.confirmation is not None:
+        half = f"on {judge.size(CONFIRMING)} that confirm"
+        yield f"  {half}"
+        yield f"  {_name(judge.winner)}  {_compared(judge.confirmation)}"
+
+
+def _compared(compared: Comparison) -> str:
+    if compared.difference is None:
+        return "–"
+    return f"{points(compared.difference)}, p = {compared.p:.2g}"
+
+
+def _name(one: Tried) -> str:
+    return padded(clip(safe(one.name), _NAME), _NAME)
+
+
+def _share(estimate: Estimate | None) -> str:
+    return "–" if estimate is None else rate(estimate)
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    return folded(text, WIDTH, " " * indent, " " * (indent + 2))

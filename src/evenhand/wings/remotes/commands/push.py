@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.streams import printing, tell
+
+if TYPE_CHECKING:
+    from evenhand.wings.remotes.mlflow.server import MlflowServer
 
 
 @click.command(short_help="Push runs to a folder, a bucket or a database.")
@@ -33,7 +39,6 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
     from evenhand.core.wording.words import count, safe, short_id
     from evenhand.store.catalogue import find
     from evenhand.wings.remotes.address import Address
-    from evenhand.wings.remotes.commands.mlflow_push import is_mlflow, push_runs_to_mlflow
     from evenhand.wings.remotes.opening import remote_at
     from evenhand.wings.remotes.pushing import Pushed, push_document
     from evenhand.wings.remotes.pushing import push as pushed
@@ -81,10 +86,68 @@ def _refuse_bare_word(to: str) -> None:
     """Raises a UsageError for a word that is no folder yet: it may be a slip, and nobody would look there for runs."""
     from evenhand.core.errors import UsageError
     from evenhand.core.names import nearest
-    from evenhand.wings.remotes.commands.mlflow_push import TARGET, is_mlflow
 
     if not to or is_mlflow(to) or Path(to).is_dir() or any(one in to for one in ("/", os.sep)):
         return
     near = f"Did you mean '{TARGET}'? " if nearest(to, [TARGET]) else ""
     kinds = "there are also s3://…, postgresql://… and mlflow"
     raise UsageError(f"{to} is not a remote", hint=f"{near}Write ./{to} for a new folder; {kinds}.")
+
+
+TARGET = "mlflow"
+
+
+def is_mlflow(to: str) -> bool:
+    """Whether runs are to go to MLflow."""
+    return to == TARGET
+
+
+def push_runs_to_mlflow(files: Sequence[Path]) -> list[dict[str, Any]]:
+    """Writes runs to a tracking server, and says on stderr where they are.
+
+    Args:
+        files: The runs' files.
+
+    Returns:
+        What was written, a row each: `run`, `experiment`, `mlflow_run`, `below`, `replaced`, `left_out`, `url`.
+
+    Raises:
+        UsageError: There is no server to write to.
+        ProviderError: The server does not take it.
+        StoreError: A file cannot be read.
+    """
+    from evenhand.core.wording.words import safe
+    from evenhand.wings.remotes.mlflow.server import MlflowServer
+
+    server = MlflowServer.at("", os.environ)
+    rows = asyncio.run(_pushed(files, server))
+    for row in rows:
+        replaced = ", in place of an earlier push" if row["replaced"] else ""
+        tell(f"pushed {safe(row['run'])}{replaced}: {safe(row['url'])}")
+        for line in row["left_out"]:
+            tell(f"  not pushed: {safe(line)}")
+    return rows
+
+
+async def _pushed(files: Sequence[Path], server: MlflowServer) -> list[dict[str, Any]]:
+    from evenhand.providers.http import close
+    from evenhand.wings.remotes.mlflow.writing import push_to_mlflow
+
+    rows: list[dict[str, Any]] = []
+    try:
+        for file in files:
+            done = await push_to_mlflow(file, server)
+            rows.append(
+                {
+                    "run": file.stem,
+                    "experiment": done.experiment,
+                    "mlflow_run": done.run,
+                    "below": list(done.below),
+                    "replaced": done.replaced,
+                    "left_out": list(done.left_out),
+                    "url": done.url,
+                }
+            )
+    finally:
+        await close()
+    return rows

@@ -130,11 +130,7 @@ class MlflowServer(Record, frozen=True):
         return MlflowRun(str(about["run_id"]), experiment, str(about.get("artifact_uri") or ""))
 
     async def log(
-        self,
-        run: MlflowRun,
-        metrics: Mapping[str, float],
-        params: Mapping[str, str],
-        at: float,
+        self, run: MlflowRun, metrics: Mapping[str, float], params: Mapping[str, str], at: float
     ) -> None:
         """Logs metrics and parameters, as many at a time as the server takes.
 

@@ -1,22 +1,33 @@
-"""`evenhand data from-traces`: cases from the traces of a run, reviewed in the browser where somebody wants to."""
+"""`evenhand data from-traces`: cases from the traces of a run, reviewed in the browser where somebody wants to.
+
+How a review works: a decision is a label of the trace, in its run's file. The dataset follows from the draw and the
+labels, so a review can be broken off and taken up again with the same command. The file is read before it is written:
+what somebody wrote into a case meanwhile, such as what a right answer is, stays.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import PASSED
 from evenhand.cli.numbers import Number
-from evenhand.cli.show import filtered
+from evenhand.cli.show import filtered, narrowed
 from evenhand.cli.streams import tell
+from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import PORTS, SEED, Range
-
-if TYPE_CHECKING:
-    from evenhand.wings.traces.review import DatasetReview
+from evenhand.core.record import Record
+from evenhand.doors.eval_sets.dataset import Dataset
+from evenhand.store.labels.label import Label
+from evenhand.store.runfile import RunFile
+from evenhand.wings.traces.cases import DrawnCases, decisions, drawn_cases, without_left_out
 
 DRAW = Range(1, 1_000_000, whole=True)
 _FILE = click.Path(path_type=Path)
@@ -39,9 +50,7 @@ _FILE = click.Path(path_type=Path)
     "--keep-personal-data", is_flag=True, help="Don't hide secrets, addresses and numbers."
 )
 @click.option(
-    "--review",
-    is_flag=True,
-    help="Review the drawn traces in the browser: keep or leave out each.",
+    "--review", is_flag=True, help="Review the drawn traces in the browser: keep or leave out each."
 )
 @click.option("--port", type=Number(PORTS), metavar="N", help="With --review: as for `view`.")
 @click.option("--open/--no-browser", "open_", default=None, help="With --review: as for `view`.")
@@ -68,12 +77,8 @@ def from_traces(
     at once. The decisions are kept with RUN: the same command continues a review, and without --review it leaves out
     the same traces.
     """
-    from evenhand.cli.show import narrowed
     from evenhand.core.wording.words import count, safe
-    from evenhand.doors.eval_sets.dataset import Dataset
     from evenhand.store.catalogue import find
-    from evenhand.store.runfile import RunFile
-    from evenhand.wings.traces.cases import drawn_cases, without_left_out
 
     if not review and (port is not None or open_ is not None):
         raise UsageError("--port, --open and --no-browser are for --review", hint="Add --review.")
@@ -84,7 +89,6 @@ def from_traces(
         reviewed = without_left_out(drawn, whole.labels())
     reviewing = None
     if review:
-        from evenhand.wings.traces.review import DatasetReview
         from evenhand.wings.viewer.page import static
 
         static("app.js")  # or it says why there is no page, before it writes anything
@@ -135,3 +139,84 @@ def _reviewed(review: DatasetReview, port: int | None, open_: bool | None) -> in
         f"{left:,} not reviewed"
     )
     return PASSED
+
+
+REVIEWED_BY = "reviewed_by"
+
+
+class Reviewed(Record, frozen=True):
+    """How far a review is.
+
+    Attributes:
+        cases: In the file now.
+        kept: How many people decided to keep.
+        left_out: How many they left out.
+    """
+
+    cases: int
+    kept: int
+    left_out: int
+
+
+class DatasetReview:
+    """A dataset that was drawn from a run's traces, and is reviewed.
+
+    Args:
+        run: The run's file.
+        drawn: What was drawn from it.
+        to: The dataset's file.
+    """
+
+    def __init__(self, run: Path, drawn: DrawnCases, to: Path) -> None:
+        self.run = run
+        self.file = to
+        self.places = drawn.places
+        self._drawn = {case.id: case for case in drawn.cases}
+        self._place_of = dict(zip(self._drawn, drawn.places, strict=True))
+        self._seen: dict[str, Case] = {}
+        self._written: int | None = None
+        self._lock = threading.Lock()
+
+    def write(self) -> Reviewed:
+        """Writes the dataset as the labels have it. At first, the file has the drawn cases and no others.
+
+        Raises:
+            UsageError: The file cannot be written, or what is there is no dataset.
+            StoreError: The run's file cannot be read.
+        """
+        with self._lock:
+            others = self._look()
+            with RunFile.open(self.run) as run:
+                decided = decisions(run.labels())
+            mine = [
+                _marked(self._seen.get(id_, case), decided.get(self._place_of[id_]))
+                for id_, case in self._drawn.items()
+                if _value(decided, self._place_of[id_]) != "leave out"
+            ]
+            cases = [*mine, *others]
+            Dataset(cases).write(self.file)
+            self._written = len(cases)
+            values = [_value(decided, place) for place in self.places]
+            return Reviewed(len(cases), values.count("keep"), values.count("leave out"))
+
+    def _look(self) -> list[Case]:
+        """Takes in what the file holds by now; the cases in it that were not drawn here."""
+        first = self._written is None
+        if self._written == 0 or not self.file.is_file() or not self.file.stat().st_size:
+            return []
+        there = list(Dataset.read(self.file))
+        self._seen |= {case.id: case for case in there if case.id in self._drawn}
+        return [] if first else [case for case in there if case.id not in self._drawn]
+
+
+def _value(decided: Mapping[int, Label], place: int) -> object:
+    label = decided.get(place)
+    return None if label is None else label.value
+
+
+def _marked(case: Case, label: Label | None) -> Case:
+    """The case with the name of who decided to keep it; without one where nobody did."""
+    metadata = {key: value for key, value in case.metadata.items() if key != REVIEWED_BY}
+    if label is not None:
+        metadata[REVIEWED_BY] = label.author
+    return replace(case, metadata=metadata)

@@ -17,6 +17,7 @@ import click
 from evenhand.cli.exits import FAILED, NOTHING_SELECTED, PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing, tell
+from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.ranges import PORTS
 
 if TYPE_CHECKING:
@@ -81,7 +82,6 @@ def listen(
 def _keep(traces: Traces, received: Path, *, as_json: bool) -> None:
     """Keeps the run; what was received stays in its file if that fails."""
     from evenhand.cli.importing import kept, print_imported
-    from evenhand.core.errors import EvenhandError
     from evenhand.doors.importers.recorded import Recordings
     from evenhand.wings.traces.run import TracedRun
 
@@ -178,13 +178,7 @@ async def _quiet(listener: Listener, seconds: float) -> int:
 async def _run(
     command: tuple[str, ...], more: Mapping[str, str], started: list[asyncio.subprocess.Process]
 ) -> int:
-    """Runs the command; its exit code.
-
-    Raises:
-        UsageError: It cannot be run.
-    """
-    from evenhand.core.errors import UsageError
-
+    """Runs the command; its exit code."""
     try:
         process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **more})
     except OSError as error:

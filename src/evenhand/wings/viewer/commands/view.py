@@ -18,13 +18,14 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.run_names import RunName, runs_elsewhere
 from evenhand.cli.streams import printing, tell
+from evenhand.core.errors import UsageError
 from evenhand.core.ranges import PORTS
 
 if TYPE_CHECKING:
     from evenhand.wings.viewer.access import Gate
     from evenhand.wings.viewer.asks import Asks
     from evenhand.wings.viewer.listing import Runs
-    from evenhand.wings.viewer.reviewing import Review
+    from evenhand.wings.viewer.server import Review
     from evenhand.wings.viewer.team_gate import TeamGate
 
 PORT = 15_500
@@ -111,12 +112,7 @@ def view(
 
 
 def _loopback(host: str, public_url: str | None) -> str:
-    """The address of a viewer for one.
-
-    Raises:
-        UsageError: It needs --serve.
-    """
-    from evenhand.core.errors import UsageError
+    """The address of a viewer for one."""
     from evenhand.wings.viewer.access import loopback
 
     if public_url is not None:
@@ -125,14 +121,8 @@ def _loopback(host: str, public_url: str | None) -> str:
 
 
 def _address(host: str) -> str:
-    """The address of a viewer for a team.
-
-    Raises:
-        UsageError: It is no IP address.
-    """
+    """The address of a viewer for a team."""
     import ipaddress
-
-    from evenhand.core.errors import UsageError
 
     try:
         return host if host == "localhost" else str(ipaddress.ip_address(host.strip("[]")))

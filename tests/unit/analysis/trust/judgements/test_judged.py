@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.unit.conftest import Make, make_run, result
 
-from evenhand.analysis.trust.judgements.case_sample import asked_alike
 from evenhand.analysis.trust.judgements.judged import Item, certainties, criteria_of, judgements
+from evenhand.analysis.trust.judgements.judged_basis import asked_alike
 from evenhand.core.score import Outcome
 
 __all__ = ["make_run"]

@@ -22,9 +22,9 @@ from evenhand.analysis.trust.labels.pair_drawing import (
     pairs_for,
     ranking_to_label,
 )
-from evenhand.analysis.trust.labels.pair_sheets import ranking_in, read_pair_labels, write_pairs
+from evenhand.analysis.trust.labels.sheet_rows import ranking_in, read_pair_labels, write_pairs
+from evenhand.analysis.trust.ranking_corrections import standings
 from evenhand.analysis.trust.run_verdict import verdict_of
-from evenhand.analysis.trust.standings import standings
 from evenhand.cli.label import label as label_command
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.run import AnswerDetails

@@ -1,1 +1,0 @@
-"""Braintrust: rows of datasets, and experiments."""

@@ -1,1 +1,0 @@
-"""DeepEval: goldens, and the results of test runs."""

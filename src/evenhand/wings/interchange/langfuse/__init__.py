@@ -1,1 +1,0 @@
-"""Langfuse: items of datasets, and runs over them, with their traces and scores."""

@@ -1,1 +1,0 @@
-"""LangSmith: examples of datasets, and experiments, with their feedback."""

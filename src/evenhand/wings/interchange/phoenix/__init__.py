@@ -1,1 +1,0 @@
-"""Phoenix: examples of datasets, and experiments, with their annotations."""

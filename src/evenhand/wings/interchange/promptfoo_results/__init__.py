@@ -1,1 +1,0 @@
-"""promptfoo's results: written of a run, and read as one. The two halves share the rows."""

@@ -1,1 +1,0 @@
-"""Ragas: datasets, and results with a column for each metric."""

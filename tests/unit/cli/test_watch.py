@@ -1,0 +1,92 @@
+"""What a saved file is about: which eval files, prompt directories and configs are run again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evenhand.cli.watch import Watched
+from evenhand.languages.documents.watching import changed, look
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Two eval files, each with code of its own, and what neither has to do with."""
+    for name, text in {
+        "evals/a_evals.py": "evals = EvalSet('a')\n@evals.eval\ndef x(case): pass\n",
+        "evals/b_evals.py": "evals = EvalSet('b')\n",
+        "evals/a.csv": "input\n1\n",
+        "app.py": "",
+        "tests/test_app.py": "",
+        "page.txt": "",
+        "README.md": "",
+        ".evenhand/runs/1.json": "",
+    }.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return tmp_path
+
+
+def watched(folder: Path) -> Watched:
+    """Both files, as they are after their first runs."""
+    made = Watched((str(folder),))
+    made.find()
+    for target, names in zip(made.targets, (("evals/a.csv", "app.py"), ()), strict=True):
+        target.read()
+        target.files = frozenset(str(folder / name) for name in names)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("saved", "runs"),
+    [
+        ("app.py", ["a_evals.py"]),
+        ("evals/a.csv", ["a_evals.py"]),
+        ("evals/b_evals.py", ["b_evals.py"]),
+        ("tests/test_app.py", []),
+        ("page.txt", ["a_evals.py", "b_evals.py"]),
+        ("README.md", []),
+    ],
+)
+def test_only_what_is_made_of_a_saved_file_is_run(project: Path, saved: str, runs: list[str]):
+    """A text file that nobody is known to read may be read by anybody; code that nobody imports is not."""
+    those = watched(project).affected([str(project / saved)])
+    assert [Path(target.path).name for target, _ in those] == runs
+
+
+def test_one_changed_eval_is_run_alone(project: Path):
+    """And nothing where only a comment changed; a syntax error is for the run to say."""
+    made = watched(project)
+    target, file = made.targets[0], project / "evals/a_evals.py"
+    file.write_text(file.read_text().replace("pass", "return None"))
+    assert target.to_run([str(file)]) == [f"{file}:3"]
+    file.write_text(file.read_text() + "# done\n")
+    assert target.to_run([str(file)]) == []
+    file.write_text("def")
+    assert target.to_run([str(file)]) == [str(file)]
+    file.unlink()
+    assert target.to_run([str(file)]) == []
+
+
+def test_new_files_are_found_and_those_that_are_gone_forgotten(project: Path):
+    """Of eval files."""
+    made = watched(project)
+    (project / "evals/c_evals.py").write_text("")
+    (project / "evals/b_evals.py").unlink()
+    assert [Path(target.path).name for target in made.find()] == ["c_evals.py"]
+    assert [Path(target.path).name for target in made.targets] == ["a_evals.py", "c_evals.py"]
+
+
+def test_a_look_passes_hidden_files_over_and_sees_each_change(project: Path):
+    """New, gone, and of another time though as long as before."""
+    before = look([project])
+    assert not any(".evenhand" in path for path in before)
+    (project / "page.txt").write_text("x")
+    (project / "new.txt").write_text("")
+    (project / "README.md").unlink()
+    os.utime(project / "app.py", (1, 1))
+    names = [Path(path).name for path in changed(before, look([project]))]
+    assert names == ["README.md", "app.py", "new.txt", "page.txt"]
