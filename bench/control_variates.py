@@ -8,6 +8,10 @@ power.
 `--llmbar FILE` instead takes pairs of recorded systems from a CSV with the columns subset, item, gold, judge, prompt
 and winner_original_order: one is the baseline, the other is run on 60, 100 and 150 of the items that all systems have.
 
+`--rates` prints for `run --at-least --sample` how often the 95 % interval of the pass rate holds what all cases would
+have come to, how often a bound is missed that all cases keep, or kept that they miss, where the bound is the rate
+itself, and how wide the interval is, as a share of that of the drawn cases alone.
+
 `--stopping` prints for gates that end as soon as they are decided how many of their cases they ran.
 """
 
@@ -19,7 +23,7 @@ import gzip
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -27,7 +31,7 @@ from statistics import fmean, pvariance
 
 from evenhand.analysis.gates.early_stopping import LOOKS
 from evenhand.analysis.gates.gate_rule import gate_rule
-from evenhand.stats.control_variates import Adjusted, Ran, Unit, adjusted_differences
+from evenhand.stats.control_variates import Adjusted, Ran, Unit, adjusted_differences, whole_rate
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.looks import look_levels
 from evenhand.stats.paired_difference import LEVEL, Differences
@@ -184,6 +188,59 @@ def simulate(draws: int) -> None:
     print(f"worse by the margin passes {fmean(passes):.3f}, at worst {max(passes):.3f}")
 
 
+def rate_settings() -> Iterator[Setting]:
+    """Those of `--rates`."""
+    for units, run in ((40, 5), (40, 20), (120, 30), (120, 110), (500, 60), (500, 200)):
+        for pool, (systems, history) in product(
+            (1, 5), ((0, "fair"), (5, "fair"), (5, "noise"), (5, "reversed"))
+        ):
+            yield Setting(units, run, 1, pool, systems, history)
+    for shape in ((19.0, 1.0), (1.0, 19.0), (0.3, 0.1)):
+        for run in (10, 60, 150):
+            yield Setting(200, run, 1, 1, 0, "fair", shape=shape)
+            yield Setting(200, run, 3, 5, 5, "judge", shape=shape)
+    for cluster, errors, run in product((1, 4), (0.0, 0.04), (12, 40)):
+        yield Setting(80, run, 1, 1, 5, "fair", cluster=cluster, errors=errors)
+        yield Setting(80, run, 2, 5, 5, "reversed", cluster=cluster, errors=errors)
+
+
+def rates(draws: int) -> None:
+    """Prints a line for each setting of `run --at-least --sample`, and the means and the worst."""
+    rows: list[tuple[float, float, float, float]] = []
+    print(f"seed {SEED}; {'setting':<70} cover  missed  kept  width")
+    for number, one in enumerate(rate_settings()):
+        row = rate_measured(Random(f"{SEED} rates {number}"), one, draws)
+        rows.append(row)
+        print(f"{one!s:<80} {row[0]:.3f}  {row[1]:.3f}  {row[2]:.3f}  {row[3]:.2f}", flush=True)
+    cover, missed, kept, _ = zip(*rows, strict=True)
+    print(f"{len(rows)} settings: coverage {fmean(cover):.3f}, at worst {min(cover):.3f}")
+    print(f"a bound at the rate itself missed {fmean(missed):.3f}, at worst {max(missed):.3f}")
+    print(f"and kept, just above it, {fmean(kept):.3f}, at worst {max(kept):.3f}")
+
+
+def rate_measured(random: Random, one: Setting, draws: int) -> tuple[float, float, float, float]:
+    """Coverage, false *missed*, false *kept*, and the width as a share of that without a history.
+
+    All cases are run, and the interval of a part has to hold what they came to. Errors had a value, which nobody saw.
+    """
+    hits = missed = kept = 0
+    widths: list[float] = []
+    for _ in range(draws):
+        suite, whole, _ = drawn(random, replace(one, run=one.units), 0.0)
+        # What errors would have come to: anything in between.
+        truth = fmean(r.least + random.random() * (r.most - r.least) for r in whole)
+        run = [replace(r, chance=one.run / one.units) for r in random.sample(whole, one.run)]
+        rate = whole_rate([(unit.least, *unit.earlier) for unit in suite], run)
+        alone = whole_rate([()] * one.units, run)
+        assert rate is not None
+        assert alone is not None
+        hits += rate.low - 1e-9 <= truth <= rate.high + 1e-9
+        missed += rate.high < truth - 1e-9
+        kept += rate.low > truth + 1e-9
+        widths.append((rate.high - rate.low) / ((alone.high - alone.low) or 1.0))
+    return hits / draws, missed / draws, kept / draws, fmean(widths)
+
+
 def recorded(path: Path) -> list[list[float]]:
     """For each recorded system its verdicts on the items that all have: 1 where it is right."""
     systems: dict[tuple[str, str], dict[tuple[str, str], float]] = defaultdict(dict)
@@ -269,9 +326,12 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=400)
     parser.add_argument("--llmbar", type=Path)
     parser.add_argument("--stopping", action="store_true")
+    parser.add_argument("--rates", action="store_true")
     arguments = parser.parse_args()
     if arguments.llmbar:
         llmbar(arguments.llmbar, arguments.draws)
+    elif arguments.rates:
+        rates(arguments.draws)
     elif arguments.stopping:
         stopping(arguments.draws)
     else:

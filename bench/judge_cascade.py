@@ -7,13 +7,20 @@ that among 100,000 others. `could` is what the first judge could decide at most,
 
     python bench/judge_cascade.py        # a quarter of an hour
     python bench/judge_cascade.py 50
+    python bench/judge_cascade.py 300 one
+
+`one` is a judge by itself, as `evenhand calibrate --accept-risk` has it: how often more of its accepted verdicts are
+wrong than agreed, at any of the looks after 50, 75 and 100 labels of a draw of 100, and the share that is accepted in
+the end. The promise is about verdicts like these; counted are those of the run.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from random import Random
 from statistics import NormalDist
 from typing import Any
 
@@ -87,6 +94,80 @@ def settings() -> Iterator[tuple[float, float, float, int]]:
     yield from itertools.product((0.85, 0.9, 0.95), (1.0,), (0.15, 0.2), (100, 200, 300))
 
 
+Verdicts = list[tuple[float, bool]]
+"""How sure a judge is of each output, and whether it is right."""
+
+
+def of_one() -> Iterator[tuple[str, Callable[[Random, float], Verdicts]]]:
+    """Judges by themselves, each with how its 600 verdicts are made at a risk."""
+    size = range(600)
+
+    def at_the_edge(random: Random, risk: float) -> Verdicts:
+        right = [place > int(600 * risk) for place in size]
+        random.shuffle(right)
+        return [(random.random(), one) for one in right]
+
+    def from_certainty(
+        chance: Callable[[float], float], low: float = 0.0
+    ) -> Callable[..., Verdicts]:
+        def verdicts(random: Random, risk: float) -> Verdicts:
+            del risk
+            sure = [random.uniform(low, 1) for _ in size]
+            return [(one, random.random() < chance(one)) for one in sure]
+
+        return verdicts
+
+    def steps(random: Random, risk: float) -> Verdicts:
+        del risk
+        three = ((0.5, 0.8), (0.8, 0.93), (0.95, 0.985))
+        return [
+            (sure, random.random() < right) for sure, right in (random.choice(three) for _ in size)
+        ]
+
+    yield "as sure as right", from_certainty(lambda sure: sure, 0.5)
+    yield "sure of little", from_certainty(lambda sure: 0.75 + 0.2 * (sure - 0.75), 0.5)
+    yield "errs on 5 %", from_certainty(lambda _: 0.95)
+    yield "errs on 2 %", from_certainty(lambda _: 0.98)
+    yield "three steps", steps
+    yield "wrong where sure", from_certainty(lambda sure: 0.75 if sure > 0.5 else 0.95)
+    yield "wrong where unsure", from_certainty(lambda sure: 0.5 + 0.5 * sure**0.3)
+    yield "errs a little too often", at_the_edge
+
+
+def one_judge(splits: int) -> None:
+    """Prints a line for each setting of a judge by itself, and the worst and the mean."""
+    print("judge  risk  labels  above risk  accepted")
+    rows: list[tuple[float, float]] = []
+    for risk, labels, (name, verdicts_of) in itertools.product((0.1, 0.2), (100,), of_one()):
+        random = Random(f"{risk} {labels} {name}")
+        above, accepted = 0, 0.0
+        for _ in range(splits):
+            items = verdicts_of(random, risk)
+            random.shuffle(items)
+            thresholds = [accepts(items, n, labels, risk) for n in range(50, labels + 1, 25)]
+            standing = [[right for sure, right in items if sure >= one] for one in thresholds]
+            above += any(each.count(False) > risk * len(each) + 1e-9 for each in standing)
+            accepted += len(standing[-1]) / len(items)
+        rows.append((above / splits, accepted / splits))
+        print(
+            f"{name:<24} {risk:.1f} {labels:>4}  {rows[-1][0]:.3f}  {rows[-1][1]:.3f}", flush=True
+        )
+    shares = [share for _, share in rows]
+    print(
+        f"at worst {max(above for above, _ in rows):.3f}; accepted {sum(shares) / len(shares):.3f}"
+    )
+
+
+def accepts(items: Verdicts, labels: int, of: int, risk: float) -> float:
+    """From which certainty on verdicts stand by so many labels of a draw; infinite where none may."""
+    rows = [
+        JudgedTwice(None, sure, then_right=right if place < labels else None)
+        for place, (sure, right) in enumerate(items)
+    ]
+    limits = limits_of([rows[:of]], rows, risk)
+    return math.inf if limits is None or limits.then is None else limits.then
+
+
 def main(splits: int) -> None:
     """Prints a line for each setting."""
     print("AUC   sharp  risk  labels  above risk  first decides  could  then decides  none")
@@ -109,4 +190,5 @@ def main(splits: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    simulate = one_judge if "one" in sys.argv else main
+    simulate(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)

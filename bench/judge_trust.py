@@ -21,7 +21,6 @@ from judge_draws import refusals
 from judge_intervals import LABELS, Held, labelled, of_cases, of_rate, of_rates, resampled
 from judge_lines import SEED, Line, print_lines, seeded
 from judge_published import published
-from judge_selective import of_panels, of_simulations
 from judge_tables import (
     FILES,
     SYSTEMS,
@@ -137,11 +136,6 @@ def main() -> None:
         print_lines("Published figures", lines)
     print_lines("Corrected numbers", list(of_tables(tables, parts, draws)))
     print_lines("Labels that are no random draw", list(refusals(tables, draws)))
-    panels = of_panels(folder, draws) if folder else ()
-    print_lines(
-        "Verdicts that stand, at a risk of .2 with 200 labels: how often more than .2 are wrong",
-        [*panels, *of_simulations(draws)],
-    )
     print(f"\n{time.process_time() - start:.0f} s of one processor")
 
 

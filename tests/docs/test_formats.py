@@ -92,6 +92,7 @@ from evenhand.wings.judge_checks.tried import (
     TODAY,
     JudgeTryout,
     Tried,
+    TriedCascade,
     TriedItem,
     TriedJudge,
     Tryout,
@@ -125,7 +126,18 @@ DECIDED = {
     "of": 9,
     "seed": 0,
     "alpha": 0.05,
-    "columns": [{"variant": 0, "state": "kept"}],
+    "columns": [
+        {
+            "variant": 0,
+            "state": "kept",
+            "least": 0.8,
+            "most": 0.9,
+            "low": 0.7,
+            "high": 1.0,
+            "of": 8,
+            "predicted": True,
+        }
+    ],
     "chances": {"a": 0.4},
 }
 
@@ -386,7 +398,10 @@ async def test_the_page_on_tryouts_has_every_key_of_the_document():
     )
     judge = TriedJudge("m", "j", 0.1, items)
     today = Tried(TODAY, items, {item.index: True for item in items}, 0.1)
-    sharp = Tried("sharp", items, {item.index: item.people for item in items}, 0.1)
+    shares = TriedCascade(
+        risk=0.1, first=0.9, then=0.5, decided_first=60, decided_then=20, people=0
+    )
+    sharp = Tried("sharp", items, {item.index: item.people for item in items}, 0.1, shares)
     judges = (
         JudgeTryout(judge=judge, today=today, variants=[sharp]),
         JudgeTryout(judge=judge, today=today, variants=[today]),

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from evenhand.core.errors import ConfigError
 from evenhand.testing import FakeProvider, Rule, Script
+from evenhand.wings.judge_checks.judge_variants import read_variants
 
 ITEMS = 300
 EVALS = """
@@ -332,3 +334,98 @@ tests: [{vars: {a: hi}}]
     assert outcome["outcome"] == "pass"
     assert outcome["metadata"]["judge"] == "gpt-5"  # without limits, the verdict is its own
     assert outcome["metadata"]["cascade"]["stage"] == "then"
+
+
+CONFIG = """
+prompts: ["Say {{a}}"]
+providers: [{id: openai:chat:gpt-4.1-mini, config: {temperature: 0}}]
+defaultTest:
+  options: {provider: {first: openai:decisions:gpt-6-luna, then: openai:chat:gpt-5, risk: 15%}}
+  assert: [{type: llm-rubric, value: is polite, metric: polite}]
+tests:
+"""
+
+
+def test_limits_hold_for_the_settings_of_the_system(tmp_path: Path):
+    """Another temperature is another system, for a cascade's limits as for a judge's calibration."""
+    made = [row._replace(probability=0.97 if row.good else 0.03) for row in rows(coin=False)[:60]]
+    rules: list[Rule] = []
+    for i, row in enumerate(made):
+        verdict = {"reason": "so", "pass": row.passes, "score": 0.95 if row.passes else 0.05}
+        rules += [
+            Rule(last=rf"output {i}\.", reply=row.probability, model="gpt-6-luna"),
+            Rule((rf"output {i}\.",), reply=f"output {i}.", model="gpt-4.1-mini"),
+            Rule((rf"output {i}\.",), reply=verdict, model="gpt-5"),
+        ]
+    text = CONFIG + "".join(f"  - vars: {{a: output {i}.}}\n" for i in range(60))
+    file = tmp_path / "promptfooconfig.yaml"
+    asked: dict[str, int] = {}
+    with FakeProvider(Script(rules)) as fake:
+        evenhand = command(tmp_path, fake)
+        file.write_text(text, "utf-8")
+        evenhand("run")
+        label(tmp_path, evenhand, made, 55)
+        evenhand("calibrate", "latest")
+        for what in ("temperature: 0", "temperature: 1", "max_tokens: 50"):
+            file.write_text(text.replace("temperature: 0", what), "utf-8")
+            before = len(fake.requests)
+            evenhand("run", "--no-cache")
+            asked[what] = sum(one.model == "gpt-5" for one in fake.requests[before:])
+    assert asked == {"temperature: 0": 0, "temperature: 1": 60, "max_tokens: 50": 60}
+
+
+@pytest.mark.parametrize("coin", [False, True])
+def test_a_cascade_is_tried_beside_todays_judge(coin: bool, tmp_path: Path):
+    """Its error, cost and width stand beside those of the judge that it would save, and a coin saves nothing."""
+    made = rows(coin=coin)
+    one = EVALS.replace("ITEMS", "300")
+    start, _, rest = one.partition('judge={"first"')
+    alone = f'{start}judge="openai:chat:gpt-5",{rest.partition("},")[2]}'
+    (tmp_path / "shop_evals.py").write_text(alone, "utf-8")
+    (tmp_path / "judges.yml").write_text(
+        "cheap first:\n  model: {first: openai:decisions:gpt-6-luna, then: openai:chat:gpt-5, risk: 15%}\n"
+        "cheap alone:\n  model: openai:decisions:gpt-6-luna\n"
+    )
+    with FakeProvider(script(made)) as fake:
+        evenhand = command(tmp_path, fake)
+        evenhand("run")
+        label(tmp_path, evenhand, made, 200)
+        document = json.loads(evenhand("calibrate", "latest", "--try", "judges.yml", "--json"))
+        text = " ".join(evenhand("calibrate", "latest", "--try", "judges.yml").split())
+    (judge,) = document["judges"]
+    cascade, cheap = judge["variants"]
+    shares = cascade["cascade"]
+    assert cheap["cascade"] is None
+    assert shares["risk"] == 0.15
+    decided = shares["decided_first"], shares["decided_then"], shares["people"]
+    assert sum(decided) == judge["labels"] == 200
+    assert cascade["errors"] == shares["people"]
+    assert cascade["half_width"] > 0
+    if coin:
+        assert (shares["first"], decided[0]) == (None, 0)
+        assert "the first judge decides nothing: it saves nothing" in text
+        return
+    assert decided[0] > 60
+    assert f"at a risk of 15 %: the first judge decides {decided[0]} from" in text
+    assert cascade["agrees"]["value"] >= 0.85
+    assert cheap["per_verdict_usd"] < cascade["per_verdict_usd"] < judge["today"]["per_verdict_usd"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ("model: CASCADE, repeats: 3", "no repeats and no prompt of yours"),
+        ('model: CASCADE, prompt: "{{output}}"', "no repeats and no prompt of yours"),
+        ("panel: [CASCADE, openai:gpt-5]", "a cascade is in a panel"),
+        ("model: {first: openai:chat:gpt-5, then: openai:chat:gpt-5}", "first"),
+        ("model: [openai:gpt-5, openai:gpt-5-mini]", "several models"),
+    ],
+)
+def test_a_cascade_that_cannot_be_tried_is_reported_before_anything_is_asked(
+    settings: str, why: str, tmp_path: Path
+):
+    """With votes, with a prompt in words, and in a panel; a fallback has no verdict of its own."""
+    cascade = "{first: openai:decisions:gpt-6-luna, then: openai:chat:gpt-5}"
+    (tmp_path / "judges.yml").write_text(f"one: {{{settings.replace('CASCADE', cascade)}}}\n")
+    with pytest.raises(ConfigError, match=why):
+        read_variants(["judges.yml"], tmp_path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.e2e.test_gate import in_folder
@@ -60,3 +62,36 @@ def test_a_baseline_of_several_runs_says_how_many_cases_a_gate_has_to_run(
         refused = folder.run("info", "power", *more)
         assert (refused.code, refused.out) == (2, "")
         assert says in refused.err
+
+
+def test_clusters_show_what_the_runs_table_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """In the words of the run, and with as many clusters as that takes."""
+    random, rows = Random(2), list[dict[str, object]]()
+    for i in range(60):
+        one, two = (
+            (i // 5) % 4 > 0 if random.random() < 0.8 else random.random() < 0.7 for _ in "ab"
+        )
+        rows.append({
+            "vars": {"x": f"{one} {i}", "y": f"{two} {i}", "doc": f"d{i // 5}"},
+            "assert": [{"type": "contains", "value": "True"}],
+        })  # fmt: skip
+    config = {
+        "evenhand": {"cluster": "doc"},
+        "prompts": ["a {{x}}", "b {{y}}"],
+        "providers": ["echo"],
+        "tests": rows,
+    }
+    folder = in_folder(tmp_path, monkeypatch, capsys)
+    (tmp_path / "promptfooconfig.yaml").write_text(json.dumps(config))
+    report = " ".join(folder.run("run", "--no-progress").out.split())
+    words = re.search(r"60 cases in 12 clusters could show (\d+) points", report)
+    assert words is not None
+    power = folder.run("info", "power", "--difference", "0.1")
+    assert f"60 cases in 12 clusters, as the run has, could show {words[1]} points" in power.out
+    document = json.loads(folder.run("info", "power", "--difference", "0.1", "--json").out)
+    assert f"{document['could_show'] * 100:.0f}" == words[1]
+    assert document["effect"] > 1.5
+    named = json.loads(folder.run("info", "power", "--differing", "0.9", "--json").out)
+    assert named["could_show"] > document["could_show"]

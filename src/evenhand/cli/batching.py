@@ -118,12 +118,17 @@ def with_marked(
 def refuse_with_batches(*, no_write: object, decides: object, replays: object) -> None:
     """Refuses what does not go together with batches.
 
+    Args:
+        no_write: Whether the run isn't saved.
+        decides: The option that ends it early, if there is one.
+        replays: What is replayed, if something is.
+
     Raises:
         UsageError: One of these is true.
     """
     for option, why in (
         ("--no-write" if no_write else "", "what batches answer is collected into the run's file"),
-        ("--stop-when-decided" if decides else "", "all of a wave is asked at once"),
+        (str(decides or ""), "all of a wave is asked at once"),
         ("--replay" if replays else "", "a replayed run asks nothing"),
     ):
         if option:

@@ -340,7 +340,7 @@ def _gated(
         gating = decided_by(plan)
         request = gating.request
         look_at_script(run_request, request, os.environ, settings.replay)
-        look_at_plan(gating, plan)
+        look_at_plan(gating.before, gating.terms.baseline, plan)
         if mixed := mixed_replies(gating.before, request.terms.baseline, run_request):
             raise mixed
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.

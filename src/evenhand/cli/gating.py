@@ -82,22 +82,8 @@ class Gating(MutableRecord):
         Raises:
             UsageError: The baseline doesn't say what a case costs, or the budget pays for none.
         """
-        from evenhand.analysis.gates.baseline import cost_of_case
-
-        cost = cost_of_case(self.before, plan.repeats)
-        if cost is None:
-            raise UsageError(
-                f"--budget: the baseline {near(self.terms.baseline)} doesn't say what its cases cost",
-                hint="They were free, answered by the cache, or have no known price. Say how many cases to run instead:"
-                " --sample 200. --max-cost is a limit on what is spent.",
-            )
-        if budget_usd < cost:
-            raise UsageError(
-                f"--budget {budget_usd:g} pays for no case: by the baseline one costs ${cost:.2g}",
-                hint="Raise it, or leave it out to run all cases.",
-            )
-        # A sum of cents can be a last digit too high.
-        self.request = replace(self.request, sample=max(1, int(budget_usd / cost + 1e-9)))
+        sample = sample_for(self.before, self.terms.baseline, plan, budget_usd)
+        self.request = replace(self.request, sample=sample)
 
     def stopping(self, plan: Plan, seed: int) -> GateDecider:
         """What ends the run as soon as it is decided, or after a part of its cases."""
@@ -141,6 +127,36 @@ def read_before(request: GateRequest) -> Baseline:
     from evenhand.analysis.gates.baseline_file import read_baseline
 
     return read_baseline(Path(request.terms.baseline))
+
+
+def sample_for(baseline: Baseline, file: str, plan: Plan, budget_usd: float) -> int:
+    """How many cases a budget pays for.
+
+    Args:
+        baseline: What says what a case costs.
+        file: Its file.
+        plan: What is run.
+        budget_usd: The budget.
+
+    Raises:
+        UsageError: The baseline doesn't say what a case costs, or the budget pays for none.
+    """
+    from evenhand.analysis.gates.baseline import cost_of_case
+
+    cost = cost_of_case(baseline, plan.repeats)
+    if cost is None:
+        raise UsageError(
+            f"--budget: the baseline {near(file)} doesn't say what its cases cost",
+            hint="They were free, answered by the cache, or have no known price. Say how many cases to run instead:"
+            " --sample 200. --max-cost is a limit on what is spent.",
+        )
+    if budget_usd < cost:
+        raise UsageError(
+            f"--budget {budget_usd:g} pays for no case: by the baseline one costs ${cost:.2g}",
+            hint="Raise it, or leave it out to run all cases.",
+        )
+    # A sum of cents can be a last digit too high.
+    return max(1, int(budget_usd / cost + 1e-9))
 
 
 def terms_of(plan: Plan, own: GateTerms) -> GateTerms:
@@ -200,7 +216,7 @@ def mixed_replies(baseline: Baseline, file: str, run_request: Asked) -> UsageErr
     )
 
 
-def look_at_plan(gating: Gating, plan: Plan) -> None:
+def look_at_plan(baseline: Baseline, file: str, plan: Plan) -> None:
     """That a baseline has something in common with a plan, before anything is paid for.
 
     Raises:
@@ -208,13 +224,12 @@ def look_at_plan(gating: Gating, plan: Plan) -> None:
     """
     from evenhand.analysis.comparison.comparison_sides import matched_variants
 
-    baseline, file = gating.before, near(gating.terms.baseline)
     pairs, _, _ = matched_variants(baseline.variants, plan.variants)
     known = {trial.case for trial in baseline.trials}
     if pairs and any(planned.case.id in known for planned in plan.trials()):
         return
     raise NothingSelected(
-        f"{file} is of something else: it has no {'case' if pairs else 'variant'} in common with {plan.title}",
+        f"{near(file)} is of something else: it has no {'case' if pairs else 'variant'} in common with {plan.title}",
         hint=f"It was made of {baseline.header.title!r}. Nothing was sent."
         + ("" if pairs else " Give each prompt a label that stays: variants are matched by it."),
     )

@@ -12,9 +12,9 @@ from evenhand.cli.verbs import EVERY_OPTION
 F = TypeVar("F", bound=Callable[..., object] | click.Command)
 
 GROUPS: Mapping[str, str] = {
-    "What to run": "filter_ filter_pattern filter_metadata filter_range first sample budget draw seed filter_prompts "
-    "filter_providers filter_failing filter_failing_only filter_errors_only names case tag repeat configs "
-    "shard everything",
+    "What to run": "filter_ filter_pattern filter_metadata filter_range first sample budget predicted_from draw seed "
+    "filter_prompts filter_providers filter_failing filter_failing_only filter_errors_only names case tag repeat "
+    "configs shard everything",
     "Models": "model grader replay replay_or_ask max_age record_anew record_calls offline offline_in_ci definitions "
     "delay env_files",
     "Spending and limits": "concurrency max_cost no_cache retries time_limit",

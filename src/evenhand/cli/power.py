@@ -118,7 +118,7 @@ def power(
                 sample = sample_size(read_baseline(Path(baseline)), files[0], difference)
                 pilot = replace(pilot, sample=sample)
         if differing is not None:
-            pilot = replace(pilot, differing=differing, alike=None, alike_range=None)
+            pilot = replace(pilot, differing=differing, alike=None, alike_range=None, pair=None)
     answers = Power(pilot, difference, half_width)
     if as_json:
         say_json(answers.document())

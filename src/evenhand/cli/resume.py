@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from evenhand.cli.batching import batch_options, policy_again
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.drawing import DRAWN
 from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.replaying import ReplayRequest
@@ -98,10 +99,11 @@ def gone_on(
     look_at_origin(meta, trust=session.trust)
     record = meta.settings
     if meta.status == "decided" and not errors and not record.get("gate"):
+        option = "--sample" if DRAWN in record else "--stop-when-decided"
         raise UsageError(
             f"run {meta.id} has ended: {safe_text(meta.message)}",
-            hint="To run all of its cases, run it again without --stop-when-decided: answers that the cache has are not"
-            " paid for twice.",
+            hint=f"To run all of its cases, run it again without {option}: answers that the cache has are not paid for"
+            " twice.",
         )
     study = study_of(meta, file)
     if study is None and "asked" not in record:

@@ -20,6 +20,7 @@ from evenhand.cli.batching import (
     with_marked,
 )
 from evenhand.cli.completing import complete_paths
+from evenhand.cli.drawing import DRAWING, Drawing
 from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
@@ -31,7 +32,7 @@ from evenhand.cli.session import Session, session_options, settings_for
 from evenhand.cli.streams import tell
 from evenhand.cli.trusting import trust_option
 from evenhand.core.errors import NothingSelected, UsageError
-from evenhand.core.ranges import CANARIES, SHARE
+from evenhand.core.ranges import BUDGET_USD, CANARIES, SHARE
 from evenhand.core.shard import Shard
 
 if TYPE_CHECKING:
@@ -87,6 +88,18 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="Pass if this share of trials, 0 to 1, passes for each variant. Not for prompt directories."
     "  [default: as the files say, or all]",
+)
+@click.option(
+    "--baseline",
+    "predicted_from",
+    metavar="FILE",
+    help="With --sample or --budget: predict the cases that aren't run from FILE, as `evenhand baseline` wrote it.",
+)
+@click.option(
+    "--budget",
+    type=Number(BUDGET_USD),
+    metavar="USD",
+    help="Run as many cases as cost USD by the baseline's costs, like --sample.",
 )
 @click.option(
     "--calibrated",
@@ -157,9 +170,13 @@ def run(
         raise UsageError(
             "--trust says nothing here", hint="It goes with --resume and --retry-errors."
         )
-    run_request = asked_for(paths, options)
+    drawing = None
+    if any(options[name] is not None for name in DRAWING):
+        drawing = Drawing.of(options, decides=stop_when_decided, shard=shard)
+    run_request = asked_for(paths, {**options, "sample": None} if drawing else options)
     project = project_for(run_request.folder)
-    refusals = {"no_write": no_write, "decides": stop_when_decided, "replays": request}
+    decides = "--sample with --baseline" if drawing else "--stop-when-decided" * stop_when_decided
+    refusals = {"no_write": no_write, "decides": decides, "replays": request}
     by_models = None
     if batch is None:  # what asks nobody needs no batches, whatever the project and its models say
         asks = not request and not run_request.offline
@@ -173,13 +190,10 @@ def run(
         refuse_with_batches(**refusals)
     calibrated = calibrated or project.calibrated
     record: dict[str, object] = {"calibrated": calibrated} if calibrated else {}
-    if not request:  # a replay asks nobody
-        if canaries or project.canaries:
-            record |= canaries_of_run().record_of(canaries, project.canaries, saved=not no_write)
-    elif canaries:
-        raise UsageError("--canaries says nothing with --replay", hint="A replay asks no judge.")
+    record |= _canaries(canaries, project.canaries, replays=bool(request), saved=not no_write)
     if stop_when_decided:
         record["stop_when_decided"] = run_request.selection.seed
+    record |= drawing.record() if drawing is not None else {}
     if policy is not None:
         record["batch"] = batch_record(policy)
     part = _part(shard, decides=stop_when_decided) if shard else None
@@ -200,6 +214,19 @@ def run(
                 raise
             tell(str(error))
             return 0
+
+
+def _canaries(
+    count: float | None, project: int | None, *, replays: bool, saved: bool
+) -> Mapping[str, object]:
+    """What a run's file keeps of the canaries that its judges are asked about afterwards."""
+    from evenhand.core.errors import UsageError
+
+    if not replays:
+        return canaries_of_run().record_of(count, project, saved=saved) if count or project else {}
+    if count:  # a replay asks nobody
+        raise UsageError("--canaries says nothing with --replay", hint="A replay asks no judge.")
+    return {}
 
 
 def _part(text: str, *, decides: bool) -> Shard:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from msgspec.structs import replace
 
+from evenhand.cli.drawing import DRAWN, with_drawing
 from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE, failed_code
 from evenhand.cli.notifying import document_of, notify
 from evenhand.cli.session import Session, exit_code
@@ -72,6 +73,8 @@ def run_asked(
     steps: list[Callable[[Plan, Settings], Settings]] = []
     if settings.record.get("stop_when_decided") is not None:
         steps.append(_with_decider)
+    if DRAWN in settings.record:
+        steps.append(with_drawing)
     if settings.batch is not None and file is None:
         from evenhand.cli.batching import foresee
 

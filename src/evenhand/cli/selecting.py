@@ -67,7 +67,7 @@ _WHICH = (
         "sample",
         type=Number(ROWS),
         metavar="N",
-        help="Run only N cases of each, drawn at random. `gate` draws N in all, and predicts the others.",
+        help="Run only N cases of each, drawn at random. With a baseline, N in all, and the others are predicted.",
     ),
     click.option(
         "--seed",

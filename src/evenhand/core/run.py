@@ -373,6 +373,31 @@ class DecidedColumn(Record, frozen=True, kw_only=True):
 
     state: Annotated[Literal["kept", "missed", "open"], Key("`kept`, `missed` or `open`")]
     variant: Annotated[int, Key("its index")]
+    least: Annotated[
+        float | UnsetType,
+        Key(
+            "the pass rate of all cases, those that were left out among them, had errors come out as low as can be",
+            "0 to 1",
+            null="no sample was drawn",
+        ),
+    ] = UNSET
+    most: Annotated[
+        float | UnsetType, Key("had they come out as high", "0 to 1", null="no sample was drawn")
+    ] = UNSET
+    low: Annotated[
+        float | UnsetType,
+        Key("the lower end of its interval", "0 to 1", null="no sample was drawn"),
+    ] = UNSET
+    high: Annotated[
+        float | UnsetType, Key("the upper end", "0 to 1", null="no sample was drawn")
+    ] = UNSET
+    of: Annotated[
+        int | UnsetType, Key("how many cases it is about", "cases", null="no sample was drawn")
+    ] = UNSET
+    predicted: Annotated[
+        bool | UnsetType,
+        Key("whether the baseline predicted those left out", null="no sample was drawn"),
+    ] = UNSET
 
 
 class Decided(Record, frozen=True, kw_only=True):

@@ -8,9 +8,9 @@ from typing import Protocol
 from evenhand.core.cascade import CascadeLimits
 from evenhand.core.case import Case
 from evenhand.core.decision import Decision, DecisionQuestion
-from evenhand.core.encoding import digest
+from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_mapping
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.message import CallRole, Messages, Model, Prompt, Reply
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
@@ -108,6 +108,7 @@ class Judged(Protocol):
 
     prompt_text: str
     reply: Reply | None
+    settings: set[str]
 
     @property
     def case(self) -> Case:
@@ -121,7 +122,7 @@ class Judged(Protocol):
 
 
 def system_of(trial: Judged) -> str:
-    """A digest of what answered a trial, whatever its case: its prompt as written, its model, its axes.
+    """A digest of what answered a trial, whatever its case: its prompt as written, its model, its axes, its settings.
 
     Where code made the prompt, it is what was sent, without the case's own texts.
     """
@@ -136,7 +137,8 @@ def system_of(trial: Judged) -> str:
         sent = sent.replace(text, "\0") if text else sent
     prompt = variant.prompt_raw or sent or variant.eval or variant.prompt
     model = (trial.reply.model if trial.reply is not None else "") or variant.model
-    return digest(prompt, model, *axes)[:16]
+    # As a judge's calibration goes by them: without settings nothing is added, so that earlier digests hold.
+    return digest(prompt, model, *axes, *sorted(trial.settings))[:16]
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -181,3 +183,21 @@ class FallbackModel(_SeveralModels):
     @property
     def _stand_in(self) -> Model:
         return self.models[0]
+
+
+ASKED = frozenset(
+    "messages input contents prompt system instructions systemInstruction system_instruction".split()
+)
+"""Keys of a request that hold what is asked; the others are settings."""
+
+
+def settings_in(identity: bytes) -> str:
+    """A digest of the settings in a request, by its identity.
+
+    What a calibrated number, or the limits of a cascade, hold for: other settings are another system, or another judge.
+    """
+    request = decode(identity)
+    body = request.get("body") if is_object(request) else None
+    if not is_object(body):
+        return digest(b"")
+    return digest(encode({key: value for key, value in body.items() if key not in ASKED}))

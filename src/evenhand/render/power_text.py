@@ -31,14 +31,16 @@ def lines(power: Power) -> Iterator[str]:
     if power.rests_on_correlation:
         each = power.by_correlation()
         yield "  if their verdicts correlate at " + ", ".join(f"{r:g}: {n:,}" for r, n in each)
-    if pilot.effect > 1:
-        yield f"  cases belong together as in the run: {pilot.effect:.1f} times as many as of independent ones"
+    if pilot.clusters:
+        yield f"  cases belong together as in the run: {power.effect:.1f} times as many as of independent ones"
     if pilot.cases:
         smallest = power.could_show
         times = f" × {pilot.repeats:.2g} repeats" if pilot.repeats > 1 else ""
-        cases = f"{count(pilot.cases, 'case')}{times}, as the run has,"
+        inside = f" in {count(pilot.clusters, 'cluster')}" if pilot.clusters else ""
+        cases = f"{count(pilot.cases, 'case')}{inside}{times}, as the run has,"
         if smallest is not None:
-            yield f"{cases} could show {smallest * 100:.0f} points"
+            points = rounded(smallest * 100, 0 if pilot.cases < 500 else 1)
+            yield f"{cases} could show {points} points"
         else:
             yield f"{cases} are too few to show any change of its pass rate, {percent(pilot.rate)}, four times in five"
     for k, cases in power.repeats():

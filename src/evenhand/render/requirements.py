@@ -81,6 +81,9 @@ def _line(one: Held, names: Sequence[str]) -> str:
     name = f"{names[one.variant]}: " if len(names) > 1 else ""
     reach = interval_words(one)
     value = f"{value_words(one)} [{reach}]" if reach else value_words(one)
+    if one.left_out:
+        rest = "predicted" if one.predicted else "taken to be like them"
+        value += f" over {count(one.cases + one.left_out, 'case')}, {one.cases:,} run and {one.left_out:,} {rest}"
     because = why(one)
     join = ": " if one.state == "open" else "; "
     text = f"{_MARKS[one.state]} {name}{what} {value}, wanted {bound}"

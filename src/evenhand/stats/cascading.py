@@ -1,6 +1,6 @@
-"""How sure the judges of a cascade have to be, so that few enough of the verdicts that stand are wrong.
+"""How sure one judge, or both of a cascade, has to be, so that few enough of the verdicts that stand are wrong.
 
-How this works: a person labels a draw of outputs that both judges judged. Ways to share out the outputs are tried in an
+How this works: a person labels a draw of outputs that the judges judged. Ways to share out the outputs are tried in an
 order that is fixed beforehand. At each, the labels say how many verdicts would stand and how many of these would be
 wrong: of both judges together. A way passes if so few would be unlikely at a higher risk, by the exact binomial tail;
 then the next one is tried at the same level, and a way that fails ends its order. There are three orders:
@@ -10,6 +10,8 @@ then the next one is tried at the same level, and a way that fails ends its orde
 2. The second judge alone, from what it is surest of to all: for one that errs too often. It leads up to the first
    order, and hands its level on to it.
 3. The first judge alone, where the second one errs too often.
+
+A judge without another before it has the second order only, from half of its verdicts on and from all of them.
 
 A label that is still missing counts as a wrong verdict. More labels of a draw can only make that better, so what passes
 after some of them would have passed in the end: people may look after each label. Each further draw is another look,
@@ -22,12 +24,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from evenhand.stats.selective import thresholds_of
-
+STEPS = 20
+"""Thresholds that are tried: fewer steps are less often ended by one unlucky label."""
 DELTA = 0.05
 """How likely it may be that more verdicts are wrong than agreed."""
 BEST, OTHER = 0.8, 0.1
 """The parts of delta of the first order, and of each of the others; and of the first draw."""
+ONE = (0.5, 0.5)
+"""The parts of delta of half of a single judge's verdicts, and of all."""
 
 
 class JudgedTwice(NamedTuple):
@@ -116,7 +120,10 @@ def limits_of(
         shared = [Limits(first=first, then=thens[-1]) for first in firsts]
         # From half of the second judge's verdicts on, and all of them: the surest few would have too few labels.
         half = _half([one.then for one in everything], thens)
-        starts = {0: OTHER, len(alone) - 1 - half: BEST} if half < len(alone) - 1 else {0: BEST}
+        last = len(alone) - 1 - half
+        # One judge alone has no other orders, and little is known of how often it is wrong.
+        ends = (OTHER, BEST) if firsts else ONE
+        starts = {0: ends[0], last: ends[1]} if last else {0: sum(ends) if not firsts else BEST}
         half_of_first = _half([one.first or 0.0 for one in everything], firsts)
         first_alone = [Limits(first=first, then=None) for first in firsts]
         passed += [
@@ -171,6 +178,21 @@ def at_most(wrong: int, of: int, risk: float) -> float:
     return min(1.0, math.fsum(map(math.exp, logs)))
 
 
+def labels_needed(risk: float, errors: float = 0.0, delta: float = DELTA) -> int | None:
+    """About how many labelled verdicts let one judge decide, of which a share is wrong; None if no number is enough.
+
+    >>> labels_needed(0.1), labels_needed(0.1, 0.05), labels_needed(0.1, 0.1)
+    (38, 146, None)
+    """
+    if errors >= risk:
+        return None
+    n = 1
+    while at_most(math.floor(n * errors + 0.5), n, risk) > delta * BEST * ONE[0]:
+        # Steps of about 2 % from 100 on: single steps would take long where thousands of labels are needed.
+        n += max(1, n // 50)
+    return n
+
+
 def _decided(limits: Limits, everything: Sequence[JudgedTwice]) -> tuple[int, int]:
     stages = [limits.stage(one) for one in everything]
     return len(stages) - stages.count("people"), stages.count("first")
@@ -180,3 +202,13 @@ def _half(certainties: Sequence[float], thresholds: Sequence[float]) -> int:
     """The place of the first threshold that half of the outputs, or more, reach; 0 where none does."""
     counts = (sum(one >= threshold for one in certainties) for threshold in thresholds)
     return next((i for i, n in enumerate(counts) if 2 * n >= len(certainties)), 0)
+
+
+def thresholds_of(everything: Sequence[float]) -> list[float]:
+    """From the surest on, at quantiles; each value that is there where there are few."""
+    values = sorted(everything, reverse=True)
+    different = sorted(set(values), reverse=True)
+    if len(different) <= STEPS:
+        return different
+    places = (math.ceil(len(values) * step / STEPS) - 1 for step in range(1, STEPS + 1))
+    return sorted({values[place] for place in places}, reverse=True)

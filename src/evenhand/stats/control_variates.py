@@ -8,18 +8,22 @@ misleads, gets a weight near 0, and what is left is the plain difference of the 
 
 Each case that was run becomes one adjusted difference, so that tests, intervals and verdicts are those of plain ones
 (`Differences`). Their spread counts both draws: which cases were run of the suite, and which are in the suite of all
-there could be. With all cases run they *are* the plain differences.
+there could be. With all cases run they *are* the plain differences. `finite` leaves the second draw out: the result is
+then about these cases, what all of them would have come to, and with all cases run nothing is uncertain any more.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from evenhand.stats.bounded import Scale
+from evenhand.stats.bounded import Scale, mean_on_scale
+from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.likelihood import Matrix, Vector, add_square, factored, solved
 
+SHARES: Scale = (0.0, 1.0)
+"""Of pass rates."""
 FEWEST = 20
 """With fewer units that were run, nothing is fitted: the differences stay plain."""
 MOST_SYSTEMS = 8
@@ -83,13 +87,16 @@ class Adjusted:
     helped: float = 0.0
 
 
-def adjusted_differences(suite: Sequence[Unit], run: Sequence[Ran], scale: Scale) -> Adjusted:
+def adjusted_differences(
+    suite: Sequence[Unit], run: Sequence[Ran], scale: Scale, *, finite: bool = False
+) -> Adjusted:
     """How much more each unit that was run scored than in the baseline, adjusted so that their mean is the suite's.
 
     Args:
         suite: All units that the result is about, run or not.
         run: Those that were run, drawn at random with the chances that they say.
         scale: The lowest and the highest score there can be.
+        finite: Whether the result is about these units, and not about units like these.
 
     Returns:
         Plain differences where all units were run, or fewer than FEWEST. No units: empty sequences.
@@ -116,20 +123,45 @@ def adjusted_differences(suite: Sequence[Unit], run: Sequence[Ran], scale: Scale
         msg = "a chance is not above 0 and at most 1"
         raise ValueError(msg)
     reach = high - low
+    # Of these units the baseline is known; others may have come to anything before.
+    bottom, top = -reach, reach
+    if finite and suite:
+        bottom = low - max(unit.most for unit in suite)
+        top = high - min(unit.least for unit in suite)
     weights = _weights(run)
     if len(run) < FEWEST or len(run) >= len(suite):
         least = [one.least - suite[one.place].most for one in run]
         most = [one.most - suite[one.place].least for one in run]
-        return Adjusted(least, most, weights, (-reach, reach))
+        unadjusted = Adjusted(least, most, weights, (bottom, top))
+        return _of_these(unadjusted, run) if finite else unadjusted
     fit = _Fit(_features(suite, reach), suite, run, weights)
-    least = fit.adjusted([one.least for one in run], [unit.most for unit in suite])
-    most = fit.adjusted([one.most for one in run], [unit.least for unit in suite])
+    least = fit.adjusted([one.least for one in run], [unit.most for unit in suite], finite=finite)
+    most = fit.adjusted([one.most for one in run], [unit.least for unit in suite], finite=finite)
     # What was expected of a unit can lie a little off the scale, and so can its difference.
-    ends = min(-reach, *least, *most), max(reach, *least, *most)
+    ends = min(bottom, *least, *most), max(top, *least, *most)
     plain = [one.least - suite[one.place].most for one in run]
-    return Adjusted(
-        least, most, weights, ends, fitted=True, helped=_explained(plain, least, weights)
-    )
+    helped = _explained(plain, least, weights)
+    adjusted = Adjusted(least, most, weights, ends, fitted=True, helped=helped)
+    return _of_these(adjusted, run) if finite else adjusted
+
+
+def _of_these(adjusted: Adjusted, run: Sequence[Ran]) -> Adjusted:
+    """Adjusted differences as near to their mean as a draw without replacement is to that of all units.
+
+    Source: the correction for a finite population, unit by unit as in Hájek, Ann. Math. Stat. 35 (1964),
+        doi:10.1214/aoms/1177700375.
+    """
+    if not run:
+        return adjusted
+    shrunk = [math.sqrt(1 - one.chance) for one in run]
+    low, high = adjusted.scale
+    ends: list[float] = []
+    sides: list[list[float]] = []
+    for values in (adjusted.least, adjusted.most):
+        mean = _weighted_mean(values, adjusted.weights)
+        sides.append([mean + (v - mean) * less for v, less in zip(values, shrunk, strict=True)])
+        ends += [mean + (end - mean) * max(shrunk) for end in (low, high)]
+    return replace(adjusted, least=sides[0], most=sides[1], scale=(min(ends), max(ends)))
 
 
 def _weights(run: Sequence[Ran]) -> list[float]:
@@ -219,12 +251,15 @@ class _Fit:
         self._suite = [1.0, *([0.0] * (size - 1))]
         self._pulls = self._leverages()
 
-    def adjusted(self, now: Sequence[float], before: Sequence[float]) -> list[float]:
+    def adjusted(
+        self, now: Sequence[float], before: Sequence[float], *, finite: bool
+    ) -> list[float]:
         """The adjusted differences.
 
         Args:
             now: What each unit that was run came to.
             before: Each unit's baseline. The fit is to the middle of what it may be.
+            finite: Whether how predictions differ is left out, as the units are all there are.
         """
         off = [value - middle for value, middle in zip(before, self._middle, strict=True)]
         expected = self._slopes[0] - math.fsum(off) / len(off)
@@ -239,8 +274,9 @@ class _Fit:
             miss = (difference - fitted) / (1 - own)
             misses.append(miss * (1 - suite))
             predicted.append(math.sqrt(one.chance) * (difference - miss - off[one.place]))
-        weighed = zip(self._weights, predicted, strict=True)
-        middle = math.fsum(weight * each for weight, each in weighed) / math.fsum(self._weights)
+        if finite:
+            return [miss + expected for miss in misses]
+        middle = _weighted_mean(predicted, self._weights)
         return [
             miss + each - middle + expected for miss, each in zip(misses, predicted, strict=True)
         ]
@@ -268,6 +304,65 @@ def _explained(plain: Sequence[float], values: Sequence[float], weights: Sequenc
 
 
 def _spread(values: Sequence[float], weights: Sequence[float]) -> float:
-    total = math.fsum(weights)
-    mean = math.fsum(w * v for w, v in zip(weights, values, strict=True)) / total
-    return math.fsum(w * (v - mean) ** 2 for w, v in zip(weights, values, strict=True)) / total
+    mean = _weighted_mean(values, weights)
+    return _weighted_mean([(v - mean) ** 2 for v in values], weights)
+
+
+def _weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    return math.fsum(w * v for w, v in zip(weights, values, strict=True)) / math.fsum(weights)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeRate:
+    """The pass rate that all units of a suite would have come to, from those that were run.
+
+    Attributes:
+        least: It, had errors come out as low as can be.
+        most: It, had they come out as high.
+        low: The lower end of its interval.
+        high: The upper end.
+        fitted: Whether the history predicted something.
+    """
+
+    least: float
+    most: float
+    low: float
+    high: float
+    fitted: bool
+
+
+def whole_rate(
+    history: Sequence[Sequence[float | None]], run: Sequence[Ran], confidence: float = CONFIDENCE
+) -> WholeRate | None:
+    """The pass rate of a suite of which a part was drawn at random and run.
+
+    Args:
+        history: For each unit of the suite what earlier runs came to, in one order for all; None where it isn't known.
+        run: What was run.
+        confidence: Of the interval, two-sided.
+
+    Returns:
+        None where nothing was run. With all units run, the interval has no length but for errors.
+
+    >>> whole_rate([(1.0,), (0.0,)] * 50, [Ran(i, 1 - i % 2, 1 - i % 2, 0.5) for i in range(50)]).least
+    0.5
+    """
+    if not run:
+        return None
+    adjusted = adjusted_differences(
+        [Unit(0.0, 0.0, each) for each in history], run, SHARES, finite=True
+    )
+    left = len(history) - len(run)
+    # What was run stays, whatever the others would have come to.
+    floor = math.fsum(one.least for one in run) / len(history)
+    ceiling = (math.fsum(one.most for one in run) + left) / len(history)
+    ends: list[tuple[float, float, float]] = []
+    for values in (adjusted.least, adjusted.most):
+        weighed = ((v * w, w) for v, w in zip(values, adjusted.weights, strict=True))
+        estimate = mean_on_scale(weighed, adjusted.scale, confidence) if left else None
+        mean = _weighted_mean(values, adjusted.weights)
+        ends.append(estimate or (mean, mean, mean))
+    least, most, low, high = (
+        min(ceiling, max(floor, end)) for end in (ends[0][0], ends[1][0], ends[0][1], ends[1][2])
+    )
+    return WholeRate(least=least, most=most, low=low, high=high, fitted=adjusted.fitted)

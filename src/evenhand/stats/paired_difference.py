@@ -44,6 +44,8 @@ FEWEST = 5
 
 _SHARES: Scale = (-1.0, 1.0)
 """Of differences of pass rates."""
+_MANY = 10_000
+"""From so many units on, an interval shrinks with the root of their number, whatever their distribution."""
 
 Word = Literal["better", "worse", "non-inferior", "no detectable difference", "undecided"]
 
@@ -220,6 +222,56 @@ class Differences:
         smallest = (high - low) / 2 * (significant + NormalDist().inv_cdf(POWER)) / significant
         largest = 1.0 if self.rates else self.scale[1] if self.scale else 0.0
         return smallest if smallest <= largest else None
+
+    def of_size(self, units: int) -> Differences:
+        """So many units that come out as these did: each as often, as far as their numbers allow.
+
+        Args:
+            units: How many, at least 1. There has to be one to go by.
+
+        >>> Differences([[0.0], [1.0], [0.5, 0.5]], rates=True).of_size(6).units
+        array('d', [0.0, 0.0, 0.5, 0.5, 1.0, 1.0])
+        """
+        order = sorted(range(len(self.units)), key=self.units.__getitem__)
+        places = [order[(2 * i + 1) * len(order) // (2 * units)] for i in range(units)]
+        return replace(
+            self,
+            clusters=Alone(array("d", (self.units[place] for place in places))),
+            # Whether cases are in clusters is not seen any more.
+            scale=self._on_scale,
+            weights=None if self.weights is None else [self.weights[place] for place in places],
+        )
+
+    def reach(self, units: int, confidence: float = CONFIDENCE) -> float:
+        """Half of the interval that so many units like these would have; infinite where it has no end."""
+        few = min(units, max(_MANY, len(self.units)))
+        low, high = self.of_size(few).interval(confidence)
+        return (high - low) / 2 * math.sqrt(few / units)
+
+    def needed(self, difference: float, level: float = 1 - CONFIDENCE) -> int | None:
+        """The fewest units like these that show a true difference four times in five; None where there is none.
+
+        Args:
+            difference: Above 0.
+            level: The p-value that it takes.
+        """
+
+        def shows(units: int) -> bool:
+            smallest = self.of_size(units).smallest(level)
+            return smallest is not None and smallest <= difference
+
+        if not self.units or self.unscaled or difference <= 0:
+            return None
+        low, high = 1, 2
+        while high < _MANY and not shows(high):
+            low, high = high, 2 * high
+        if not shows(high):
+            smallest = self.of_size(high).smallest(level)
+            return None if smallest is None else math.ceil(high * (smallest / difference) ** 2)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if shows(middle) else (middle, high)
+        return high
 
     @property
     def _weighed(self) -> Iterator[tuple[float, float]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from scipy import stats
 
-from evenhand.stats.cascading import JudgedTwice, Limits, at_most, limits_of
+from evenhand.stats.cascading import JudgedTwice, Limits, at_most, labels_needed, limits_of
 
 
 def outputs(seed: int, size: int, *, errs: float = 0.05, sure: bool = True) -> list[JudgedTwice]:
@@ -138,3 +138,84 @@ def test_more_are_wrong_than_agreed_in_few_splits(
         looks = (limits_of(each[: i + 1], rows, 0.1) for i in range(len(each)))
         above += any(one is not None and risk_of(one, later) > 0.1 for one in looks)
     assert above <= 13  # of 150 splits at 5 %, so many or fewer come in 98 %
+
+
+Judge = Callable[[random.Random], list[tuple[float, bool]]]
+
+
+def as_sure_as_right(rng: random.Random) -> list[tuple[float, bool]]:
+    """How sure one judge is whose confidence is its chance to be right, from a half to one, and whether it is right."""
+    return [(sure, rng.random() < sure) for sure in (rng.uniform(0.5, 1) for _ in range(600))]
+
+
+def equally_sure(rng: random.Random) -> list[tuple[float, bool]]:
+    """One that is always as sure, and wrong a little too often: in 121 of 600."""
+    verdicts = [(1.0, number >= 121) for number in range(600)]
+    rng.shuffle(verdicts)
+    return verdicts
+
+
+def sure_at_random(rng: random.Random) -> list[tuple[float, bool]]:
+    """The same, whose confidence says nothing."""
+    return [(rng.random(), right) for _, right in equally_sure(rng)]
+
+
+def wrong_where_sure(rng: random.Random) -> list[tuple[float, bool]]:
+    """One that is wrong in a quarter of what it is surest of, and elsewhere in a twentieth."""
+    return [
+        (sure, rng.random() > (0.25 if sure > 0.5 else 0.05)) for sure, _ in sure_at_random(rng)
+    ]
+
+
+def of_one(items: list[tuple[float, bool]], labels: int, of: int, risk: float) -> float | None:
+    """From which certainty on a judge decides by so many labels of a draw of 200."""
+    rows = [
+        JudgedTwice(None, sure, then_right=right if place < labels else None)
+        for place, (sure, right) in enumerate(items)
+    ]
+    limits = limits_of([rows[:of]], rows, risk)
+    return None if limits is None else limits.then
+
+
+@pytest.mark.parametrize(
+    "judge", [as_sure_as_right, equally_sure, sure_at_random, wrong_where_sure]
+)
+def test_one_judge_errs_too_often_in_at_most_a_twentieth_of_draws_however_often_somebody_looks(
+    judge: Judge,
+):
+    """After every ten of 200 labels: any threshold that there ever was counts. The seed is 3."""
+    rng = random.Random(3)
+    too_many = 0
+    for _ in range(80):
+        items = judge(rng)
+        rng.shuffle(items)
+        thresholds = {of_one(items, labels, 200, 0.2) for labels in range(10, 201, 10)} - {None}
+        above = [[right for sure, right in items if sure >= (one or 0)] for one in thresholds]
+        too_many += any(each.count(False) > 0.2 * len(each) for each in above)
+    assert too_many <= 8  # of 80 draws at 5 %, so many or fewer come in 98 %
+
+
+@pytest.mark.parametrize(("wrong", "labels", "least"), [(0.1, 200, 0.9), (0.02, 40, 0.8)])
+def test_one_good_judge_decides_nearly_all(wrong: float, labels: int, least: float):
+    """One that is wrong half as often as it may be, and one that hardly ever is; the seed is 5."""
+    rng = random.Random(5)
+    accepted = 0.0
+    for _ in range(60):
+        items = [(rng.random(), rng.random() >= wrong) for _ in range(600)]
+        threshold = of_one(items, labels, labels, 0.2)
+        if threshold is not None:
+            accepted += sum(sure >= threshold for sure, _ in items) / 600 / 60
+    assert accepted >= least
+
+
+def test_what_one_judge_takes_is_known_before_anybody_labels():
+    """Without errors, and with some; never where there are as many errors as may be."""
+    needed = labels_needed(0.1) or 0
+    items = [(0.9 - 0.1 * (i % 2), True) for i in range(10_000)]
+    assert of_one(items, needed, needed, 0.1) is not None
+    assert of_one(items, needed - 1, needed - 1, 0.1) is None
+    few, many = labels_needed(0.1, 0.02), labels_needed(0.1, 0.08)
+    assert few is not None
+    assert many is not None
+    assert few < many
+    assert labels_needed(0.1, 0.1) is None

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
+import runpy
 from itertools import combinations
+from pathlib import Path
 from random import Random
 from statistics import fmean, pvariance
 
 import pytest
 
 from evenhand.stats.bounded import mean_on_scale
-from evenhand.stats.control_variates import FEWEST, Adjusted, Ran, Unit, adjusted_differences
+from evenhand.stats.control_variates import (
+    FEWEST,
+    Adjusted,
+    Ran,
+    Unit,
+    adjusted_differences,
+    whole_rate,
+)
+
+_BENCH = runpy.run_path(str(Path(__file__).resolve().parents[3] / "bench/control_variates.py"))
 
 
 def mean_of(adjusted: Adjusted) -> float:
@@ -183,3 +194,48 @@ def test_a_scale_without_length_is_refused():
     """Nothing on it differs."""
     with pytest.raises(ValueError, match="scale"):
         adjusted_differences([Unit(0, 0)], [], (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("units", "run", "history", "cluster", "errors"),
+    [
+        (40, 5, "fair", 1, 0.0),
+        (120, 60, "reversed", 1, 0.0),
+        (200, 60, "noise", 1, 0.0),
+        (80, 40, "fair", 4, 0.04),
+    ],
+)
+def test_the_interval_of_a_sample_holds_what_all_cases_would_have_come_to(
+    units: int, run: int, history: str, cluster: int, errors: float
+):
+    """In 19 of 20 draws, whatever the history says; `bench/control_variates.py --rates` has more settings."""
+    one = _BENCH["Setting"](units, run, 1, 1, 5, history, cluster=cluster, errors=errors)
+    draws = 120
+    cover, missed, kept, _ = _BENCH["rate_measured"](Random(f"{one}"), one, draws)
+    slack = 2 * math.sqrt(0.05 * 0.95 / draws)
+    assert cover >= 0.95 - slack
+    assert missed <= 0.025 + slack
+    assert kept <= 0.025 + slack
+
+
+def test_a_history_that_knows_halves_the_interval_of_a_sample():
+    """And what was run is never taken back: nothing run is nothing known, all run is all known."""
+    random = Random(4)
+    truth = [flip(random, 0.6) for _ in range(300)]
+    history = [(value if random.random() < 0.95 else 1 - value,) for value in truth]
+    run = [Ran(i, truth[i], truth[i], 1 / 3) for i in random.sample(range(300), 100)]
+    rate, alone = whole_rate(history, run), whole_rate([()] * 300, run)
+    assert rate is not None
+    assert alone is not None
+    assert (rate.fitted, rate.low < fmean(truth) < rate.high) == (True, True)
+    assert rate.high - rate.low < 0.6 * (alone.high - alone.low)
+    passed = sum(one.least for one in run)
+    assert passed / 300 <= rate.low <= rate.least == rate.most <= rate.high
+    assert rate.high <= (passed + 200) / 300
+    every = whole_rate(history, [Ran(i, v, v, 1.0) for i, v in enumerate(truth)])
+    assert every is not None
+    assert every.low == every.high == pytest.approx(fmean(truth))
+    assert whole_rate(history, []) is None
+    few = whole_rate([()] * 6, [Ran(i, 1.0, 1.0, 5 / 6) for i in range(5)])
+    assert few is not None
+    assert few.low == pytest.approx(5 / 6)

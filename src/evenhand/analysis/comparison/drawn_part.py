@@ -68,10 +68,10 @@ def drawn_of(meta: RunMeta, mine: Seen, theirs: Seen, earlier: Earlier) -> Drawn
         earlier: What earlier systems scored on the first's cases.
 
     Returns:
-        None where it isn't the whole run of a gate's sample of just these cases, or cases belong together: which of
+        None where it isn't the whole run of a sample of just these cases, or cases belong together: which of
         them were drawn together isn't known then.
     """
-    gate, of = meta.settings.get("gate"), meta.decided.get("of")
+    gate, of = meta.settings.get("gate") or meta.settings.get("drawn"), meta.decided.get("of")
     # A gate that stops as soon as it is decided was looked at, which intervals here don't allow for.
     if not is_mapping(gate) or not isinstance(gate.get("sample"), int) or gate.get("stops"):
         return None
@@ -151,7 +151,7 @@ def predicted(
             Unit(
                 math.fsum(before[n].least for n in numbers) / len(numbers),
                 math.fsum(before[n].most for n in numbers) / len(numbers),
-                _means(earlier),
+                means_of_cases(earlier),
             )
         )
         if unit < len(drawn.chances):
@@ -215,7 +215,7 @@ def _data(adjusted: Adjusted, sizes: Sequence[int], drawn: DrawnPart, *, rates: 
     return Extremes(least, differences(adjusted.most))
 
 
-def _means(earlier: Sequence[Sequence[float | None]]) -> tuple[float | None, ...]:
+def means_of_cases(earlier: Sequence[Sequence[float | None]]) -> tuple[float | None, ...]:
     """What each earlier system scored on a unit: the mean over its cases that say something."""
     if len(earlier) == 1:
         return tuple(earlier[0])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from evenhand.analysis.summaries.clusters import rate_in, together
+from evenhand.analysis.summaries.clusters import rate_in
 from evenhand.analysis.summaries.column_names import in_ranges
-from evenhand.analysis.summaries.grid import Grid
+from evenhand.analysis.summaries.grid import Grid, compared
 from evenhand.core.wording.words import count, rounded
-from evenhand.stats.extremes import Extremes, certain
+from evenhand.stats.extremes import Extremes
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.paired_difference import FEWEST, Differences, Word
-from evenhand.stats.tallies import OpenNumber, worth_of
+from evenhand.stats.paired_difference import FEWEST, Word
+from evenhand.stats.tallies import OpenNumber
 
 MOST_VARIANTS = 6
 _RESIDUE = 1e-9  # what is left of nothing where thirds are added
@@ -163,21 +163,6 @@ def could_show(data: Extremes, smallest: float | None, tests: int) -> str:
 def corrected_for(tests: int) -> str:
     """Why so many cases show less than they would in a single comparison, in words; empty for a single one."""
     return f", corrected for {tests} comparisons" if tests > 1 else ""
-
-
-def compared(grid: Grid, first: int, second: int) -> Extremes:
-    """How much more often each case passed in the first column, for the cases that both have a trial of."""
-    theirs = grid.tallies[second]
-    mine = grid.tallies[first].items()
-    both = [(case, (tally, theirs[case])) for case, tally in mine if case in theirs]
-    repeats = worth_of(tally.n for _, pair in both for tally in pair)
-    clusters = list(together(both, grid.groups[first]))
-    least = Differences([[a.least - b.most for a, b in each] for each in clusters], True, repeats)
-    # Nothing is open: the second computation would be that of the first.
-    if not any(a.errors or b.errors for each in clusters for a, b in each):
-        return certain(least)
-    most = Differences([[a.most - b.least for a, b in each] for each in clusters], True, repeats)
-    return Extremes(least, most)
 
 
 def point_range(least: float, most: float) -> str:

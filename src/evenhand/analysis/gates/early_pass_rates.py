@@ -19,6 +19,7 @@ from evenhand.core.wording.words import count, safe
 from evenhand.stats.sequential import ShareWatch
 
 ALPHA = 0.05
+OPTION = "--stop-when-decided"
 
 
 class ShareDecider:
@@ -36,11 +37,13 @@ class ShareDecider:
 
     def __init__(self, plan: Plan, requirements: Sequence[Requirement], seed: int) -> None:
         self.seed = seed
-        bounds = _bounds(requirements)
+        bounds = pass_rate_bounds(requirements, OPTION)
         self._order = CaseOrder(plan, seed)
-        cases = _case_counts(plan)
+        cases = cases_of(plan)
         self._columns = [
-            _Column(variant, bound, cases[variant]) for variant, bound in bounds if variant in cases
+            _Column(variant, bound, len(cases[variant]))
+            for variant, bound in bounds
+            if variant in cases
         ]
         self._by_variant: dict[int, list[_Column]] = {}
         for column in self._columns:
@@ -125,8 +128,12 @@ class _Column:
             self.watch.add(self._bound)
 
 
-def _bounds(requirements: Sequence[Requirement]) -> list[tuple[int, float]]:
+def pass_rate_bounds(requirements: Sequence[Requirement], option: str) -> list[tuple[int, float]]:
     """The variants with the pass rates that they have to reach.
+
+    Args:
+        requirements: What they have to reach.
+        option: What needs pass rates, for messages.
 
     Raises:
         UsageError: There is none, or something else has to be reached.
@@ -135,8 +142,8 @@ def _bounds(requirements: Sequence[Requirement]) -> list[tuple[int, float]]:
     if others:
         names = ", ".join(safe(one.metric or "passed") for one in others)
         raise UsageError(
-            f"--stop-when-decided goes with pass rates, and there is a bound on something else: {names}",
-            hint="Leave --stop-when-decided out.",
+            f"{option} goes with pass rates, and there is a bound on something else: {names}",
+            hint=f"Leave {option.rpartition(' ')[2]} out.",
         )
     bounds = [
         (variant, one.bound.at_least)
@@ -146,15 +153,15 @@ def _bounds(requirements: Sequence[Requirement]) -> list[tuple[int, float]]:
     ]
     if not bounds:
         raise UsageError(
-            "--stop-when-decided: there is nothing to decide",
+            f"{option}: there is nothing to decide",
             hint="Say which share of trials has to pass: --at-least 0.9.",
         )
     return bounds
 
 
-def _case_counts(plan: Plan) -> dict[int, int]:
-    """How many cases each variant has."""
+def cases_of(plan: Plan) -> dict[int, set[str]]:
+    """By variant the ids of its cases."""
     cases: dict[int, set[str]] = {}
     for planned in plan.trials():
         cases.setdefault(planned.variant.index, set()).add(planned.case.id)
-    return {variant: len(ids) for variant, ids in cases.items()}
+    return cases

@@ -69,7 +69,7 @@ class GateDecider:
         by_flips: bool = False,
     ) -> None:
         self._sides = GateSides(baseline, plan.variants, metrics=metrics, lower=lower)
-        shares = _shares(baseline)
+        shares = baseline_shares(baseline)
         option = "--sample" if sample is not None else "--stop-when-decided"
         self._order = CaseOrder(
             plan,
@@ -87,7 +87,7 @@ class GateDecider:
         self._stops = stops
         self._names = [str(variant) for variant in plan.variants]
         self._sample = sample
-        self._count = _units(self._order, sample)
+        self._count = units_of(self._order, sample)
         self.sampled = self._count < len(self._order.units)
         self._looks = _looks(self._count) if stops else [self._count]
         levels = look_levels([n / self._count for n in self._looks], LEVEL)
@@ -253,7 +253,7 @@ def _looks(units: int) -> list[int]:
     return [*sorted(n for n in looks if FEWEST <= n < units), units]
 
 
-def _units(order: CaseOrder, sample: int | None) -> int:
+def units_of(order: CaseOrder, sample: int | None) -> int:
     """How many units make up so many cases."""
     if sample is None:
         return len(order.units)
@@ -265,7 +265,7 @@ def _units(order: CaseOrder, sample: int | None) -> int:
     return len(order.units)
 
 
-def _shares(baseline: Baseline) -> dict[str, tuple[float, int]]:
+def baseline_shares(baseline: Baseline) -> dict[str, tuple[float, int]]:
     """For each case of the baseline the share of its trials that passed, in all variants, and how many there are."""
     outcomes: dict[str, list[bool]] = {}
     for trial in map(expecting, baseline.results()):

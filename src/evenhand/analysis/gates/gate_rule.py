@@ -8,6 +8,7 @@ unless it is shown to stay within the margin. Where nothing changed, a drop is s
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from evenhand.stats.extremes import Extremes
 from evenhand.stats.interval import CONFIDENCE
@@ -16,6 +17,8 @@ from evenhand.stats.rate_difference import mcnemar, paired_rates
 
 ONE_SIDED = 2 * CONFIDENCE - 1
 """The two-sided confidence of an interval of which one end is a one-sided limit of 95 %."""
+_FINE = 0.25
+"""To that part of a case."""
 MOST = 100
 """More than so many times the cases that there are, and "more cases" is no advice."""
 
@@ -74,18 +77,13 @@ def _times(differences: Differences, margin: float) -> float | None:
     mean = differences.mean or 0.0
     if differences.plain:
         return _times_of_rates(differences, margin)
-    if mean > -margin:
-        low, high = differences.interval(ONE_SIDED)
-        distance = mean + margin
-    else:
-        low, high = differences.interval()
-        distance = -mean
-    reach = (high - low) / 2
-    # Where the mean lies on the margin, or nothing varies that is known, no number is enough.
-    if math.isinf(reach) or distance <= 0:
+    confidence, distance = (ONE_SIDED, mean + margin) if mean > -margin else (CONFIDENCE, -mean)
+    # Where the mean lies on the margin, no number is enough.
+    if distance <= 0:
         return None
-    # An interval shrinks with the root of the number of cases.
-    return max(1.0, (reach / distance) ** 2)
+
+    units = len(differences.units)
+    return _fewest(lambda n: differences.reach(math.ceil(units * n), confidence) <= distance, units)
 
 
 def _times_of_rates(differences: Differences, margin: float) -> float | None:
@@ -99,11 +97,15 @@ def _times_of_rates(differences: Differences, margin: float) -> float | None:
         significant = mcnemar(round(table[1]), round(table[2])) <= 1 - CONFIDENCE
         return significant and paired_rates(*table, CONFIDENCE).high < 0
 
+    return _fewest(decided, n)
+
+
+def _fewest(decided: Callable[[float], bool], units: int) -> float | None:
+    """How many times as many cases decide it, by bisection; None for more than MOST times."""
     if not decided(MOST):
         return None
     least, most = 0.0, float(MOST)
-    # A bisection: 40 halvings are finer than a case for any number of them.
-    for _ in range(40):
+    while (most - least) * units > _FINE:
         middle = (least + most) / 2
         least, most = (least, middle) if decided(middle) else (middle, most)
     return most

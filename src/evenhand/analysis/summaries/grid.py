@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from evenhand.analysis.summaries.clusters import together
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.words import clip, safe
-from evenhand.stats.tallies import Tally
+from evenhand.stats.extremes import Extremes, certain
+from evenhand.stats.paired_difference import Differences
+from evenhand.stats.tallies import Tally, worth_of
 from evenhand.store.counted import TrialOutcome
 from evenhand.store.encoding import written_case
 from evenhand.store.runfile import RunFile
@@ -110,6 +113,21 @@ class Grid:
     def number(self, trial: TrialResult) -> int:
         """The number of a trial's case."""
         return self.numbers.get(written_case(trial.case), trial.index + 1)
+
+
+def compared(grid: Grid, first: int, second: int) -> Extremes:
+    """How much more often each case passed in the first column, for the cases that both have a trial of."""
+    theirs = grid.tallies[second]
+    mine = grid.tallies[first].items()
+    both = [(case, (tally, theirs[case])) for case, tally in mine if case in theirs]
+    repeats = worth_of(tally.n for _, pair in both for tally in pair)
+    clusters = list(together(both, grid.groups[first]))
+    least = Differences([[a.least - b.most for a, b in each] for each in clusters], True, repeats)
+    # Nothing is open: the second computation would be that of the first.
+    if not any(a.errors or b.errors for each in clusters for a, b in each):
+        return certain(least)
+    most = Differences([[a.most - b.least for a, b in each] for each in clusters], True, repeats)
+    return Extremes(least, most)
 
 
 def numbered(number: int, name: str) -> str:

@@ -242,7 +242,7 @@ class CalibrationScores(Record, frozen=True, kw_only=True):
 
 
 class CalibrationSelective(Record, frozen=True, kw_only=True):
-    """Which verdicts of a judge can stand without a person. It holds for the verdicts of this run."""
+    """Which verdicts of a judge can stand without a person."""
 
     risk: Annotated[float, Key("the share of accepted verdicts that may be wrong", "0 to 1")]
     confidence: Annotated[float, Key("how sure that is", "0 to 1")]
@@ -253,7 +253,6 @@ class CalibrationSelective(Record, frozen=True, kw_only=True):
     ]
     labelled: Annotated[int, Key("that have a label, of the accepted ones", "verdicts")]
     wrong: Annotated[int, Key("that people disagree with, of those", "verdicts")]
-    cases: Annotated[int, Key("that those with a label are of", "cases")]
 
 
 class CalibrationReliability(Record, frozen=True, kw_only=True):

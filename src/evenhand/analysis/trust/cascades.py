@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from evenhand.analysis.trust.agreement import tells_apart
 from evenhand.analysis.trust.calibration_document import CalibrationCascade
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric
-from evenhand.analysis.trust.judgements.strata import uniform_first
+from evenhand.analysis.trust.judgements.strata import uniform_of
 from evenhand.core.cascade import JOINS
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.record import Record
@@ -151,7 +151,7 @@ def cascade_calibration(
         )
 
     by_place = {item.index: item for item in stages if item not in split}
-    own_of = list(_one_of_each_case(uniform_first(draws, metric.metric), by_place))
+    own_of = list(one_of_each_case(uniform_of(draws, metric.metric), by_place))
     verdicts = [
         (passed, people[item])
         for own in own_of
@@ -182,7 +182,7 @@ def cascade_calibration(
     )
 
 
-def _one_of_each_case(draws: Sequence[Draw], by_place: Mapping[int, Item]) -> Iterator[list[Item]]:
+def one_of_each_case(draws: Sequence[Draw], by_place: Mapping[int, Item]) -> Iterator[list[Item]]:
     """The outputs of each draw. Of several of one case, which may be alike, the first that was drawn."""
     cases: set[str] = set()
     for draw in draws:

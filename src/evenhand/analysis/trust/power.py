@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean, variance
 from typing import Any
 
-from evenhand.analysis.summaries.clusters import Groups, together
+from evenhand.analysis.summaries.clusters import Groups, clusters_among, together
+from evenhand.analysis.summaries.grid import Grid, compared
 from evenhand.analysis.summaries.variance_shares import (
     PartShare,
     TrialCost,
@@ -36,7 +38,9 @@ from evenhand.core.record import Record
 from evenhand.core.score import SHARES
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.distributions import t_quantile
+from evenhand.stats.extremes import Extremes
 from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.paired_difference import Alone, Differences
 from evenhand.stats.power import (
     POWER,
     cases_needed_exact,
@@ -98,7 +102,9 @@ class Pilot(Record, frozen=True, kw_only=True):
         alike_range: The ends of its interval, the lower end first.
         measured: Whether two systems were measured, and not one that another would be compared with.
         repeats: How often each case was repeated.
-        effect: By how much less cases say because some belong together: so many times as many are needed. At least 1.
+        effect: How many times the variance of the mean is that of as many independent cases. At least 1.
+        clusters: How many clusters the cases are in; 0 where each stands alone.
+        pair: How the first two columns differ, as a comparison has it; None for one column.
         spread: The parts of the variance of a unit's pass rate, or of its difference; None where nobody knows.
         deciding: The judges, by metric and model, whose verdict is that of the trial.
         cost: What a trial takes; None where there is no run.
@@ -117,6 +123,8 @@ class Pilot(Record, frozen=True, kw_only=True):
     measured: bool = False
     repeats: float = 1.0
     effect: float = 1.0
+    clusters: int = 0
+    pair: Extremes | None = None
     spread: VarianceParts | None = None
     deciding: Collection[tuple[str, str]] = ()
     cost: TrialCost | None = None
@@ -184,6 +192,7 @@ def pilot_of(run: RunFile) -> Pilot:
     shares = {case: _mean(tries) for case, tries in columns[0].items()} if columns else {}
     if both:
         shares = {case: _mean(columns[1][case]) - shares[case] for case in both}
+    clusters = clusters_among(shares, groups)
     return Pilot(
         rate=rate,
         differing=known.differing,
@@ -204,6 +213,8 @@ def pilot_of(run: RunFile) -> Pilot:
         measured=bool(both),
         repeats=worth_of(map(len, every)),
         effect=_effect(shares, groups),
+        clusters=clusters if clusters < len(shares) else 0,
+        pair=compared(Grid(run), *list(passed)[:2]) if both else None,
         spread=_spread(columns[: 2 if both else 1], groups),
         deciding=verdicts.keys() - others,
         cost=trial_cost(run, run_anew),
@@ -327,6 +338,15 @@ class Power(Record, frozen=True):
         least, most = (end if pilot.measured else min(ALIKE, end) for end in ends)
         return max(c.cases for c in self.changes(most)), max(c.cases for c in self.changes(least))
 
+    @property
+    def effect(self) -> float:
+        """How many times as many cases it takes as of independent ones, as some belong together; 1 where none do."""
+        if not self.pilot.clusters:
+            return 1.0
+        return max(
+            c.cases / cases_needed_exact(self.difference, c.differing) for c in self.changes()
+        )
+
     def changes(self, alike: float | None = None) -> list[Change]:
         """A drop and a rise by the difference, as far as there can be either, with the cases that show it.
 
@@ -338,10 +358,22 @@ class Power(Record, frozen=True):
         return [self._change(to, alike) for to in rates or [max(0.0, rate - self.difference)]]
 
     def _change(self, to: float, alike: float | None) -> Change:
-        differing = self._share(self.difference, to, alike)
-        cases = cases_needed_exact(self.difference, differing) * self.pilot.effect
-        # Without the residue of a float, 100.0000000001 cases would be 101.
-        return Change(to, differing, math.ceil(cases - 1e-9))
+        differing, pilot = self._share(self.difference, to, alike), self.pilot
+        if not pilot.clusters:
+            return Change(to, differing, cases_needed_exact(self.difference, differing))
+        units = self._spread(self.difference, differing).needed(self.difference) or 1
+        return Change(to, differing, math.ceil(units * pilot.cases / pilot.clusters - 1e-9))
+
+    def _spread(self, difference: float, differing: float, repeats: float = 1.0) -> Differences:
+        """Differences of the pilot's clusters that vary as they would if so many cases differed."""
+        pilot = self.pilot
+        of_case = pilot.effect * (differing - difference**2)
+        less = self._less(difference, differing, repeats)
+        of_unit = of_case * less * pilot.clusters / pilot.cases
+        far = math.sqrt(min(1.0, max(0.0, of_unit)))
+        values = array("d", (far if i % 2 else -far for i in range(pilot.clusters)))
+        # Clusters are on a scale, as their means are anywhere between its ends.
+        return Differences(Alone(values), True, scale=(-1.0, 1.0))
 
     def _share(self, difference: float, to: float, alike: float | None = None) -> float:
         """On which share of cases two systems disagree whose pass rates differ by so much."""
@@ -353,38 +385,45 @@ class Power(Record, frozen=True):
 
     @property
     def could_show(self) -> float | None:
-        """The smallest difference that the pilot's own cases could show; None where none is, or there are no cases."""
+        """The smallest difference that the pilot's own cases could show; None where none is, or there are no cases.
+
+        Of two columns it is the number below the run's table.
+        """
         pilot = self.pilot
+        if pilot.pair is not None:
+            return pilot.pair.smallest()
         if not pilot.cases:
             return None
         low, high = 0.0, max(pilot.rate, 1 - pilot.rate)
-        if self._chance(high) < POWER:
+        if not self._shows(high):
             return None
         # A bisection: 20 halvings are finer than a millionth of a point.
         for _ in range(20):
             middle = (low + high) / 2
-            low, high = (low, middle) if self._chance(middle) >= POWER else (middle, high)
+            low, high = (low, middle) if self._shows(middle) else (middle, high)
         return high
 
-    def _chance(self, difference: float) -> float:
-        """How likely the pilot's cases and repeats are to show a difference, in the direction in which that is less."""
+    def _shows(self, difference: float) -> bool:
+        """Whether the pilot's cases and repeats show a difference four times in five, be it a drop or a rise."""
         pilot = self.pilot
         rates = (pilot.rate - difference, pilot.rate + difference)
         # A rounding error may put the only possible rate just beyond 0 or 1.
         shares = [self._share(difference, to) for to in rates if -1e-9 <= to <= 1 + 1e-9]
-        return min(
+        if pilot.clusters:
+            ends = [self._spread(difference, share, pilot.repeats).smallest() for share in shares]
+            return all(end is not None and end <= difference for end in ends)
+        return all(
             chance_to_show(
-                int(pilot.cases / pilot.effect / self._less(difference, share, pilot.repeats)),
-                difference,
-                share,
+                int(pilot.cases / self._less(difference, share, pilot.repeats)), difference, share
             )
+            >= POWER
             for share in shares
         )
 
     def _less(self, difference: float, differing: float, repeats: float) -> float:
         """How many times fewer cases it takes with so many repeats: by the variances of a case's difference."""
         within = self.pilot.within
-        whole = differing - difference**2
+        whole = self.pilot.effect * (differing - difference**2)
         if within is None or whole <= 0:
             return 1.0
         # By chance the repeats of a case may vary more than cases do: no variance is below 0.
@@ -465,7 +504,7 @@ class Power(Record, frozen=True):
                     PowerCorrelation(alike=alike, cases=cases)
                     for alike, cases in self.by_correlation()
                 ],
-                effect=pilot.effect,
+                effect=self.effect,
                 least=self.least(),
                 parts=pilot.parts,
                 sides=2 if pilot.measured else 1,

@@ -11,12 +11,15 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
+import msgspec
+from msgspec import UNSET
+
 from evenhand.analysis.summaries.clusters import OfCase, sums_in, together
 from evenhand.analysis.summaries.rates import known_scale, mean_of, share_of_cases
 from evenhand.core.document import Key, filled
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Requirement
-from evenhand.core.run import RunMeta, Totals
+from evenhand.core.run import DecidedColumn, RunMeta, Totals
 from evenhand.core.variant import RunVariant
 from evenhand.stats.tallies import Tally, rate_over_clusters, share_of
 from evenhand.store.encoding import written_case
@@ -40,7 +43,9 @@ class Held(Record, frozen=True, kw_only=True):
         cases: How many cases it rests on.
         errors: How many trials could have come to anything: in error, or not run.
         there: The metrics that there are, where this one is not.
-        decided: Whether the run stopped as soon as it was decided; the state is that of all cases then.
+        decided: Whether the run stopped as soon as it was decided, or after a sample; the state is that of all cases.
+        left_out: Of a sample, how many cases were not run. The value and its interval are about these as well.
+        predicted: Whether the baseline predicted them.
     """
 
     requirement: Requirement
@@ -54,6 +59,8 @@ class Held(Record, frozen=True, kw_only=True):
     errors: int = 0
     there: tuple[str, ...] = ()
     decided: bool = False
+    left_out: int = 0
+    predicted: bool = False
 
     @property
     def sure(self) -> bool:
@@ -114,6 +121,13 @@ class RunRequirement(Record, frozen=True, kw_only=True):
     sure: Annotated[bool, Key("whether the whole interval agrees")]
     cases: Annotated[int, Key("that were counted", "cases")]
     errors: Annotated[int, Key("in error", "trials")]
+    left_out: Annotated[
+        int,
+        Key(
+            "of a sample, how many were not run: the value and its interval are about them as well",
+            "cases",
+        ),
+    ]
 
 
 def requirement_rows(run: RunFile) -> list[RunRequirement]:
@@ -200,18 +214,22 @@ def _sums_with_missing(
 def _decided(
     run: RunFile, required: Requirement, variant: int, counted: Mapping[str, Tally]
 ) -> Iterator[Held]:
-    """The share of a run that stopped as soon as it was decided: what it decided, and what was measured until then."""
+    """The share of a run that stopped as soon as it was decided, or after a sample: of all cases then."""
     share = share_of_cases(run.meta, counted.values())
     if share is None:
         return
-    states: dict[int, State] = {
-        one["variant"]: one["state"] for one in run.meta.decided.get("columns") or []
-    }
+    columns = [msgspec.convert(one, DecidedColumn) for one in run.meta.decided.get("columns") or []]
+    column = next((one for one in columns if one.variant == variant), None)
+    ends: Mapping[str, float | int | bool] = share._asdict()
+    if column is not None and column.of is not UNSET:
+        names = "least", "most", "low", "high", "predicted"
+        ends = {name: getattr(column, name) for name in names}
+        ends |= {"left_out": column.of - len(counted)}
     yield Held(
         requirement=required,
         variant=variant,
-        state=states.get(variant, "open"),
-        **share._asdict(),
+        state="open" if column is None else column.state,
+        **ends,
         cases=len(counted),
         errors=sum(tally.errors for tally in counted.values()),
         decided=True,

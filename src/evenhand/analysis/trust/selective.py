@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 
 from evenhand.analysis.trust.calibration import peoples_verdicts
 from evenhand.analysis.trust.calibration_document import CalibrationSelective
+from evenhand.analysis.trust.cascades import one_of_each_case
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, certainties, judgements
-from evenhand.analysis.trust.judgements.strata import in_order, uneven
+from evenhand.analysis.trust.judgements.strata import uneven, uniform_of
 from evenhand.analysis.trust.labels.drawing import DrawnItem
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, percent, safe, short_id
-from evenhand.stats.selective import (
-    DELTA,
-    Acceptance,
-    acceptable,
-    labels_for_errors,
-    labels_for_nothing_wrong,
-)
+from evenhand.stats.cascading import DELTA, JudgedTwice, labels_needed, limits_of
+from evenhand.store.labels.draw import Draw
+from evenhand.store.labels.stored_draws import standing_labels
 from evenhand.store.runfile import RunFile
 
 
@@ -31,11 +27,14 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
         model: The judge, as its answers named it.
         risk: The share of accepted verdicts that may be wrong.
         items: How many verdicts there are.
-        labels: How many of them are labelled.
-        wrong: How many of these people disagree with.
-        acceptance: What can be accepted; None where nothing can.
+        labels: How many outputs of the draws are labelled, one of each case.
+        missing: How many are not yet.
+        wrong: How many of the labelled ones people disagree with.
+        threshold: How sure a verdict has to be that stands; None where none may.
+        accepted: How many may stand.
+        labelled: How many of these are labelled.
+        labelled_wrong: How many of those people disagree with.
         uneven: Whether labels are left out, as they are no uniform draw.
-        cases: Of how many cases the labelled ones among the accepted verdicts are.
         for_people: The trials whose verdicts cannot, as places in the plan, the least sure first.
     """
 
@@ -44,30 +43,33 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
     risk: float
     items: int
     labels: int
+    missing: int
     wrong: int
-    acceptance: Acceptance | None
+    threshold: float | None
+    accepted: int
+    labelled: int
+    labelled_wrong: int
     for_people: tuple[int, ...]
     uneven: bool = False
-    cases: int = 0
 
     def line(self) -> str:
         """What the judge may decide, in words."""
         risk = f"a risk of {self.risk * 100:g} %"
-        if self.acceptance is not None:
-            rest = self.items - self.acceptance.accepted
+        if self.threshold is not None:
+            rest = self.items - self.accepted
             left = (
                 f"{count(rest, 'output')} {'is' if rest == 1 else 'are'} for a person"
                 if rest
                 else "none is left for a person"
             )
             return (
-                f"decides {self.acceptance.accepted:,} of {count(self.items, 'output')} at {risk} "
+                f"decides {self.accepted:,} of {count(self.items, 'output')} at {risk} "
                 f"({percent(1 - DELTA)} confidence); {left}"
             )
         if self.labels == 0:
-            fewest = labels_for_nothing_wrong(self.risk)
+            fewest = labels_needed(self.risk)
             return f"decides nothing at {risk} yet: that takes {fewest} labels{self._kind} or more"
-        needed = labels_for_errors(self.risk, self.wrong / self.labels)
+        needed = labels_needed(self.risk, self.wrong / self.labels)
         if needed is None:
             return (
                 f"decides nothing at {risk}: people disagree with {percent(self.wrong / self.labels)} of "
@@ -78,14 +80,10 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
 
     @property
     def note(self) -> str:
-        """That it holds for this run alone, where labels are of repeated cases; otherwise empty."""
-        acceptance = self.acceptance
-        if acceptance is None or self.cases == acceptance.labelled:
+        """That labels are missing, and what they count as until then; empty where all are there."""
+        if not self.missing or not self.labels:
             return ""
-        return (
-            f"this holds for the outputs of this run: the {acceptance.labelled:,} labels among them are of"
-            f" {count(self.cases, 'case')}, and say less of other cases"
-        )
+        return f"{count(self.missing, 'label')} of the draw still missing: they count as wrong verdicts until then"
 
     @property
     def _kind(self) -> str:
@@ -93,16 +91,14 @@ class SelectiveVerdicts(Record, frozen=True, kw_only=True):
 
     def row(self) -> CalibrationSelective:
         """What the judge may decide, in the keys of `evenhand.calibration/1`."""
-        acceptance = self.acceptance
         return CalibrationSelective(
             risk=self.risk,
             confidence=1 - DELTA,
-            accepted=0 if acceptance is None else acceptance.accepted,
+            accepted=self.accepted,
             items=self.items,
-            threshold=None if acceptance is None else acceptance.threshold,
-            labelled=0 if acceptance is None else acceptance.labelled,
-            wrong=0 if acceptance is None else acceptance.wrong,
-            cases=0 if acceptance is None else self.cases,
+            threshold=self.threshold,
+            labelled=self.labelled,
+            wrong=self.labelled_wrong,
         )
 
 
@@ -118,11 +114,9 @@ def selective_verdicts(run: RunFile, risk: float) -> dict[tuple[str, str], Selec
         StoreError: The run cannot be read.
     """
     judged, draws = judgements(run, verdicts_only=True), run.draws()
+    labels = standing_labels(run.metric_labels()).keys()
     return {
-        key: replace(
-            _selected(metric, in_order(peoples_verdicts(run, metric), draws, metric), risk),
-            uneven=bool(uneven(draws, metric.metric)),
-        )
+        key: _selected(metric, peoples_verdicts(run, metric), draws, risk, labels)
         for key, metric in judged.metrics.items()
         if metric.items
     }
@@ -153,22 +147,36 @@ def items_for_people(run: RunFile, risk: float, metrics: Sequence[str] = ()) -> 
     return items
 
 
-def _selected(metric: JudgedMetric, people: Mapping[Item, bool], risk: float) -> SelectiveVerdicts:
+def _selected(
+    metric: JudgedMetric,
+    people: Mapping[Item, bool],
+    draws: Sequence[Draw],
+    risk: float,
+    labels: Collection[tuple[int, str]],
+) -> SelectiveVerdicts:
     sure = certainties(metric.items)
-    # The order is a random one: the test of how far down to accept goes by it.
-    labelled = [(sure[item], item.passed is passed) for item, passed in people.items()]
-    acceptance = acceptable(labelled, list(sure.values()), risk) if labelled else None
-    cases = {
-        item.case
-        for item in people
-        if acceptance is not None and sure[item] >= acceptance.threshold
+
+    def judged(item: Item) -> JudgedTwice:
+        right = item.passed is people[item] if item in people else None
+        return JudgedTwice(first=None, then=sure[item], then_right=right)
+
+    # Those on which people are split are left out; nobody is right or wrong on them.
+    by_place = {
+        item.index: item
+        for item in metric.items
+        if item in people or (item.index, metric.metric) not in labels
     }
+    drawn = [
+        [judged(item) for item in own]
+        for own in one_of_each_case(uniform_of(draws, metric.metric), by_place)
+    ]
+    everything = [judged(item) for item in metric.items]
+    limits = limits_of(drawn, everything, risk)
+    threshold = None if limits is None else limits.then
+    labelled = [one for own in drawn for one in own if one.then_right is not None]
+    standing = [one for one in labelled if threshold is not None and one.then >= threshold]
     left = sorted(
-        (
-            item
-            for item, certainty in sure.items()
-            if acceptance is None or certainty < acceptance.threshold
-        ),
+        (item for item in metric.items if threshold is None or sure[item] < threshold),
         key=lambda item: (sure[item], item.index),
     )
     return SelectiveVerdicts(
@@ -177,10 +185,14 @@ def _selected(metric: JudgedMetric, people: Mapping[Item, bool], risk: float) ->
         risk=risk,
         items=len(metric.items),
         labels=len(labelled),
-        wrong=sum(not agrees for _, agrees in labelled),
-        acceptance=acceptance,
+        missing=sum(map(len, drawn)) - len(labelled),
+        wrong=sum(not one.then_right for one in labelled),
+        threshold=threshold,
+        accepted=len(metric.items) - len(left),
+        labelled=len(standing),
+        labelled_wrong=sum(not one.then_right for one in standing),
         for_people=tuple(item.index for item in left),
-        cases=len(cases),
+        uneven=bool(uneven(draws, metric.metric)),
     )
 
 
@@ -189,7 +201,7 @@ def lines_of(verdicts: SelectiveVerdicts, run: str) -> list[str]:
     lines = [f"  {verdicts.line()}"]
     if verdicts.note:
         lines.append(f"    {verdicts.note}")
-    if verdicts.acceptance is not None and verdicts.for_people:
+    if verdicts.threshold is not None and verdicts.for_people:
         lines.append(
             f"    next: evenhand label {short_id(run)} --unsure {verdicts.risk:g}"
             f" --metric {shlex.quote(safe(verdicts.metric))}"

@@ -18,6 +18,7 @@ from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.run import CallEnd, TrialResult
+from evenhand.providers.cascade import CascadeJudge
 from evenhand.providers.prices import Price, cost
 from evenhand.providers.wrapped import Wrapped
 from evenhand.scorers.text import value_text
@@ -129,6 +130,12 @@ def tryout_estimate(
     members = max(1, max((len(item.votes) for item in judge.items), default=1))
     one = per_answer / members
     size = len(judge.items)
+    # A cascade's judges are both asked: labels are to say what each may decide.
+    models = [
+        part
+        for model in models
+        for part in ((model.first, model.then) if isinstance(model, CascadeJudge) else (model,))
+    ]
     if not models:
         cost = None if paid is None else size * paid * variant.repeats
         return round(size * per_answer * variant.repeats), cost

@@ -10,6 +10,8 @@ A file has a name for each variant, and below it what is otherwise than today:
       repeats: 3
     panel:
       panel: [openai:gpt-5, anthropic:claude-sonnet-4-5, google:gemini-2.5-pro]
+    cascade:
+      model: {first: openai:decisions:gpt-6-luna, then: openai:gpt-5-mini, risk: 10%}
 
 On the command line one setting is a variant: `model=openai:gpt-5-mini`.
 """
@@ -24,14 +26,15 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import as_array, is_object
+from evenhand.core.json_shapes import as_array, as_mapping, is_object
 from evenhand.core.names import did_you_mean
-from evenhand.core.provider import SEVERAL, Provider
+from evenhand.core.provider import SEVERAL, Provider, judge_id
 from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.documents.tree import Document, read_document, read_text
 from evenhand.languages.templates.rendering import NO_CONFIG
+from evenhand.providers.cascade import CascadeJudge
 from evenhand.providers.prompt_text import unfillable
 from evenhand.providers.roster import Roster, model_id
 from evenhand.wings.judge_checks.tried import TODAY, WEIGHTED
@@ -195,12 +198,18 @@ class _Reader:
             self._prompt(value.get("prompt", ""), at(*path, "prompt")),
             self._text(value.get("criteria", ""), "criteria", at(*path, "criteria")),
         )
+        cascade = is_object(value.get("model")) and "first" in as_mapping(value.get("model"))
+        if cascade and (variant.repeats > 1 or variant.prompt):
+            hint = "Its first judge answers typed questions, once each. Leave these out."
+            self._problem(at(*path), "a cascade has no repeats and no prompt of yours", hint)
         return variant if len(self._findings.problems) == before else None
 
     def _models(self, settings: Mapping[str, object], *path: str) -> tuple[JudgeModel, ...]:
         if "panel" in settings:
             panel, place = settings["panel"], self._document.at(*path, "panel")
             members = as_array(panel)
+            if any(is_object(one) and "first" in one for one in members):
+                self._problem(place, "a cascade is in a panel", "Try it as a model of its own.")
             if len(members) < 2:
                 hint = "Write two models or more: [openai:gpt-5, anthropic:claude-sonnet-4-5]."
                 self._problem(place, "a panel is a list of models", hint)
@@ -216,7 +225,7 @@ class _Reader:
         return tuple(model for model in models if model is not None)
 
     def _model(self, value: object, place: Place) -> JudgeModel | None:
-        fields = value if is_object(value) else {"id": value}
+        fields = value if is_object(value) and "first" not in value else {"id": judge_id(value)}
         name, config = fields.get("id"), fields.get("config", {})
         if (
             not isinstance(name, str)
@@ -233,9 +242,8 @@ class _Reader:
         except UsageError as error:
             self._problem(place, error.message, error.hint)
             return model
-        if provider.id.startswith(SEVERAL):
-            hint = "Try each of its judges; `evenhand calibrate` says what each of a cascade's may decide."
-            self._problem(place, f"{value!r} is several models", hint)
+        if provider.id.startswith(SEVERAL) and not isinstance(provider, CascadeJudge):
+            self._problem(place, f"{value!r} is several models", "Try each of its judges.")
         return model
 
     def _repeats(self, value: object, place: Place) -> int:

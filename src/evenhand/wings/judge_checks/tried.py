@@ -70,6 +70,22 @@ class TryoutComparison(Record, frozen=True, kw_only=True):
     ]
 
 
+class TriedCascade(Record, frozen=True, kw_only=True):
+    """How a cascade shared out the labelled outputs, by limits that the half that chooses says."""
+
+    risk: Annotated[float, Key("the share of verdicts that stand which may be wrong", "0 to 1")]
+    first: Annotated[
+        float | None,
+        Key("how sure the first judge has to be", "0 to 1", null="it decides nothing"),
+    ]
+    then: Annotated[
+        float | None, Key("how sure the second one has to be", "0 to 1", null="it decides nothing")
+    ]
+    decided_first: Annotated[int, Key("that the first judge decides", "outputs")]
+    decided_then: Annotated[int, Key("that the second one decides", "outputs")]
+    people: Annotated[int, Key("that are left for people: it gives no verdict on them", "outputs")]
+
+
 class TryoutToday(Record, frozen=True, kw_only=True):
     """What `evenhand.tryout/1` says of the judge as it is."""
 
@@ -116,6 +132,13 @@ class TryoutToday(Record, frozen=True, kw_only=True):
 class TryoutVariant(TryoutToday, frozen=True, kw_only=True):
     """What `evenhand.tryout/1` says of a variant: the numbers of the judge as it is, and how they compare."""
 
+    cascade: Annotated[
+        TriedCascade | None,
+        Key(
+            "how its judges share out the outputs",
+            null="it is no cascade, or labels choose no limits: its second judge decides all",
+        ),
+    ]
     choosing: Annotated[
         TryoutComparison,
         Key(
@@ -178,12 +201,14 @@ class Tried(Record, frozen=True):
         items: The labelled outputs.
         verdicts: What it made of them. An output that it wasn't asked about yet is not in it.
         per_verdict_usd: What one verdict cost; None where that is not known.
+        cascade: How the judges of a cascade share out the outputs; None for one judge, and without limits.
     """
 
     name: str
     items: tuple[TriedItem, ...]
     verdicts: Verdicts
     per_verdict_usd: float | None
+    cascade: TriedCascade | None = None
 
     @property
     def errors(self) -> int:

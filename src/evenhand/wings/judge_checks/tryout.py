@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from evenhand.analysis.trust.judgements.judged import CascadeStages, stages_of
 from evenhand.analysis.trust.jury_weights import Ballot, ballot_of, folds_of, turned, vote_table
 from evenhand.core.run import TrialResult
 from evenhand.stats.votes import cross_fitted, fitted_weights
@@ -24,6 +25,7 @@ from evenhand.wings.judge_checks.tried import (
     decide,
     record_of,
 )
+from evenhand.wings.judge_checks.tried_cascades import Paid, cascaded
 
 
 def tryout_of(run: RunFile) -> Tryout:
@@ -57,6 +59,8 @@ class _Reading:
         self.calls, self.cost_usd, self.priced = 0, 0.0, True
         self._verdicts: defaultdict[int, dict[str, bool | None]] = defaultdict(dict)
         self._ballots: defaultdict[int, dict[str, Ballot]] = defaultdict(dict)
+        self._stages: defaultdict[int, dict[str, CascadeStages]] = defaultdict(dict)
+        self._models: defaultdict[int, dict[str, Paid]] = defaultdict(dict)
         self._paid: defaultdict[int, list[float]] = defaultdict(list)
         self._columns: dict[tuple[str, str, str], int] = {}
         for variant in run.meta.variants:
@@ -67,12 +71,18 @@ class _Reading:
         for trial in run.trials():
             self._add(trial, metrics[trial.variant], paid)
 
-    def _add(self, trial: TrialResult, metric: str, paid: Mapping[int, float | None]) -> None:
+    def _add(self, trial: TrialResult, metric: str, paid: Mapping[int, Paid]) -> None:
         verdict = {"pass": True, "fail": False}.get(trial.outcome)
         self._verdicts[trial.variant][trial.case] = verdict
         if ballot := ballot_of(trial.outcomes, metric):
             self._ballots[trial.variant][trial.case] = ballot
-        cost = paid.get(trial.index)
+        stages = next(filter(None, map(stages_of, trial.outcomes)), None)
+        of_models = paid.get(trial.index, {})
+        if stages is not None:
+            self._stages[trial.variant][trial.case] = stages
+            self._models[trial.variant][trial.case] = of_models
+        known = [one for one in of_models.values() if one is not None]
+        cost = sum(known) if of_models and len(known) == len(of_models) else None
         if verdict is not None and cost is not None:
             self._paid[trial.variant].append(cost)
         if trial.judged is not None:
@@ -96,6 +106,13 @@ class _Reading:
                 {item.index: answers[item.name] for item in judge.items if item.name in answers},
                 sum(costs) / len(costs) if costs else None,
             )
+            stages, paid = self._stages[column], self._models[column]
+            if stages:
+                one = cascaded(
+                    one,
+                    {item.index: stages[item.name] for item in judge.items if item.name in stages},
+                    {item.index: paid[item.name] for item in judge.items if item.name in paid},
+                )
             ballots = {item.index: votes[item.name] for item in judge.items if item.name in votes}
             variants += [one, *self._weighted(one, ballots)]
         return JudgeTryout(judge=judge, today=today, variants=variants)
@@ -121,8 +138,8 @@ class _Reading:
         return [Tried(f"{panel.name}{WEIGHTED}", panel.items, verdicts, panel.per_verdict_usd)]
 
 
-def _paid_trials(run: RunFile) -> dict[int, float | None]:
-    """What the judges of each trial cost; None where that is not known.
+def _paid_trials(run: RunFile) -> Mapping[int, Paid]:
+    """What the judges of each trial cost, by model; None where that is not known.
 
     An answer from the cache counts as what other calls of that model cost on average in this run.
     """
@@ -135,8 +152,8 @@ def _paid_trials(run: RunFile) -> dict[int, float | None]:
                 paid[call.end.model].append(cost)
             calls.append((call.start.trial, call.end.model, cost))
     means = {model: sum(costs) / len(costs) for model, costs in paid.items()}
-    costs: dict[int, float | None] = {}
+    costs: defaultdict[int, dict[str, float | None]] = defaultdict(dict)
     for trial, model, cost in calls:
-        before, own = costs.get(trial, 0.0), means.get(model) if cost is None else cost
-        costs[trial] = None if before is None or own is None else before + own
+        before, own = costs[trial].get(model, 0.0), means.get(model) if cost is None else cost
+        costs[trial][model] = None if before is None or own is None else before + own
     return costs

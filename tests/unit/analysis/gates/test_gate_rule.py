@@ -90,3 +90,16 @@ def test_more_cases_are_asked_for_in_the_direction_that_is_better():
     assert more_cases(certain(fewer), 0.05) == more_cases(certain(more), 0.05, lower=True)
     assert more_cases(certain(more), 0.05) == more_cases(certain(fewer), 0.05, lower=True)
     assert more_cases(certain(fewer), 0.05) != more_cases(certain(more), 0.05)
+
+
+@pytest.mark.parametrize(("clusters", "expected"), [(12, (1, 5)), (24, (0, 2))])
+def test_so_many_more_clusters_as_are_advised_decide_it(clusters: int, expected: tuple[int, int]):
+    """Few clusters' interval shrinks faster than with the root of their number: four times as many were advised."""
+    units = [[0.2, 0.0, 0.0], [-0.2, 0.0, 0.0], [0.0, 0.0, 0.0]] * (clusters // 3)
+    data = Differences(units, rates=True)
+    assert word(data, 0.05) == "undecided"
+    more = more_cases(certain(data), 0.05)
+    assert more is not None
+    assert expected[0] * data.n < more < expected[1] * data.n
+    assert word(data.of_size((data.n + more) // 3 + 1), 0.05) == "non-inferior"
+    assert word(data.of_size((data.n + more) * 2 // 3 // 3), 0.05) == "undecided"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import runpy
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -13,10 +15,13 @@ import pytest
 from tests.unit.conftest import Make, make_run, result
 from tests.unit.render.test_judge_trust import a_run, label
 
+from evenhand.analysis.comparison.variants import sentences
+from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power, pilot_of
-from evenhand.core.run import CallEnd, CallStart
+from evenhand.core.run import CallEnd, CallStart, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.render.power_text import lines
+from evenhand.stats.paired_difference import Differences, verdict
 from evenhand.stats.power import cases_needed, cases_needed_exact, labels_needed
 
 __all__ = ["make_run"]
@@ -209,7 +214,53 @@ async def test_cases_that_belong_together_count_for_fewer(make_run: Make):
     assert apart.pilot.effect == 1
     assert together.pilot.effect > 4
     assert together.cases > 4 * apart.cases
+    assert together.effect == pytest.approx(together.cases / apart.cases, rel=0.01)
     assert "times as many as of independent ones" in "\n".join(lines(together))
+
+
+@pytest.mark.parametrize(
+    ("clusters", "size", "repeats"), [(12, 5, 1), (8, 5, 1), (40, 3, 1), (30, 1, 3), (40, 1, 1)]
+)
+async def test_power_and_the_runs_table_say_the_same_of_what_its_cases_could_show(
+    make_run: Make, clusters: int, size: int, repeats: int
+):
+    """Of 60 cases in 12 clusters it was 14 points here and 32 there: McNemar's test doesn't know clusters."""
+    random, trials, n = Random(clusters), list[TrialResult](), clusters * size
+    for v, i, k in product(range(2), range(n), range(repeats)):
+        ok = (i // size) % 4 > 0 if random.random() < 0.8 else random.random() < 0.7
+        trials.append(
+            result((v * n + i) * repeats + k, variant=v, case=f"c{i}", repeat=k, ok=ok, metadata={"d": i // size})
+        )  # fmt: skip
+    variants = [replace(one, cluster="d" if size > 1 else "") for one in TWO]
+    run = await make_run(trials, variants, planned=len(trials), repeats=repeats)
+    power = Power(pilot_of(run), 0.1, 0.05)
+    (sentence,) = sentences(Grid(run))
+    told = re.search(r"could show [\d.]+ points", sentence)
+    assert told is not None, sentence
+    text = "\n".join(lines(power))
+    assert told[0] in text
+    assert (f" in {clusters} clusters, as the run has" in text) is (size > 1)
+    assert power.could_show is not None
+    at = Power(power.pilot, power.could_show, 0.05).cases
+    assert repeats > 1 or 0.6 < at / n < 1.6
+
+
+def test_clusters_show_a_difference_about_as_often_as_is_said():
+    """A drop of 10 points in clusters of five cases, four times in five; by McNemar's test it was two in five."""
+    random = Random(3)
+
+    def cluster(drop: float) -> list[float]:
+        before = [random.random() < 0.75 for _ in range(5)]
+        after = [one if random.random() < 0.75 else random.random() < 0.75 for one in before]
+        return [
+            float(b and random.random() > drop / 0.75) - float(a)
+            for a, b in zip(before, after, strict=True)
+        ]
+
+    pilot = Pilot(rate=0.75, alike=0.75, measured=True, cases=300, clusters=60)
+    units = Power(pilot, 0.1, 0.05).cases // 5
+    draws = [Differences([cluster(0.1) for _ in range(units)], rates=True) for _ in range(150)]
+    assert 0.7 < sum(verdict(one, one.p()) == "worse" for one in draws) / 150 < 0.9
 
 
 async def test_a_run_says_what_shows_the_difference_at_the_least_cost(make_run: Make):

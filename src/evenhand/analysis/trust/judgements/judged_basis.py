@@ -16,17 +16,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.json_shapes import is_object
+from evenhand.core.encoding import digest, encode
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult, is_of_pytest
 from evenhand.core.variant import Variant
+from evenhand.engine.cascading import settings_in
 from evenhand.store.runfile import RunFile
-
-ASKED = frozenset(
-    "messages input contents prompt system instructions systemInstruction system_instruction".split()
-)
-"""Keys of a request that hold what is asked; the others are settings."""
 
 
 class Basis(Record, frozen=True, kw_only=True):
@@ -144,7 +139,7 @@ class Parts:
             if end is None or end.error:
                 continue
             name = self._eval_of_trial.get(call.start.trial, "")
-            settings = digest(_without_question(call.start.identity))
+            settings = settings_in(call.start.identity)
             if call.start.role == "judge":
                 self._judges[name][end.model].add(settings)
             elif call.start.role == "subject":
@@ -197,14 +192,6 @@ class Parts:
             written=_digest_of(v.prompt_raw for v in variants),
             cases=CaseSample.joined(self._samples[name] for name in names),
         )
-
-
-def _without_question(identity: bytes) -> bytes:
-    request = decode(identity)
-    body = request.get("body") if is_object(request) else None
-    if not is_object(body):
-        return b""
-    return encode({k: v for k, v in body.items() if k not in ASKED})
 
 
 def _digest_of(parts: Iterable[str]) -> str:

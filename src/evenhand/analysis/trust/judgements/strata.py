@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
+from evenhand.analysis.trust.judgements.judged import Item, verdicts_of
 from evenhand.stats.correction import Verdicts
 from evenhand.stats.design_effect import DesignEffects
 from evenhand.stats.distributions import chances
@@ -46,17 +46,9 @@ def uniform_first(draws: Sequence[Draw], metric: str) -> list[Draw]:
     return [draw for draw in draws if not others or draw.number < others[0].number]
 
 
-def in_order(
-    people: Mapping[Item, bool], draws: Sequence[Draw], metric: JudgedMetric
-) -> dict[Item, bool]:
-    """What people say in the order of the draw: a random one, whoever labelled what when."""
-    drawn = [place for draw in uniform_first(draws, metric.metric) for place in draw.places]
-    # Reversed, so that a place that several draws hold has its first number.
-    order = {place: number for number, place in reversed(list(enumerate(drawn)))}
-    return {
-        item: people[item]
-        for item in sorted(people, key=lambda item: order.get(item.index, len(order)))
-    }
+def uniform_of(draws: Sequence[Draw], metric: str) -> list[Draw]:
+    """The uniform draws of a metric itself: of those of another one no label is missing."""
+    return [draw for draw in uniform_first(draws, metric) if metric in draw.metrics]
 
 
 def inclusions(draws: Sequence[Draw], metric: str) -> Callable[[int], float]:

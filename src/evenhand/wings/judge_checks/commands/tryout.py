@@ -27,6 +27,7 @@ from evenhand.wings.judge_checks.tried import (
     Comparison,
     JudgeTryout,
     Tried,
+    TriedCascade,
     Tryout,
 )
 
@@ -271,6 +272,21 @@ def _rates(judge: JudgeTryout) -> Iterator[str]:
         width = "–" if one.half_width is None else f"±{percent(one.half_width)}"
         cost = "–" if one.per_verdict_usd is None else money(one.per_verdict_usd)
         yield f"  {'  '.join(cells)}  {width:<9}  {cost:<11}  {one.errors or ''}".rstrip()
+    for one in judge.variants:
+        if one.cascade is not None:
+            yield from _wrapped(_shared_out(one.name, one.cascade), 2)
+
+
+def _shared_out(name: str, cascade: TriedCascade) -> str:
+    """What each judge of a cascade would decide, by the labels that choose."""
+    first = "nothing: it saves nothing"
+    if cascade.first is not None:
+        first = f"{cascade.decided_first:,} from {cascade.first:.2f} on"
+    left = f", {cascade.people:,} are for a person" if cascade.people else ""
+    return (
+        f"{safe(name)}, at a risk of {cascade.risk * 100:g} %: the first judge decides {first}, the second one"
+        f" {cascade.decided_then:,} of the others{left}"
+    )
 
 
 def _differences(judge: JudgeTryout) -> Iterator[str]:

@@ -1,0 +1,126 @@
+"""`evenhand run --at-least --sample` with a baseline: pass rate, interval and verdict are about all cases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.e2e import test_gate as whole
+from tests.e2e.test_gate import Folder
+
+HALF = "Answer half. {{q}}"
+NO = "Answer no. {{q}}"
+
+
+@pytest.fixture(name="folder")
+def in_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Folder:
+    """With a baseline of 200 cases, of which half passed."""
+    folder = whole.in_folder(tmp_path, monkeypatch, capsys)
+    folder.write([HALF], cases=200)
+    folder.baseline()
+    return folder
+
+
+def sampled(folder: Folder, bound: str, *words: str) -> whole.Ended:
+    """A run of 60 of the 200 cases."""
+    return folder.run(
+        "run", "--offline", "--no-progress", "--at-least", bound, "--sample", "60",
+        "--baseline", "b.evn", *words,
+    )  # fmt: skip
+
+
+def test_the_rate_of_a_sample_is_that_of_all_cases_and_so_is_its_verdict(folder: Folder):
+    """What half of the cases came to is known before it is asked again: a bound near the rate is decided."""
+    kept, missed = sampled(folder, "0.45"), sampled(folder, "0.55")
+    assert (kept.code, missed.code) == (0, 1)
+    assert "% [" in kept.out
+    assert "over 200 cases, 60 run and 140 predicted, wanted at least 45 %" in " ".join(
+        kept.out.split()
+    )
+    assert "60 of 200 cases run, drawn at random (seed 0)" in kept.out
+    document = json.loads(sampled(folder, "0.5", "--json").out)
+    (row,) = document["requirements"]
+    assert (row["cases"], row["left_out"], row["state"]) == (60, 140, "open")
+    assert row["low"] < 0.5 < row["high"]
+    assert row["value"] == pytest.approx(0.5, abs=0.03)
+    assert row["high"] - row["low"] < 0.12
+    assert document["verdict"] == "undecided"
+    (column,) = document["run"]["decided"]["columns"]
+    assert (column["of"], column["predicted"]) == (200, True)
+    assert sampled(folder, "0.5").code == 3
+
+
+def test_a_history_that_misleads_makes_no_verdict_wrong(folder: Folder):
+    """Nothing passes any more, though half of it did: the interval is near 0, not between."""
+    folder.write([NO], cases=200)
+    ended = sampled(folder, "0.3", "--json")
+    assert ended.code == 1
+    (row,) = json.loads(ended.out)["requirements"]
+    assert row["high"] < 0.1
+
+
+def broken(folder: Folder) -> str:
+    """Some replies are missing from now on; returns the script as it was."""
+    script = folder.path / "offline.jsonl"
+    before = script.read_text()
+    script.write_text(json.dumps({"match": "Answer half. q1.3", "fault": "400"}) + "\n" + before)
+    return before
+
+
+def test_errors_may_have_gone_either_way(folder: Folder):
+    """Cases without a reply leave rate and interval open by their share; asked again, none is open."""
+    before = broken(folder)
+    (row,) = json.loads(sampled(folder, "0.3", "--json", "--no-cache").out)["requirements"]
+    assert row["errors"] > 0
+    assert row["value"] is None
+    assert row["low"] < row["least"] < row["most"] < row["high"]
+    (folder.path / "offline.jsonl").write_text(before)
+    again = folder.run("resume", "--errors", "--no-progress", "--json")
+    (row,) = json.loads(again.out)["requirements"]
+    assert (row["cases"], row["left_out"], row["errors"]) == (60, 140, 0)
+    over = folder.run("resume", "--no-progress")
+    assert over.code == 2
+    assert "run it again without --sample" in over.err
+
+
+def test_a_run_of_a_sample_does_not_go_on_with_another_baseline(folder: Folder):
+    """What predicted the cases that aren't run has to be there to the end."""
+    broken(folder)
+    run = json.loads(sampled(folder, "0.3", "--json", "--no-cache").out)["run"]["id"]
+    folder.write([NO], cases=200)
+    folder.baseline()
+    folder.write([HALF], cases=200)
+    refused = folder.run("resume", "--errors", run, "--no-progress")
+    assert refused.code == 2
+    assert "b.evn has changed since it began" in refused.err
+
+
+def test_what_a_sample_needs_is_said(folder: Folder):
+    """Without a baseline the rate is that of the cases drawn, and a line says what is missing; nothing is sent."""
+    alone = folder.run("run", "--offline", "--no-progress", "--sample", "60", "--at-least", "0.2")
+    assert alone.code == 0
+    assert "with --baseline FILE the others are predicted" in alone.err
+    for words, says in (
+        (("--baseline", "b.evn"), "--baseline says nothing here"),
+        (("--budget", "2"), "--budget needs --baseline"),
+        (("--budget", "2", "--sample", "3", "--baseline", "b.evn"), "both say how many"),
+        (("--sample", "60", "--baseline", "b.evn"), "there is nothing to decide"),
+        (("--sample", "60", "--baseline", "none.evn", "--at-least", "1"), "there is no baseline"),
+        (
+            ("--sample", "60", "--baseline", "b.evn", "--stop-when-decided"),
+            "don't go together",
+        ),
+        (("--budget", "2", "--baseline", "b.evn", "--at-least", "1"), "what its cases cost"),
+    ):
+        refused = folder.run("run", "--offline", "--no-progress", *words)
+        assert refused.code == 2
+        assert says in refused.err
+    every = folder.run(
+        "run", "--offline", "--no-progress", "--sample", "200", "--at-least", "0.5",
+        "--baseline", "b.evn",
+    )  # fmt: skip
+    assert every.code == 0
+    assert "there are 200 cases in all, and all are run" in every.err
