@@ -108,11 +108,18 @@ test("shares are binned from 0 to 1, and no values have no bins", () => {
 });
 
 test("a few possible scores have a bin each, as far apart as they are", () => {
-  for (const [values, n, width] of [[[0, 0.5, 1, 1, 0.5], 3, 0.5], [[0, 1, 1], 2, 1], [[0.25, 0.75, 0.5], 3, 0.25], [[0, 1, 0.2, 0.6], 6, 0.2]] as const) {
+  for (const [values, n, width] of [[[1, 1.5, 2, 2, 1.5], 3, 0.5], [[0, 2, 2, 4], 5, 1], [[1.25, 1.75, 1.5], 3, 0.25]] as const) {
     const bins = binsOf(values);
     assert.deepEqual([bins.n, Number(bins.width.toFixed(9))], [n, width]);
     assert.equal(binned(values, bins).reduce((sum, each) => sum + each), values.length);
     assert.equal(binned(values, bins)[0], values.filter((value) => value === Math.min(...values)).length);
   }
-  for (const values of [[0.1, 0.95, 0.5], Array.from({ length: 9 }, (_, i) => i / 8), [0.5]]) assert.equal(binsOf(values).n, 20);
+});
+
+test("the axis of shares ends at 0 and 1, however few there are", () => {
+  for (const values of [[0, 1, 1], [0, 0.5, 1], [0.25, 0.75, 0.5], [0.1, 0.95, 0.5], Array.from({ length: 9 }, (_, i) => i / 8), [0.5]]) {
+    const bins = binsOf(values);
+    assert.deepEqual([bins.low, bins.high, bins.n], [0, 1, 20]);
+    assert.equal([...binned(values, bins)].filter((n) => n > 0).length, new Set(values).size);
+  }
 });

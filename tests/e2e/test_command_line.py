@@ -237,7 +237,7 @@ def test_a_run_is_shown_again_listed_and_looked_into(evenhand: Run, tmp_path: Pa
     assert "demo" in listed.out
     run_id = listed.out.split()[0]
     assert evenhand("show", run_id[:6]).out == shown.out
-    cell = evenhand("show", run_id, "1")
+    cell = evenhand("show", run_id, "2")
     assert "I cannot say." in cell.out
     assert "Q: bad" in cell.out
     assert evenhand("show", "--json").out.startswith('{"schema":')
@@ -339,7 +339,7 @@ def test_check_names_what_is_tolerated_beside_what_is_wrong(evenhand: Run, tmp_p
     """A misspelt key is a hint, and as much a mistake as the type that keeps the run from starting."""
     (tmp_path / "promptfooconfig.yaml").write_text(
         "prompts: [hello]\nproviders: [echo]\ntests:\n"
-        "  - {vars: {x: a}, asert: [{type: contains, value: hi}]}\n"
+        "  - {vars: {x: a}, asert: by Ann}\n"
         "  - assert: [{type: contians, value: hi}]\n"
     )
     ended = evenhand("check")

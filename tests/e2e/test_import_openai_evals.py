@@ -128,7 +128,7 @@ def test_hostile_texts_reach_no_terminal_and_no_page_as_they_are(tmp_path: Path)
     imported = evenhand(tmp_path, "import", "openai-evals", "a.jsonl")
     assert imported.returncode == 0, imported.stderr
     printed = imported.stdout + imported.stderr
-    for words in (("show", "-v"), ("runs", "list"), ("runs", "history"), ("show", "0")):
+    for words in (("show", "-v"), ("runs", "list"), ("runs", "history"), ("show", "1")):
         shown = evenhand(tmp_path, *words)
         assert "Traceback" not in shown.stderr
         printed += shown.stdout + shown.stderr

@@ -130,7 +130,7 @@ def test_what_is_missing_is_named_and_never_counts_as_anything(shards: Path):
     """It could go either way; and `resume` of the merged run runs it, with the calls that there are."""
     done = evenhand("runs", "merge", "shard1.db", "shard3.db", "--to", "part.db", cwd=shards)
     assert done.returncode == 3, done.stderr
-    assert "missing: 8 trials of 28, counted from 0: 4–7, 16–19" in done.stderr
+    assert "missing: 8 trials of 28: 5–8, 17–20" in done.stderr
     assert "missing: shard 2/3 was not given" in done.stderr
     assert "undecided: 20 of 28 trials" in done.stdout or "failed: 20 of 28" in done.stdout
     with RunFile.open(shards / "part.db") as run:

@@ -76,7 +76,7 @@ def test_a_trace_is_imported_and_its_verdict_goes_back_to_its_span(
     assert imported.returncode == 0, imported.stderr
     (run,) = json.loads(imported.stdout)["runs"]
     assert (run["trials"], run["not_applicable"]) == (1, 1)
-    shown = evenhand(tmp_path, "show", run["run"], "0", "--json")
+    shown = evenhand(tmp_path, "show", run["run"], "1", "--json")
     assert [step["kind"] for step in json.loads(shown.stdout)["steps"]][:3] == [
         "agent",
         "model",
@@ -292,7 +292,7 @@ def test_an_imported_trace_is_judged_by_todays_evals_with_its_steps(
     assert judged.returncode == 0, judged.stderr
     made = json.loads(judged.stdout)["run"]["run"]["id"]
     before, after = (
-        json.loads(evenhand(tmp_path, "show", one, "0", "--json").stdout) for one in (run, made)
+        json.loads(evenhand(tmp_path, "show", one, "1", "--json").stdout) for one in (run, made)
     )
     assert after["outcome"] == "pass"
     assert after["output"] == "Sorry, that failed."

@@ -51,10 +51,10 @@ tests:
 """
 
 HEADS = [
-    "✓ answers · a   score 1 · trial 0",
-    "– is_silent · a   trial 1",
-    "✗ answers · b   score 0.5 · trial 2",
-    "– is_silent · b   trial 3",
+    "✓ answers · a   score 1",
+    "– is_silent · a",
+    "✗ answers · b   score 0.5",
+    "– is_silent · b",
 ]
 
 
@@ -89,7 +89,8 @@ def evenhand(*args: str, cwd: Path) -> tuple[int, str, str]:
 
 def heads(text: str) -> list[str]:
     """The first line of each trial, without how long it took."""
-    return [line.strip() for line in text.splitlines() if " · trial " in line or "  trial " in line]
+    trials = text.partition("\n  eval ")[0].splitlines()
+    return [line.strip() for line in trials if re.match(r"  [✓✗–!] ", line)]
 
 
 def test_every_expectation_is_a_line_in_the_plans_order(folder: Path):
@@ -99,7 +100,7 @@ def test_every_expectation_is_a_line_in_the_plans_order(folder: Path):
     assert heads(out) == HEADS
     assert "      ✓ words  7  (at most 9)\n          source  manual\n" in out
     assert '      ✗ contains "60"\n          ' in out
-    assert out.index("trial 3") < out.index("  eval ")
+    assert out.index("is_silent · b") < out.index("  eval ")
     assert "past Python" not in out
     assert "past Python" in err
 
@@ -147,11 +148,11 @@ def test_trials_are_told_while_the_run_goes_on(tmp_path: Path):
     process = start("run", "-v", "--no-progress", "slow_evals.py", cwd=tmp_path)
     assert process.stdout is not None
     try:
-        assert process.stdout.readline().strip() == "✓ a   score 1 · trial 0"
+        assert process.stdout.readline().strip() == "✓ a   score 1"
     finally:
         (tmp_path / "go").touch()
     out, _ = process.communicate(timeout=60)
-    assert "✓ b   score 1 · trial 1" in out
+    assert "✓ b   score 1" in out
     assert process.returncode == 0
 
 
@@ -215,10 +216,10 @@ def test_strict_makes_it_an_error_and_resume_remembers(folder: Path):
 
 def test_strict_refuses_what_a_config_is_hinted_at_for(tmp_path: Path):
     """A key that nobody knows is tolerated, or not: exit code 2, and nothing is sent."""
-    config = CONFIG.replace("assert:", "asert:")
+    config = f"{CONFIG}\nasert: []\n"
     (tmp_path / "promptfooconfig.yaml").write_text(config, "utf-8")
     code, _, err = evenhand("run", cwd=tmp_path)
-    assert (code, "hint: " in err) == (0, True)
+    assert "hint: " in err
     code, out, err = evenhand("run", "--strict", cwd=tmp_path)
     assert (code, out) == (2, "")
     assert "unknown key 'asert'" in err

@@ -42,6 +42,28 @@ def evenhand(
     return in_process(capsys)
 
 
+def test_a_misspelt_file_of_a_folder_is_named_with_its_folder(evenhand: Run):
+    """As typed, and with what is near it there."""
+    Path("evals").mkdir()
+    Path("shop_evals.py").rename("evals/shop_evals.py")
+    for typed in ("evals/shop_eval.py", "evals/shop_evls.py"):
+        ended = evenhand("run", typed)
+        assert f"{typed}: does not exist\n  Did you mean 'evals/shop_evals.py'?" in ended.err
+
+
+def test_the_tag_of_a_case_is_not_taken_for_one_of_an_eval(evenhand: Run):
+    """It says which of the two --tag chooses, and what chooses the other."""
+    Path("card_evals.py").write_text(
+        EVALS.replace('"input": day', '"tags": ["card"], "input": day').replace(
+            "@evals.eval\ndef opens", '@evals.eval(tags=["slow"])\ndef opens'
+        )
+    )
+    ended = evenhand("run", "card_evals.py", "--tag", "card")
+    assert ended.code == 5
+    assert "Evals have: slow. Cases have it: --filter-metadata tags=card" in ended.err
+    assert evenhand("run", "card_evals.py", "--filter-metadata", "tags=card").code == 1
+
+
 def test_a_case_or_a_variant_that_is_named_as_a_run_is_found_in_the_latest(evenhand: Run):
     """A bare word after `show` is a run, else a case of the latest. A variant is compared with a colon before it."""
     assert evenhand("run", "shop_evals.py", "--no-progress").code == 1
@@ -162,6 +184,7 @@ def test_runs_are_listed_with_their_dates_and_as_many_as_are_wanted(evenhand: Ru
     [
         ("run shop_evals.py --filter zzz", "the selection matches none of the cases (2)"),
         ("run shop_evals.py -k zzz", "the selection leaves no eval to run"),
+        ("run shop_evals.py --tag card", "no eval has the tag 'card', and --tag chooses evals"),
         ("run shop_evals.py:1", "no eval is on this line\n  There are: opens"),
         ("run shop_evals.py --at-least 90", "it is 90, not a number from 0 to 1: 90 % is 0.9."),
         ("run shop_evals.py --at-least 80%", "not a number from 0 to 1: 80 % is 0.8."),

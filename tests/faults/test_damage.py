@@ -19,7 +19,7 @@ VERBS = (
     ("resume", *QUIET),
     ("retry", *QUIET, "--no-cache"),
     ("show", "--json"),
-    ("show", "0"),
+    ("show", "1"),
     ("runs", "list"),
     ("export", "--to", "out.csv"),
     ("export", "--to", "out.html"),

@@ -75,6 +75,8 @@ export interface RunSummary {
   readonly said_by: string;
   /** It asked about judges (a probe, a check of canaries), and not about a system. */
   readonly of_judges: boolean;
+  /** A gate ran it, and says itself what it comes to. */
+  readonly of_gate: boolean;
   /** It is one cell of another run, edited and asked again. */
   readonly edited: boolean;
   /** Why the file cannot be read; empty for one that can, and then the rest counts. */
@@ -139,6 +141,8 @@ export interface JudgedRate {
   readonly status: "fresh" | "stale" | "missing";
   /** It is corrected, and the calibration says that the judge may be used. */
   readonly trusted: boolean;
+  /** Where it stands, in two or three words: `not checked`. */
+  readonly state: string;
   /** Where it stands, in words: corrected beside raw, or not checked against people. */
   readonly words: string;
 }

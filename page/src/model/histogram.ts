@@ -13,8 +13,8 @@ const FEW = 8; // grades of which each has a bin of its own
 const STEPS = [1, 2, 2.5, 5, 10];
 
 /**
- * Bins for the first `size` of these values: a bin for each grade where they are a few whole numbers, or a few other steps as far apart as
- * each other; from 0 to 1 for shares, and else of a round width.
+ * Bins for the first `size` of these values: from 0 to 1 for shares; a bin for each grade where they are a few whole numbers, or a few other
+ * steps as far apart as each other; and else of a round width.
  */
 export function binsOf(values: ArrayLike<number>, size = values.length): Bins {
   let [low, high, whole] = [Infinity, -Infinity, true];
@@ -31,9 +31,9 @@ export function binsOf(values: ArrayLike<number>, size = values.length): Bins {
   if (whole && (low < 0 || high > 1) && high - low < MOST) {
     return { low: low - 0.5, high: high + 0.5, n: high - low + 1, width: 1 };
   }
+  if (low >= 0 && high <= 1) return { low: 0, high: 1, n: MOST, width: 1 / MOST };
   const step = stepOf([...grades]);
   if (step !== undefined) return { low: low - step / 2, high: high + step / 2, n: Math.round((high - low) / step) + 1, width: step };
-  if (low >= 0 && high <= 1) return { low: 0, high: 1, n: MOST, width: 1 / MOST };
   const width = roundStep((high - low || Math.abs(high) || 1) / MOST);
   const start = Math.floor(low / width);
   const end = Math.max(start + 1, Math.ceil(high / width));

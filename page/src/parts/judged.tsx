@@ -3,9 +3,7 @@ import type { Head, JudgedRate } from "../data/source";
 import { Menu } from "./menu";
 import { interval, percent } from "../model/words";
 import { count } from "./marks";
-import { shown } from "./text";
-
-const STATES: Readonly<Record<JudgedRate["status"], string>> = { fresh: "labelled", stale: "stale", missing: "not checked" };
+import { shown, told } from "./text";
 
 /** One line among a run's totals; what it stands for is in its menu. */
 export function JudgedNotice({ head }: { head: Head }) {
@@ -14,15 +12,22 @@ export function JudgedNotice({ head }: { head: Head }) {
   const doubtful = judged.filter(({ trusted }) => !trusted);
   const [only] = judged;
   const name = doubtful.length > 0
-    ? `${judged.length === 1 ? "judge" : `${doubtful.length} of ${count(judged.length, "judged rate")}`} not checked against people`
+    ? `${judged.length === 1 ? "judge" : `${doubtful.length} of ${count(judged.length, "judged rate")}`}${doubts(doubtful)}`
     : judged.length === 1 ? `${only!.metric} ${rateWords(only!.corrected!)} corrected` : `${count(judged.length, "judged rate")}, corrected`;
   return (
     <Menu name={name} title="Pass rates by judges, and what people would have found">
       <ul class={`notices notices-${doubtful.length > 0 ? "warning" : "finding"}`}>
-        {judged.map((each) => <li key={`${each.metric} ${each.column}`}><b>{nameOf(each, head)}</b>: {shown(each.words)}</li>)}
+        {judged.map((each) => <li key={`${each.metric} ${each.column}`}><b>{nameOf(each, head)}</b>: {told(each.words)}</li>)}
       </ul>
     </Menu>
   );
+}
+
+/** What is wrong with them: ": 1 too few labels, 2 not checked", or for all of one kind what that is. */
+function doubts(rates: readonly JudgedRate[]): string {
+  const states = [...new Set(rates.map(({ state }) => state))];
+  if (states.length > 1) return `: ${states.map((state) => `${rates.filter((each) => each.state === state).length} ${state}`).join(", ")}`;
+  return states[0] === "not checked" ? " not checked against people" : `: ${states[0]}`;
 }
 
 /** All of them with both intervals on one axis. */
@@ -33,11 +38,11 @@ export function JudgedList({ head }: { head: Head }) {
       <ul class="requirements">
         {head.judged.map((each) => (
           <li key={`${each.metric} ${each.column}`} class={`requirement requirement-${each.trusted ? "kept" : "open"}`}>
-            <span class="requirement-verdict">{each.trusted ? "corrected" : STATES[each.status]}</span>
+            <span class="requirement-verdict">{each.state}</span>
             <span class="requirement-name"><b>{shown(each.metric)}</b>{head.columns.length > 1 && <span class="muted">{shown(head.columns[each.column]!.name)}</span>}</span>
             <span class="requirement-numbers"><b>{rateWords(each.corrected ?? each.raw)}</b>{each.corrected !== null && <span class="muted">raw {rateWords(each.raw)}</span>}</span>
             <Track of={each} />
-            <span class="requirement-why">{shown(each.words)}</span>
+            <span class="requirement-why">{told(each.words)}</span>
           </li>
         ))}
       </ul>

@@ -30,7 +30,7 @@ export function ColumnPicker({ all, extras, state, go, summaries }: Props) {
           const rate = summaries[variant.index]?.rate;
           const on = !hidden.has(variant.index);
           return (
-            <div key={variant.index} class="picked">
+            <div key={variant.index} class="picker-column">
               <label class="facet-value">
                 <input type="checkbox" checked={on} disabled={on && shownNow === 1} onChange={() => toggle(variant.index)} />
                 <span class="facet-words">{shown(name)}</span>

@@ -3,7 +3,7 @@ import type { Head, Place, Standings } from "../data/source";
 import { rateFrom } from "../model/rate";
 import { interval, percents } from "../model/words";
 import { RateBar } from "./marks";
-import { shown } from "./text";
+import { shown, told } from "./text";
 
 /** The first of a ranking, for a run's totals: `1. terse 99 % [93–100]`. */
 export function firstWords({ name, ranked }: Standings, head: Head): string {
@@ -28,7 +28,7 @@ export function RankedList({ head }: { head: Head }) {
 function Places({ of, head }: { of: Standings; head: Head }) {
   return (
     <>
-      {of.why !== "" && <p class="note">{shown(`No ranking: ${of.why}.`)}</p>}
+      {of.why !== "" && <p class="note">{told(`No ranking: ${of.why}.`)}</p>}
       <ol class="requirements">
         {of.ranked.map((place, i) => (
           <li key={place.column} class="requirement">
@@ -39,7 +39,7 @@ function Places({ of, head }: { of: Standings; head: Head }) {
           </li>
         ))}
       </ol>
-      <ul class="notices">{of.notes.map((note) => <li key={note}>{shown(note)}</li>)}</ul>
+      <ul class="notices">{of.notes.map((note) => <li key={note}>{told(note)}</li>)}</ul>
     </>
   );
 }

@@ -2,7 +2,7 @@
 import type { Requirement, Summary } from "../data/source";
 import { axisOf } from "../model/required";
 import { count, minus } from "./marks";
-import { shown } from "./text";
+import { shown, told } from "./text";
 
 const VERDICTS: Readonly<Record<Requirement["state"], readonly [sign: string, words: string]>> = {
   kept: ["✓", "met"], missed: ["✗", "not met"], open: ["!", "undecided"],
@@ -38,7 +38,7 @@ function Line({ of, many }: { of: Requirement; many: boolean }) {
       </span>
       <span class="requirement-numbers"><b>{minus(value)}</b>{interval !== "" && <> [{minus(interval)}]</>}<span class="muted">wanted {minus(wanted)}</span></span>
       <Track of={of} />
-      {why !== "" && <span class="requirement-why">{shown(why)}</span>}
+      {why !== "" && <span class="requirement-why">{told(why)}</span>}
     </li>
   );
 }

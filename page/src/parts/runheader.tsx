@@ -7,7 +7,7 @@ import { JudgedNotice } from "./judged";
 import { firstWords } from "./ranked";
 import { Menu } from "./menu";
 import { count, grouped, money, passed, seconds, sentences, tokens, when } from "./marks";
-import { shown } from "./text";
+import { shown, told } from "./text";
 import { Verdict } from "./verdict";
 
 const LONG = 160; // characters of a finding that surely fit
@@ -16,7 +16,7 @@ const LONG = 160; // characters of a finding that surely fit
 export function RunTitle({ head, blind, ranked }: { head: Head; blind: boolean; ranked: boolean }) {
   return (
     <>
-      <h1 class="run-title" title={head.id}>{shown(head.title || head.id)}</h1>
+      <h1 class="run-title" title={head.id}>{head.of_gate && "gate · "}{shown(head.title || head.id)}</h1>
       {!blind && (ranked && head.verdict === "passed" ? <span class="badge badge-not_applicable">Ranked</span> : <Verdict run={head} />)}
     </>
   );
@@ -57,10 +57,11 @@ export function RunTotals({ head, blind, live, ranked, children }: { head: Head;
 function Headline({ of }: { of: readonly string[] }) {
   const [open, set] = useState(false);
   if (of[0] === undefined) return null;
+  const more = of.length > 1 || of[0].length > LONG;
   return (
     <div class="headline">
-      {open ? <ul class="notices">{of.map((line) => <li key={line}>{shown(line)}</li>)}</ul> : <p>{shown(of[0])}</p>}
-      {(of.length > 1 || of[0].length > LONG) && <button type="button" class="button quiet small" aria-expanded={open} onClick={() => set(!open)}>{open ? "Less" : of.length > 1 ? count(of.length - 1, "more finding") : "More"}</button>}
+      {open ? <ul class="notices">{of.map((line) => <li key={line}>{told(line)}</li>)}</ul> : <p class={more ? "" : "whole"}>{told(of[0])}</p>}
+      {more && <button type="button" class="button quiet small" aria-expanded={open} onClick={() => set(!open)}>{open ? "Less" : of.length > 1 ? count(of.length - 1, "more finding") : "More"}</button>}
     </div>
   );
 }
@@ -71,7 +72,7 @@ function Ending({ head, resumable }: { head: Head; resumable: boolean }) {
   if (head.message === "" && !resumable) return null;
   return (
     <span class={`totals-message${open ? " totals-open" : ""}${head.status === "decided" ? "" : " totals-stopped"}`}>
-      <span class="totals-line">{shown(sentences(head.message))}{resumable && <> <code>evenhand resume {head.id}</code> goes on with it.</>}</span>
+      <span class="totals-line">{told(sentences(head.message))}{resumable && <> <code>evenhand resume {head.id}</code> goes on with it.</>}</span>
       <button type="button" class="button quiet small" aria-expanded={open} onClick={() => set(!open)}>{open ? "Less" : "More"}</button>
     </span>
   );
@@ -96,7 +97,7 @@ function Notices({ title, of }: { title: string; of: readonly string[] }) {
   return (
     <Menu name={count(of.length, title)} title={`What the run's data says: ${title}s`}>
       <ul class={`notices notices-${title}`}>
-        {of.map((line) => <li key={line}>{shown(line)}</li>)}
+        {of.map((line) => <li key={line}>{told(line)}</li>)}
       </ul>
     </Menu>
   );

@@ -91,6 +91,7 @@ function OneRun({ run, runs, picked, toggle, edit }: { picked: boolean; run: Run
     <tr class={picked ? "picked" : ""}>
       <td class="run-pick"><input type="checkbox" checked={picked} onChange={() => toggle(run.id)} aria-label={`Compare ${run.title}, ${started(run, runs)}`} /></td>
       <td class="run-name">
+        {run.of_gate && <span class="muted">gate · </span>}
         <a href={write({ ...START, run: run.id })} title={title.more ? run.title : undefined}>{shown(title.text)}{title.more && "…"}</a>
         {run.tags.map((tag) => <span key={tag} class="chip run-tag">{shown(tag)}</span>)}
         {edit && <button type="button" class="button quiet small run-edit" title="Rename, tag, note, delete" aria-label={`Edit ${run.title}, ${started(run, runs)}`} onClick={() => edit(run)}>Edit</button>}

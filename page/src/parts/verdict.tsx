@@ -8,8 +8,10 @@ const VERDICTS = {
   undecided: ["–", "Undecided", "not_applicable"],
 } as const;
 
+const OF_GATE = ["✗", "Trials failed", "not_applicable"] as const; // which the gate may have let through
+
 export function Verdict({ run }: { run: RunSummary }) {
-  const [sign, words, state] = VERDICTS[run.verdict];
+  const [sign, words, state] = run.of_gate && run.verdict === "failed" ? OF_GATE : VERDICTS[run.verdict];
   if ((run.status === "running" && run.alive) || (run.verdict === "undecided" && run.status !== "finished")) return <Status run={run} />;
   return (
     <span class="run-state">

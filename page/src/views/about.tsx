@@ -2,7 +2,7 @@
 import type { Head } from "../data/source";
 import { Json } from "../parts/json";
 import { count, grouped, money, when } from "../parts/marks";
-import { shown } from "../parts/text";
+import { shown, told } from "../parts/text";
 
 function planOf(head: Head): string {
   const trials = count(head.planned, "trial");
@@ -54,7 +54,7 @@ function Lines({ title, of }: { title: string; of: readonly string[] }) {
   return (
     <>
       <h2>{title}</h2>
-      <ul class="notices">{of.map((line) => <li key={line}>{shown(line)}</li>)}</ul>
+      <ul class="notices">{of.map((line) => <li key={line}>{told(line)}</li>)}</ul>
     </>
   );
 }

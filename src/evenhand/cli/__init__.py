@@ -174,6 +174,10 @@ def _run(words: list[str]) -> int:
             from evenhand.cli.other_words import with_our_option
 
             error = with_our_option(error)
+        if isinstance(error, click.MissingParameter):
+            from evenhand.cli.other_words import with_an_example
+
+            error = with_an_example(error)
         with contextlib.suppress(OSError):
             _show(error)
         return USAGE

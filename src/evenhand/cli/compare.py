@@ -65,8 +65,9 @@ def compare(
 ) -> int:
     """Compare B with A on the cases that both have: better, worse, no detectable difference, or undecided.
 
-    A and B are runs (an id, the start of one, a file, `latest`, or `REMOTE#RUN`), variants of a run (`RUN:VARIANT`), or
-    variants of the latest run (`:VARIANT`). Variants of two runs are paired by eval, prompt and model.
+    A and B are runs (an id, the start of one, a file, `latest`, `latest~1` for the one before, or `REMOTE#RUN`),
+    variants of a run (`RUN:VARIANT`), or variants of the latest run (`:VARIANT`). Variants of two runs are paired by
+    eval, prompt and model.
 
     Exits with 0 if B is not worse, 1 if it is worse, and 3 if the data don't decide it.
     """

@@ -24,8 +24,9 @@ def complete_runs(
 
     items = [CompletionItem(begun, type="file")] if "/" in begun or "." in begun else []
     # Not for nothing typed: the ids that follow are what is looked for then.
-    if "latest".startswith(begun.lower()) and begun:
-        items.append(CompletionItem("latest"))
+    if begun:
+        words = (CompletionItem("latest"), CompletionItem("latest~1", help="the one before"))
+        items += [item for item in words if item.value.startswith(begun.lower())]
     try:
         there = files(Path.cwd())
         short = names(there)

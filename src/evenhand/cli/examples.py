@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from evenhand.core.wing import command_of
@@ -61,7 +63,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand import traces traces.jsonl spans.pb.gz",
     ),
     "compare": (
-        "evenhand compare 01M7YPHZRR latest",
+        "evenhand compare latest~1 latest",
         "evenhand compare :first :second --metric passed",
         "evenhand compare 01M7YPHZRR latest --margin 0.05",
     ),
@@ -169,11 +171,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 
 
+def examples_of(name: str) -> Sequence[str]:
+    """Command lines of this command that can be typed; empty where there are none."""
+    of_wing = command_of(name) if name not in EXAMPLES else None
+    return of_wing.examples if of_wing is not None else EXAMPLES.get(name, ())
+
+
 def with_examples(command: click.Command, *words: str) -> click.Command:
     """The command, and those below it, with their examples at the end of their help."""
-    name = " ".join(words)
-    of_wing = command_of(name) if name not in EXAMPLES else None
-    lines = of_wing.examples if of_wing is not None else EXAMPLES.get(name, ())
+    lines = examples_of(" ".join(words))
     if lines:
         command.epilog = "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
     if isinstance(command, click.Group):

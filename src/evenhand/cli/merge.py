@@ -168,9 +168,10 @@ def merge_lines(merged: Merged) -> Iterator[str]:
     if not number:
         return
     ranges = ", ".join(
-        f"{first}–{last}" if last > first else f"{first}" for first, last in merged.missing[:SHOWN]
+        f"{first + 1}–{last + 1}" if last > first else f"{first + 1}"
+        for first, last in merged.missing[:SHOWN]
     )
     more = f" and {len(merged.missing) - SHOWN} more ranges" if len(merged.missing) > SHOWN else ""
-    yield f"missing: {count(number, 'trial')} of {merged.meta.planned:,}, counted from 0: {ranges}{more}"
+    yield f"missing: {count(number, 'trial')} of {merged.meta.planned:,}: {ranges}{more}"
     for shard in merged.missing_shards:
         yield f"missing: shard {shard} was not given"

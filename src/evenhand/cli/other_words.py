@@ -215,6 +215,17 @@ def words_hint(words: Sequence[str]) -> str:
     return f"promptfoo's '{words[0]} eval {name}' is evenhand {_OF_RUNS[words[0]]} {name}."
 
 
+def with_an_example(error: click.MissingParameter) -> click.UsageError:
+    """What is missing from a command line, and one that is whole: the first example of the command's help."""
+    from evenhand.cli.examples import examples_of
+
+    text = error.format_message()
+    path = error.ctx.command_path.partition(" ")[2] if error.ctx is not None else ""
+    for example in examples_of(path)[:1]:
+        text += f"\n  For example: {example}"
+    return click.UsageError(text, error.ctx)
+
+
 def with_our_option(error: click.NoSuchOption) -> click.UsageError:
     """The error with the option of ours that was probably meant, instead of those whose letters are alike."""
     written = error.option_name.lower()
@@ -263,7 +274,8 @@ def meant_path(path: Path) -> str:
     if there is None:
         near = [one for inner in ("prompts", "evals", "") for one in _inside(folder / inner)]
         by_name = {one.name.removesuffix("_evals.py"): one for one in reversed(near)}
-        there = by_name.get(nearest(stem, by_name))
+        by_file = {one.name: one for one in reversed(near)}
+        there = by_name.get(nearest(stem, by_name)) or by_file.get(nearest(name, by_file))
     if there is None:
         return ""
     here = Path.cwd()

@@ -200,14 +200,17 @@ class Asked(Record, frozen=True, kw_only=True):
         """
         if not self.offline or (self.folder / "offline.jsonl").is_file() or self._prompts():
             return
+        from evenhand.core.wording.words import near
+
         for path in map(_without_line, self.paths):
             if not path.exists():
                 self._check_names()
-                raise UsageError(f"{path.name} does not exist", hint=f"Looked in {path.parent}.")
+                raise UsageError(f"{near(path)} does not exist", hint=f"Looked in {path.parent}.")
 
     def _check_names(self) -> None:
         """That no path lacks its folder or ending, as `refunds` for `prompts/refunds`, or ends in an eval's name."""
         from evenhand.cli.other_words import meant_path
+        from evenhand.core.wording.words import near
 
         for path in map(_without_line, self.paths):
             if path.exists():
@@ -220,7 +223,7 @@ class Asked(Record, frozen=True, kw_only=True):
                     hint=f"Name a line, {whole}:12, or an eval: evenhand run {whole} -k {name}",
                 )
             if meant := meant_path(path):
-                raise UsageError(f"{path.name}: does not exist", hint=f"Did you mean '{meant}'?")
+                raise UsageError(f"{near(path)}: does not exist", hint=f"Did you mean '{meant}'?")
 
     def plan(self, *, prepare: bool = True) -> Plan:
         """The plan; `broken` has what is wrong with files that it goes on without.

@@ -114,6 +114,8 @@ def init(
         click.echo(f"  {safe(str(path))}")
     where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
     click.echo(f"\nnext: evenhand run{safe(where, multiline=True)} --offline")
+    if not python:
+        click.echo("in Python instead: evenhand init --python FOLDER")
     return PASSED
 
 

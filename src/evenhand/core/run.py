@@ -97,6 +97,11 @@ class RunMeta(Record, frozen=True):
         return not JUDGE_CHECKS.isdisjoint(self.settings)
 
     @property
+    def is_of_gate(self) -> bool:
+        """Whether a gate ran it: what it comes to is the gate's to say, and not its pass rate's."""
+        return "gate" in self.settings
+
+    @property
     def is_edited(self) -> bool:
         """Whether the run is one cell of another one, edited and asked again."""
         request = self.settings.get("asked")

@@ -39,6 +39,10 @@ _MODEL = re.compile(
 )
 
 
+NO_RULE = " has no rule for: "
+"""What a script answers that knows no reply: it says all, and which port of this machine it is at says nothing."""
+
+
 def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
     """The error that an answer other than 200 stands for.
 
@@ -55,6 +59,8 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
     wait = retry_after(answer.headers)
     where = f"{host} answered {status}"
     message = f"{where}: {explanation}" if explanation else where
+    if NO_RULE in explanation and host.startswith("127.0.0.1:"):
+        message = explanation
     if status == 402 or (status in (400, 403, 429) and _QUOTA.search(body)):
         return QuotaExhausted(
             message,

@@ -218,7 +218,7 @@ def _standing_words(one: JudgedRate) -> str:
         votes = " by weighted votes" if one.by_votes else ""
         return (
             f"{rate(one.corrected)} corrected{votes}, {labels} · raw {rate(one.raw)} by {safe(one.model)}"
-            f"{_doubt(one)}"
+            f"{doubt_about(one)}"
         )
     raw = f"{rate(one.raw)} by {safe(one.model)}"
     if one.status == "stale":
@@ -233,11 +233,19 @@ def _standing_words(one: JudgedRate) -> str:
     return f"{raw} · {NOT_CHECKED}"
 
 
-def _doubt(one: JudgedRate) -> str:
-    """Why a corrected rate may not stand in a gate; empty where it may."""
-    if one.verdict == "do not use":
-        return " · do not use this judge: see `evenhand calibrate`"
-    return "" if one.trusted else " · too little data: see `evenhand calibrate`"
+def doubt_about(*rates: JudgedRate) -> str:
+    """Why corrected rates may not stand in a gate; empty where they may."""
+    doubts = dict.fromkeys(rate.doubt for rate in rates if rate.doubt)
+    return f" · {', '.join(doubts)}: see `evenhand calibrate`" if doubts else ""
+
+
+def state_of(one: JudgedRate) -> str:
+    """Where a judged rate stands, in two or three words."""
+    if one.corrected is not None:
+        return one.doubt or "corrected"
+    if one.status == "stale":
+        return "calibration is stale"
+    return "labelled, not corrected" if one.why or one.status == "fresh" else "not checked"
 
 
 def rate(estimate: Estimate) -> str:

@@ -35,23 +35,16 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         run: The run.
         grid: Its cells.
         ref: `column:case` (the column by its name in the table, its prompt or its model; the case by its number or its
-            id or description), a place in the plan, or a case's id or description alone for all of its columns.
+            id or description), or a case alone for all of its columns: `:3`, `3`, its id or its description.
 
     Raises:
         UsageError: There is none.
     """
     what = f"run {short_id(run.meta.id)}"
-    # A case's id can be a number, too, and then it is meant before a place in the plan.
-    if ref.isdecimal() and ref not in grid.numbers:
-        trial = run.trial(int(ref)) if len(ref) <= _DIGITS else None
-        if trial is None:
-            hint = "A number alone is a trial, counted from 0. The second case is `:2`, or `VARIANT:2`."
-            raise UsageError(
-                f"{what} has no result of trial {clip(ref, 60)}", hint=f"{hint} {_columns(grid)}"
-            )
-        return [trial]
+    # A case's id can be a number, too, and then it is meant before the case of this number.
+    written = f":{ref}" if ref.isdecimal() and ref not in grid.numbers else ref
     # From the right, because names of models have colons in them.
-    column, colon, case = ref.rpartition(":")
+    column, colon, case = written.rpartition(":")
     variants = _variants(run, grid, column) if colon else []
     places: list[int] = []
     if written_case(ref) in grid.numbers:
@@ -71,8 +64,9 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         near = nearest(column or ref, grid.names)
         hint = f"Did you mean '{clip(near, 60)}'? " if near else ""
         raise UsageError(f"{what} has no variant {column or ref!r}", hint=hint + _columns(grid))
+    place = f"variant {column!r} of {what}" if column else what
     raise UsageError(
-        f"variant {column!r} of {what} has no result of case {case!r}",
+        f"{place} has no result of case {clip(case, 60)!r}",
         hint=f"Cases are counted from 1 to {len(grid.numbers)}, in the order of the tests.",
     )
 
@@ -119,17 +113,17 @@ def _no_case(what: str, run: RunFile, grid: Grid, name: str) -> UsageError:
 def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
     """The columns that a name means: by its name in the table, else by prompt or model, else by a part of it.
 
-    Reports number columns with long names: `#2` is the second.
+    Reports number columns with long names: `#2` is the second. "" means all.
     """
     every = list(enumerate(zip(grid.names, run.meta.variants, strict=True)))
-    if not column and len(every) == 1:
-        return [0]
+    if not column:
+        return [i for i, _ in every]
     for exactly in (True, False):
         for chosen in (
             [i for i, (name, _) in every if (name == column if exactly else column in name)],
             [i for i, (_, v) in every if exactly and column in (v.prompt, v.model)],
         ):
-            if column and chosen:
+            if chosen:
                 return chosen
     number = column.removeprefix("#")
     return (
@@ -153,7 +147,7 @@ def cell_lines(
     name = full_names(run.meta.variants)[trial.variant]
     title = f"{name} · {grid.case_name(trial, UNBOUND)}"
     lines = titled(ink.mark(trial.outcome), title, f"{state}{score}", width, ink)
-    origin = f"trial {trial.index} · case {safe(trial.case)} · {safe(str(variant))}"
+    origin = f"case {safe(trial.case)} · {safe(str(variant))}"
     lines += [ink(line, "dim") for line in folded(origin, width, "  ")]
     if trial.input is not None and "input" not in trial.vars:
         lines += _section("input", _text(trial.input), width, ink)

@@ -42,6 +42,7 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
+from evenhand.render.calibration_text import doubt_about
 from evenhand.render.comparison_document import (
     CompareChange,
     CompareDocument,
@@ -91,10 +92,14 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     few = dict.fromkeys(filter(None, (_too_few(one) for one in comparison.results)))
     shared = _withheld(comparison)
     for result in comparison.results:
+        if result.same_as:
+            continue
         is_few = _too_few(result) is not None or result.withheld in shared
         why = "" if is_few and len(comparison.results) > 1 else because(result, comparison)
         text.append(f"{headline(result, pairs)}:\n{result.verdict}{why}")
-        text += [f"  {line}" for line in below(result)]
+        text += [
+            f"  {line}" for line in (*below(result), *same_results(result, comparison.results))
+        ]
     tested = max(result.tests for result in comparison.results)
     if tested > 1:
         text.append(f"p-values are corrected for {tested} comparisons (Holm)")
@@ -104,6 +109,17 @@ def _lines(comparison: ComparedRuns) -> list[str]:
         prefix = "".join(f"{each}; " for each in few) if len(comparison.results) > 1 else ""
         text.append(f"{prefix}`evenhand info power` says how many cases show a difference")
     return text
+
+
+def same_results(of: Compared, results: Iterable[Compared]) -> Iterator[str]:
+    """The metrics that have this result, too, in a line; none for none."""
+    names = [
+        safe(one.metric)
+        for one in results
+        if one.same_as == of.metric and one.columns == of.columns
+    ]
+    if names:
+        yield f"{', '.join(names)}: the same result"
 
 
 def _withheld(comparison: ComparedRuns) -> list[str]:
@@ -138,7 +154,7 @@ def judged_line(each: JudgedDifference, pair: str = "") -> str:
     labels = f"{each.first.labels:,} and {count(each.second.labels, 'label')}"
     both = f", {count(each.paired, 'case')} labelled in both" if each.paired else ""
     text = f"{name}: {points(one.value)} points {interval} corrected, {labels}{both} · {judge}"
-    return f"{text}{_means(each)}{looked}"
+    return f"{text}{_means(each)}{doubt_about(each.first, each.second)}{looked}"
 
 
 def _means(each: JudgedDifference) -> str:

@@ -14,7 +14,7 @@ from evenhand.analysis.summaries.rates import share_in
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.document import as_object
 from evenhand.core.errors import StoreError
-from evenhand.core.run import SHORT_ID, Totals
+from evenhand.core.run import SHORT_ID, Totals, TrialResult
 from evenhand.core.wording.ink import NARROWEST, UNBOUND, Ink, width_of
 from evenhand.core.wording.words import (
     clip,
@@ -157,7 +157,7 @@ def show_trial(
     for i, trial in enumerate(find_cells(run, grid, ref)):
         lines = cell_lines(run, grid, trial, width, ink, calls=calls)
         if any(line.endswith(CUT) for line in lines):
-            name = f"{short_id(run.meta.id)} {trial.index}"
+            name = f"{short_id(run.meta.id)} {_cell(grid, trial)}"
             hint = f"all of what was cut: evenhand show {name} --json"
             lines += ["", *folded(hint, width, "  ")]
         put(out, ("\n" if i else "") + "\n".join(lines) + "\n")
@@ -202,7 +202,7 @@ def _listed_cells(listed: ListedRun) -> tuple[str, str, str, str, str] | str:
     except StoreError as error:
         return safe(error.message)
     status = "running" if listed.alive else "killed" if meta.status == "running" else meta.status
-    kind = "gate · " if "gate" in meta.settings else ""
+    kind = "gate · " if meta.is_of_gate else ""
     return (
         time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at)),
         f"{totals.passed:,}/{counting(totals):,} passed",
@@ -365,10 +365,12 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
     variant = next(
         (v for v in failing if any(tally.passed for tally in grid.tallies[v].values())), failing[0]
     )
-    place = grid.failed[variant][0]
-    column = grid.names[variant]
-    trial = run.trial(place)
-    # A column's name with other signs would have to be quoted in a shell; a place in the plan needs no quotes.
-    if trial is None or not column.replace("_", "").replace("-", "").isalnum():
-        return f"{VIEW}, or evenhand show {name} {place}"
-    return f"{VIEW}, or evenhand show {name} {column}:{grid.number(trial)}"
+    trial = run.trial(grid.failed[variant][0])
+    return f"{VIEW}, or evenhand show {name}{f' {_cell(grid, trial)}' if trial else ''}"
+
+
+def _cell(grid: Grid, trial: TrialResult) -> str:
+    """A cell as somebody types it; its case alone where the column's name would have to be quoted in a shell."""
+    column = grid.names[trial.variant]
+    plain = column.replace("_", "").replace("-", "").isalnum()
+    return f"{column}:{grid.number(trial)}" if plain else str(grid.number(trial))

@@ -183,8 +183,8 @@ def _unsure(run: RunFile, grid: Grid, where: Marked) -> list[str]:
     if first is None:
         return []
     trial = run.trial(first)
-    place = f"{grid.place(trial)}, trial {first}" if trial else f"trial {first}"
-    return [f"{count(number, 'judgement')} of low confidence, the first at {place}"]
+    place = f", the first at {grid.place(trial)}" if trial else ""
+    return [f"{count(number, 'judgement')} of low confidence{place}"]
 
 
 def cluster_lines(run: RunFile) -> Iterator[str]:

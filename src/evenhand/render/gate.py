@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from evenhand.analysis.comparison.pairing import distinct
 from evenhand.analysis.comparison.variants import could_turn
 from evenhand.analysis.gates.gate_document import (
     SCHEMA,
@@ -30,6 +31,7 @@ from evenhand.render.comparison import (
     extent,
     is_better,
     one_way,
+    same_results,
     sized,
 )
 from evenhand.stats.paired_difference import FEWEST
@@ -64,15 +66,21 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
         if label != name:
             full = gate.in_full.get(name, name)
             text += folded(f"{label} = {full}", width, "  ", "    ")
+    comparisons = [one.compared for one in gate.results if one.compared is not None]
     for result in gate.results:
+        if result.compared is not None and result.compared.same_as:
+            continue
         name = " · ".join(filter(None, (labels.get(result.variant), safe(result.metric))))
         line = f"{name}: {result.verdict}{_because(result)}"
         text += _marked(result.verdict, line, paint, width)
         if result.compared is not None and result.verdict in ("worse", "undecided"):
             for line in (*below(result.compared), *_uncertainty(result)):
                 text += folded(line, width, "    ", "        ")
+        if result.compared is not None:
+            for line in same_results(result.compared, comparisons):
+                text += folded(line, width, "    ", "        ")
     rest: list[str] = []
-    tests = sum(result.compared is not None and not result.why for result in gate.results)
+    tests = len(distinct(r.compared for r in gate.results if r.compared and not r.why)[0])
     if tests > 1:
         rest.append(f"corrected for {tests} results (Holm)")
     if gate.stopping is not None:

@@ -82,6 +82,8 @@ def titled(mark: str, name: str, details: str, width: int, ink: Ink, color: str 
         parts = [*parts[: REASON_LINES - 1], clip("".join(parts[REASON_LINES - 1 :]), width)]
     lines = [ink(part.strip(), "bold") for part in parts]
     lines = [f"{mark} {lines[0]}", *(f"{indent}{line}" for line in lines[1:])]
+    if not details:
+        return lines
     if columns(indent) + columns(name) + 3 + columns(details) <= width:
         return [f"{lines[0]}   {ink(details, color)}"]
     return [*lines, *(ink(line, color) for line in folded(details, width, indent + "  "))]

@@ -22,7 +22,7 @@ NO_SANDBOX = "no sandbox: bwrap "
 def warnings(run: RunFile) -> list[str]:
     """What readers of a run should know: a scripted gate, unrecorded calls, refusals, evals that expect nothing."""
     return [
-        *([SCRIPTED] if run.meta.is_scripted and "gate" in run.meta.settings else []),
+        *([SCRIPTED] if run.meta.is_scripted and run.meta.is_of_gate else []),
         *_unrecorded(run),
         *_chosen(run),
         *_empty(run),

@@ -140,7 +140,6 @@ def _worth(by_tag: Mapping[str, Sequence[Slice]], labels: Sequence[str]) -> str:
         Entry(
             f"{clip(safe(tag), NAME)}{f' in {labels[one.rate.variant]}' if several else ''}",
             str(one.rate),
-            one.rate.share.least,
             one.q,
             one.pooled,
         )
@@ -201,9 +200,7 @@ def _worth_of(one: LabelMatrix, qs: Mapping[str, float]) -> str:
         return ""
     recalls = [(label, one.recall[label].share) for label in one.labels]
     entries = [
-        Entry(
-            clip(safe(label), LABEL_NAME), percents(share.least, share.most), share.least, qs[label]
-        )
+        Entry(clip(safe(label), LABEL_NAME), percents(share.least, share.most), qs[label])
         for label, share in recalls
         if share
     ]

@@ -47,11 +47,9 @@ class Verbose:
     def lines(self, trial: TrialResult) -> list[str]:
         """The trial and its expectations, line by line."""
         width, ink = self._width, self._ink
-        details = f"trial {trial.index}"
-        if trial.score is not None:
-            details = f"score {number(trial.score)} · {details}"
-        if trial.latency_s is not None:
-            details += f" · {seconds(trial.latency_s)}"
+        score = [] if trial.score is None else [f"score {number(trial.score)}"]
+        took = [] if trial.latency_s is None else [seconds(trial.latency_s)]
+        details = " · ".join(score + took)
         mark = f"  {ink.mark(trial.outcome)}"
         lines = titled(mark, self._place(trial), details, width, ink, "dim")
         for outcome in trial.outcomes:

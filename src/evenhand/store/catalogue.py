@@ -19,7 +19,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, RunMeta
 from evenhand.core.shard import Shard
-from evenhand.core.wording.words import near
+from evenhand.core.wording.words import count, near
 from evenhand.store.home import HOME
 from evenhand.store.runfile import RunFile
 
@@ -229,7 +229,8 @@ def matching(known: Iterable[Path], ref: str) -> list[Path]:
 def find(start: Path, ref: str | None) -> Path:
     """The run meant by somebody who stands in `start`: an id, the start of one, a file, or the latest for None.
 
-    The latest is never a probe, a tryout or a check of canaries: those are found by their ids.
+    `latest~1` is the one before the latest, as in git. The latest is never a probe, a tryout or a check of canaries:
+    those are found by their ids.
     An imported run is found by the whole of the id that it had in promptfoo, too.
 
     Raises:
@@ -253,8 +254,9 @@ def find(start: Path, ref: str | None) -> Path:
             f"there are no runs in or below {os.environ.get('EVENHAND_HOME') or start.absolute()}",
             hint="`evenhand run` makes one; set EVENHAND_HOME if your runs are elsewhere.",
         )
-    if ref is None or ref == "latest":
-        return _latest(known)
+    back = runs_back(ref)
+    if ref is None or back is not None:
+        return _latest(known, back or 0)
     named = ref.startswith("eval-")
     meant = [p for p in known if _imported_as(p) == ref] if named else matching(known, ref)
     if len(meant) == 1:
@@ -262,9 +264,20 @@ def find(start: Path, ref: str | None) -> Path:
     if meant:
         raise _ambiguous(ref, meant)
     newest = ", ".join(dict.fromkeys(path.stem for path in known[:5]))
-    near = did_you_mean(ref, ("latest",))
+    near = did_you_mean(ref, ("latest", "latest~1"))
     hint = f"{near} The newest: {newest}" if near else f"The newest: {newest}"
     raise UsageError(f"there is no run '{ref}'", hint=hint)
+
+
+def runs_back(ref: str | None) -> int | None:
+    """How many runs before the latest one is meant; None where a run is named otherwise.
+
+    >>> runs_back(None), runs_back("latest"), runs_back("latest~2"), runs_back("01M8")
+    (0, 0, 2, None)
+    """
+    named = re.fullmatch(r"latest(?:~(\d{0,6}))?", ref or "latest", re.ASCII)
+    # A `~` alone is the one before, as in git.
+    return None if named is None else 0 if named[1] is None else int(named[1] or 1)
 
 
 def another_kind(path: Path) -> str:
@@ -280,15 +293,22 @@ def another_kind(path: Path) -> str:
     return ""
 
 
-def _latest(known: Sequence[Path]) -> Path:
-    """The newest run that asked about a system. One that cannot be read may be it: who opens it says why not."""
+def _latest(known: Sequence[Path], back: int) -> Path:
+    """The newest run that asked about a system, or one before it. One that cannot be read may be it."""
+    there = 0
     for path in known:
         try:
             with RunFile.open(path) as run:
-                if not run.meta.is_judge_check:
-                    return path
-        except StoreError:
+                there += not run.meta.is_judge_check
+        except StoreError:  # who opens it says why not
+            there += 1
+        if there > back:
             return path
+    if there:
+        raise UsageError(
+            f"there is no run latest~{back}: {count(there, 'run')} can be named so",
+            hint=f"The first of them is {'latest' if there == 1 else f'latest~{there - 1}'}.",
+        )
     raise UsageError(
         f"there are only probes, audits, tryouts and checks of canaries in {known[0].parent}",
         hint=f"Run the evals first, or name one of these: {known[0].stem}",

@@ -218,7 +218,9 @@ class Script:
 
     def lacks(self, asked: ScriptedRequest) -> str:
         """That no rule fits a request, with the words that tell it from others."""
-        return f"{self.file or 'the script'} has no rule for: {_excerpt(asked.text)}"
+        from evenhand.providers.faults import NO_RULE  # noqa: PLC0415 (where something is wrong)
+
+        return f"{self.file or 'the script'}{NO_RULE}{_excerpt(asked.text)}"
 
     def fault_for(self, key: str, attempt: int) -> str:
         """The fault that this attempt at a request draws; empty for none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,3 +105,65 @@ def test_where_judge_and_people_differ_is_listed_with_both_reasons_and_reached_b
             places.append(seen.page.locator("[role=grid]").get_attribute("aria-activedescendant"))
         assert len(set(places)) == lenient + strict
         assert seen.page.locator(".said", has_text="≠").count() > 0
+
+
+@pytest.fixture(scope="module")
+def doubtful_home(tmp_path_factory: pytest.TempPathFactory, command: Any) -> Path:
+    """The example with ten labels alone, calibrated, and a gate's run of it."""
+    folder = tmp_path_factory.mktemp("doubtful") / "judge"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".evenhand", "calibration.json"))
+    home = folder.parent / "home"
+    home.mkdir()
+
+    def evenhand(*words: object) -> None:
+        command(*words, EVENHAND_HOME=str(home))
+
+    evenhand("run", folder, "--offline", "--no-progress")
+    drawn, labels = folder / "draw.csv", folder / "labels.csv"
+    evenhand("label", "latest", "--draw", 10, "--seed", 1, "--to", drawn)
+    with labels.open(newline="") as file:
+        verdicts = {row["case"]: row["verdict"] for row in csv.DictReader(file)}
+    with drawn.open(newline="") as file:
+        rows = [row | {"verdict": verdicts[row["case"]]} for row in csv.DictReader(file)]
+    with drawn.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    evenhand("label", "latest", "--from", drawn, "--by", "ann")
+    evenhand("calibrate", "latest")
+    evenhand("baseline", "latest", "--to", folder / "b.evn")
+    evenhand("gate", folder, "--offline", "--baseline", folder / "b.evn", "--margin", 0.1)
+    return home
+
+
+def test_the_header_says_why_a_judge_is_not_trusted(doubtful_home: Path, watch: Any, serve: Any):
+    """Ten labels are too few, which is not that nobody labelled; what is typed is shown as code."""
+    labelled = min((doubtful_home / "runs").glob("*.db"))
+    with serve(doubtful_home) as viewer:
+        seen = watch(viewer.link)
+        seen.turn(labelled.stem)
+        notice = seen.page.locator(".totals summary", has_text="judge")
+        assert notice.inner_text().strip() == "judge: too few labels"
+        notice.click()
+        words = seen.page.locator(".totals .menu-panel").first
+        assert "10 labels" in words.inner_text()
+        assert words.locator("code").inner_text() == "evenhand calibrate"
+        assert "`" not in words.inner_text()
+        seen.close()
+
+
+def test_a_gates_run_is_marked_in_the_list_and_on_its_page(
+    doubtful_home: Path, watch: Any, serve: Any
+):
+    """As `evenhand runs list` marks it. That trials failed is not called the run's failure: the gate let it through."""
+    gated = max((doubtful_home / "runs").glob("*.db"))
+    with serve(doubtful_home) as viewer:
+        seen = watch(viewer.link)
+        rows = seen.page.locator(".run-list tbody tr")
+        names = rows.locator(".run-name").all_inner_texts()
+        assert [name.startswith("gate · ") for name in names] == [True, False]
+        badges = rows.locator(".badge").all_inner_texts()
+        assert [badge.strip("✗ \n") for badge in badges] == ["Trials failed", "Failed"]
+        seen.turn(gated.stem)
+        assert seen.page.locator("h1").inner_text().startswith("gate · ")
+        seen.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +105,41 @@ def test_three_rows_are_in_view_on_a_phone_whatever_the_run_says(
         message.get_by_role("button", name="Less").tap()
         assert message.bounding_box()["height"] < 30
         seen.close()
+
+
+def test_what_a_run_says_and_how_a_cell_is_closed_are_in_sight_on_a_phone(
+    served: Any, runs: list[str], watch: Any, tmp_path: Path, serve: Any
+):
+    """A short conclusion is shown whole, in as many lines as it takes; the cell's bar is one row."""
+    page = watch(served.link, **PHONE)
+    page.turn(runs[1], cell=52)
+    bar = page.page.locator(".drawer-bar")
+    bar.wait_for()
+    assert bar.bounding_box()["height"] < 50
+    (tmp_path / "two_evals.py").write_text(TWO_PROMPTS)
+    done = subprocess.run(
+        [sys.executable, "-m", "evenhand", "run", "two_evals.py"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    (run,) = (tmp_path / ".evenhand" / "runs").glob("*.db")
+    with serve(tmp_path / ".evenhand") as viewer:
+        seen = watch(viewer.link, **PHONE)
+        seen.turn(run.stem)
+        said = seen.page.locator(".headline p")
+        assert "over 10 cases (paired)" in said.inner_text()
+        assert said.evaluate("p => p.scrollHeight <= p.clientHeight + 1")
+
+
+TWO_PROMPTS = """
+from evenhand import EvalSet
+from evenhand.scorers import Contains
+
+data = [{"id": f"t{i}"} for i in range(10)]
+evals = EvalSet("triage", data=data, over={"prompt": ["plain", "strict"]})
+
+
+@evals.eval
+def says(case, prompt, expect):
+    expect(prompt, Contains("strict"), metric="label")
+"""

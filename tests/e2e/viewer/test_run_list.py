@@ -132,3 +132,12 @@ def test_a_new_run_is_listed_as_soon_as_it_begins(
         shutil.copy(home / "runs" / f"{runs[0]}.db", own / "runs")
         seen.page.get_by_role("link", name="shop assistant").wait_for(timeout=4_000)
         seen.close()
+
+
+def test_a_ticked_run_keeps_its_row(served: Any, watch: Any):
+    """Only its colour changes: its cells stay beside each other, as wide and as high as before."""
+    page = watch(served.link, viewport={"width": 1440, "height": 900}).page
+    cells = page.locator(".run-list tbody tr").first.locator("td")
+    before = [cell.bounding_box() for cell in cells.all()]
+    page.get_by_role("checkbox").first.check()
+    assert [cell.bounding_box() for cell in cells.all()] == before

@@ -184,6 +184,7 @@ def test_a_shell_is_offered_commands_options_runs_and_prompts(shell: str, folder
     assert run[:10] in offered("show", "")
     assert run[:12] in offered("show", run[:12].lower())
     assert run[:10] in offered("compare", "latest", "")
+    assert "latest~1" in offered("compare", "lat")
     assert "refunds" in offered("prompt", "show", "re")
     assert offered("prompt", "show", "x") == ""
     assert "file" in offered("run", "ev")

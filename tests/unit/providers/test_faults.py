@@ -71,6 +71,10 @@ def test_the_vendors_own_words_are_quoted():
     )
     assert "oh no" in fault(answered(400, '{"message": "oh no"}'), host="h", key_hint="k").message
     assert "plain" in fault(answered(400, "plain"), host="h", key_hint="k").message
+    lacking = answered(400, '{"error": {"message": "offline.jsonl has no rule for: hi"}}')
+    of_ours = fault(lacking, host="127.0.0.1:39245", key_hint="k").message
+    assert of_ours == "offline.jsonl has no rule for: hi"
+    assert fault(lacking, host="h", key_hint="k").message.startswith("h answered 400: ")
 
 
 def test_a_key_that_is_sent_back_is_quoted_nowhere():

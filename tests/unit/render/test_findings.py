@@ -72,9 +72,7 @@ async def test_low_confidence_is_counted_by_judgement(make_run: Make):
     ]
     run = await make_run(trials)
     assert low_confidence(run) == (3, 2)
-    assert findings(run, Grid(run)) == [
-        "3 judgements of low confidence, the first at case 3, trial 2"
-    ]
+    assert findings(run, Grid(run)) == ["3 judgements of low confidence, the first at case 3"]
 
 
 async def test_evals_that_expect_nothing_are_named_once(make_run: Make, monkeypatch):

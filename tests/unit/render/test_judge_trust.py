@@ -772,7 +772,7 @@ async def test_a_bound_that_only_the_judge_keeps_gives_no_verdict_where_calibrat
 @pytest.mark.parametrize(
     ("people", "size", "doubt"),
     [
-        (lambda i: i % 10 < 7, 5, "too little data"),
+        (lambda i: i % 10 < 7, 5, "too few labels"),
         (lambda i: i % 2 == 0, 100, "do not use this judge"),
         (lambda _: True, 60, "too little data"),
     ],

@@ -201,9 +201,9 @@ def tagged(good: int, share: float, seed: int = 3) -> Run:
 
 
 def test_it_is_said_how_many_tags_there_are_and_what_their_extremes_are_worth() -> None:
-    """Of forty equal tags none stands out, and the lowest is named for what it is; one without a pass does."""
+    """Of forty equal tags none stands out, in a few words; one without a pass does."""
     for good, sentence in (
-        (7, "40 tags: none stands out"),
+        (7, "40 tags: none differs by more than chance"),
         (
             0,
             "1 stands out from the other cases (corrected for their number: Benjamini–Hochberg): t0",
@@ -220,7 +220,7 @@ def test_it_is_said_how_many_tags_there_are_and_what_their_extremes_are_worth() 
 def test_of_many_equal_labels_none_is_said_to_stand_out_and_one_that_is_never_found_is() -> None:
     """Forty labels of ten cases; seed 3. Of errors nothing is said."""
     for never, sentence in (
-        (False, "recall of 40 labels: none stands out"),
+        (False, "recall of 40 labels: none differs by more than chance"),
         (True, "1 stands out"),
     ):
         random = Random(3)

@@ -46,7 +46,7 @@ def test_the_document_has_requests_and_replies_where_asked_for(asked: Run, tmp_p
     assert "calls" not in json.loads(plain.getvalue())["trials"][0]
     export(asked.file, tmp_path / "r.jsonl", calls=True)
     assert json.loads((tmp_path / "r.jsonl").read_text())["calls"] == [call]
-    (line,) = cells_json(asked.file, "0", calls=True)
+    (line,) = cells_json(asked.file, "1", calls=True)
     assert json.loads(line)["calls"] == [call]
     for text in (whole.getvalue(), (tmp_path / "r.jsonl").read_text(), line):
         assert SECRET not in text
@@ -55,7 +55,7 @@ def test_the_document_has_requests_and_replies_where_asked_for(asked: Run, tmp_p
 def test_a_cell_shows_requests_and_replies_where_asked_for(asked: Run) -> None:
     """For people, below the call."""
     out = io.StringIO()
-    show_trial(asked.file, "0", out, calls=True)
+    show_trial(asked.file, "1", out, calls=True)
     assert "request" in out.getvalue()
     assert "How many legs?" in out.getvalue()
     assert SECRET not in out.getvalue()

@@ -37,7 +37,7 @@ def test_each_expectation_stands_on_its_own_line():
         latency_s=1.25,
     )
     assert found == [
-        "  ✗ tides   score 0.5 · trial 7 · 1.2 s",
+        "  ✗ tides   score 0.5 · 1.2 s",
         "      ✓ words  41  (at least 10, at most 60)",
         "          compression  2.5",
         "      ✗ is polite  (weight 2)",
@@ -107,7 +107,7 @@ def test_columns_and_repeats_are_named_where_there_are_several():
     (head, _) = lines(
         Outcome("x", "pass", 1.0), variants=SUMMARIES, repeats=3, repeat=1, description="high tide"
     )
-    assert head == "  ✓ basic · high tide · repeat 2   score 1 · trial 7"
+    assert head == "  ✓ basic · high tide · repeat 2   score 1"
 
 
 def test_a_trial_that_expects_nothing_says_so():

@@ -142,7 +142,12 @@ async def test_the_latest_run_is_never_one_that_asked_about_judges(
     assert catalogue.find(tmp_path, None) == catalogue.find(tmp_path, "latest") == run
     assert catalogue.find(tmp_path, "01AAAC1") == probe
     with_canaries = await _run(home, "01AAAD1", {"with_canaries": {"most": 2}})
-    assert catalogue.find(tmp_path, None) == with_canaries
+    assert catalogue.find(tmp_path, None) == catalogue.find(tmp_path, "latest~0") == with_canaries
+    assert catalogue.find(tmp_path, "latest~1") == catalogue.find(tmp_path, "latest~") == run
+    with pytest.raises(UsageError, match="2 runs can be named so\n  The first of them is latest~1"):
+        catalogue.find(tmp_path, "latest~2")
+    with pytest.raises(UsageError, match="Did you mean 'latest~1'"):
+        catalogue.find(tmp_path, "lastest~1")
 
 
 async def test_runs_are_found_from_above_and_from_below_their_folder(

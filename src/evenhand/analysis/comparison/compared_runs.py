@@ -20,7 +20,7 @@ from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource, Sid
 from evenhand.analysis.comparison.drawn_part import Earlier, drawn_of
 from evenhand.analysis.comparison.earlier_runs import Scores, earlier_runs
 from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences
-from evenhand.analysis.comparison.pairing import paired, with_verdicts
+from evenhand.analysis.comparison.pairing import once, paired, with_verdicts
 from evenhand.analysis.comparison.same_test import Likeness, other_evals, same_outputs, withheld_of
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.analysis.trust.run_basis import system_of
@@ -190,7 +190,7 @@ def compared_runs(
     compared = ComparedRuns(
         first=first.beside(second),
         second=second.beside(first),
-        results=tuple(with_verdicts(comparisons, margin)),
+        results=tuple(with_verdicts(comparisons if metrics else [*once(comparisons)], margin)),
         margin=margin,
         cluster=cluster or _cluster_of(first, second, pairs),
         judged=tuple(each for each in judged if each.place not in apart and not everywhere),

@@ -106,6 +106,7 @@ class Compared:
         tests: How many comparisons p and smallest are corrected for.
         predicted: Of how many cases the second was not run, and is predicted from the first's and earlier runs.
         helped: The share of the differences' spread that those runs explain, 0 to 1.
+        same_as: The metric whose result this is, too, where nobody asked for both: it isn't shown again. Else empty.
     """
 
     metric: str
@@ -137,6 +138,7 @@ class Compared:
     tests: int = 1
     predicted: int = 0
     helped: float = 0.0
+    same_as: str = ""
 
     @property
     def n(self) -> int:

@@ -284,20 +284,43 @@ def _same_test(one: Compared, other: Compared) -> bool:
     return one.data == other.data
 
 
-def with_verdicts(results: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
-    """The results with their verdicts, each in the light of how many tests there are.
+def distinct(results: Iterable[Compared]) -> tuple[list[Compared], list[int]]:
+    """The tests that results are of, and the place of each result's among them.
 
-    A metric that is one number in all cases of both can't differ, and takes no part. A pass rate, and the only
-    expectation that decides it, are one test.
+    A pass rate, and the only expectation that decides it, are one test.
     """
     tests: list[Compared] = []
     places: list[int] = []
     for result in results:
-        if not result.withheld and not result.constant:
-            same = (i for i, test in enumerate(tests) if _same_test(test, result))
-            places.append(next(same, len(tests)))
-            if places[-1] == len(tests):
-                tests.append(result)
+        same = (i for i, test in enumerate(tests) if _same_test(test, result))
+        places.append(next(same, len(tests)))
+        if places[-1] == len(tests):
+            tests.append(result)
+    return tests, places
+
+
+def once(results: Iterable[Compared]) -> Iterator[Compared]:
+    """The results, of which those that are another's, too, say so."""
+    before: list[Compared] = []
+    for result in results:
+        same = (
+            one.metric
+            for one in before
+            if _same_test(one, result)
+            and (one.first_range, one.second_range) == (result.first_range, result.second_range)
+            and (one.withheld, one.errors, one.other)
+            == (result.withheld, result.errors, result.other)
+        )
+        before.append(replace(result, same_as=next(same, "")))
+        yield before[-1]
+
+
+def with_verdicts(results: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
+    """The results with their verdicts, each in the light of how many tests there are.
+
+    A metric that is one number in all cases of both can't differ, and takes no part.
+    """
+    tests, places = distinct(one for one in results if not one.withheld and not one.constant)
     alone = [test.p_alone for test in tests]
     corrected_ps, number = holm(alone), max(1, len(tests))
     remaining = iter(places)

@@ -10,7 +10,7 @@ from evenhand.analysis.comparison.case_values import CaseIds, Scales, Seen, read
 from evenhand.analysis.comparison.comparison_results import unlike_words
 from evenhand.analysis.comparison.comparison_sides import matched_variants
 from evenhand.analysis.comparison.drawn_part import DrawnPart
-from evenhand.analysis.comparison.pairing import paired
+from evenhand.analysis.comparison.pairing import distinct, paired
 from evenhand.analysis.comparison.same_test import Likeness, other_evals
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.gate_results import GateResult, GateVerdict
@@ -233,9 +233,11 @@ def judged(
         level: Of each test.
     """
     rule = partial(gate_rule, level=level)
-    tests = [r.compared for r in results if r.compared is not None and r.verdict == "undecided"]
+    tests, places = distinct(
+        r.compared for r in results if r.compared is not None and r.verdict == "undecided"
+    )
     alone = [compared.p_alone for compared in tests]
-    place = 0
+    remaining = iter(places)
     for result in results:
         compared = result.compared
         if compared is not None and compared.data.rates and margin > 1:
@@ -244,13 +246,12 @@ def judged(
             yield result
             continue
 
-        def corrected(own: float, i: int = place) -> float:
+        def corrected(own: float, i: int = next(remaining)) -> float:
             return holm([*alone[:i], own, *alone[i + 1 :]])[i]
 
         word, open_ = compared.data.verdict(
             corrected, lower=compared.lower, of=len(tests), margin=margin, rule=rule
         )
-        place += 1
         more = None
         if word == "undecided":
             more = more_cases(compared.data, margin, lower=compared.lower)

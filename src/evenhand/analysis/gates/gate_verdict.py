@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.analysis.comparison.case_values import PASSED, Seen
 from evenhand.analysis.comparison.comparison_sides import LISTED
+from evenhand.analysis.comparison.pairing import once
 from evenhand.analysis.comparison.same_test import chosen_by, chosen_note
 from evenhand.analysis.gates.advice import with_advice
 from evenhand.analysis.gates.baseline import Baseline, BaselineTrial
@@ -98,6 +99,8 @@ def gate(
     columns = {names[j]: (sides.mine[i], theirs[j]) for i, j in sides.pairs}
     reused = sum(bool(trial.taken) for trial in run.trials())
     results = list(with_advice(results, columns, run, totals.trials - reused))
+    if not metrics:
+        results = list(_once(results))
     return Gate(
         results=tuple(results),
         margin=margin,
@@ -113,6 +116,18 @@ def gate(
         run=meta.id,
         in_full=dict(zip(names, full_names(meta.variants), strict=True)),
     )
+
+
+def _once(results: Sequence[GateResult]) -> Iterator[GateResult]:
+    """The results, of which those that are another's, too, say so, unless there is more to say of them."""
+    advice = {(one.variant, one.metric): one.advice for one in results}
+    marked = once(one.compared for one in results if one.compared is not None)
+    for result in results:
+        compared = None if result.compared is None else next(marked)
+        same = (
+            compared is not None and advice.get((result.variant, compared.same_as)) == result.advice
+        )
+        yield replace(result, compared=compared) if same else result
 
 
 def _left_out(results: Iterable[GateResult]) -> Iterator[str]:

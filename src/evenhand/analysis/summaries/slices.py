@@ -25,7 +25,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.score import Scale
 from evenhand.core.variant import RunVariant
-from evenhand.core.wording.words import rounded, share_words
+from evenhand.core.wording.words import share_words
 from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.pooling import (
     FEWEST_GROUPS,
@@ -347,21 +347,14 @@ class Entry(Record, frozen=True):
     Attributes:
         name: What it is called, in words that are safe to print.
         rate: Its rate in words.
-        share: Its rate.
         q: The p-value that it is like the cases that are not in it, corrected for how many groups there are.
         pooled: Its rate drawn towards those of all groups; None where none is.
     """
 
     name: str
     rate: str
-    share: float
     q: float
     pooled: Share | None = None
-
-    @property
-    def height(self) -> float:
-        """What groups are put in order by: of the lowest of many raw rates, part is chance."""
-        return self.share if self.pooled is None else self.pooled.least
 
     @property
     def words(self) -> str:
@@ -397,11 +390,7 @@ def worth_of_extremes(number: str, entries: Sequence[Entry], of: str = "cases") 
         return ""
     out = sorted((one for one in entries if one.q <= LEVEL), key=lambda one: (one.q, one.name))
     if not out:
-        least = min(entries, key=lambda one: one.height)
-        return (
-            f"{number}: none stands out from the other {of} by more than chance makes the extremes of so many "
-            f"({METHOD}); the lowest is {least.name} at {least.words}, q = {rounded(least.q, 2)}"
-        )
+        return f"{number}: none differs by more than chance"
     listed = "; ".join(
         f"{one.name} at {one.words}, q {'< 0.001' if one.q < 0.001 else f'= {one.q:.3f}'}"
         for one in out[:NAMED]

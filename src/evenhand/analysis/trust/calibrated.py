@@ -27,7 +27,7 @@ from evenhand.analysis.trust.jury_weights import ballot_of, turned
 from evenhand.analysis.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
 from evenhand.analysis.trust.probabilities import graded
 from evenhand.analysis.trust.scores_calibrated import JudgedMean, later_mean, scale_of
-from evenhand.analysis.trust.trust_rules import UNLIKELY, estimate_row
+from evenhand.analysis.trust.trust_rules import FEWEST, UNLIKELY, estimate_row
 from evenhand.core.document import Key, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -94,7 +94,16 @@ class JudgedRate(Record, frozen=True, kw_only=True):
     @property
     def trusted(self) -> bool:
         """Whether the rate may stand in a gate: it is corrected, and its judge may be used."""
-        return self.corrected is not None and self.verdict in ("usable", "usable with labels")
+        return self.corrected is not None and not self.doubt
+
+    @property
+    def doubt(self) -> str:
+        """Why its labels don't say that the judge may be used, in words; empty where they do."""
+        if self.verdict in ("usable", "usable with labels"):
+            return ""
+        if self.verdict == "do not use":
+            return "do not use this judge"
+        return "too few labels" if self.labels < FEWEST else "too little data"
 
 
 def judged_rates(run: RunFile) -> list[JudgedRate]:

@@ -85,7 +85,7 @@ def run_path(run: str | Path) -> Path:
     """
     if isinstance(run, Path):
         return run
-    return find(Path.cwd(), None if run == "latest" else run)
+    return find(Path.cwd(), run)
 
 
 def _results(name: str, rows: object) -> dict[str, list[Any]]:

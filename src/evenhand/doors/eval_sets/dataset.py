@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,14 +14,19 @@ from evenhand.core.arguments import checked, checked_class, past_checks
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest_of, encode
 from evenhand.core.errors import Problem, UsageError
+from evenhand.core.names import nearest
 from evenhand.doors.eval_sets.frames import rows_of
 from evenhand.doors.eval_sets.rowcase import case_of, row_of
-from evenhand.doors.eval_sets.rows import problems_error, rows_in
+from evenhand.doors.eval_sets.rows import FORMATS, problems_error, rows_in
 from evenhand.doors.eval_sets.splitting import Part, places_of
 from evenhand.doors.eval_sets.streamed import CasesInFile
+from evenhand.languages.documents.findings import unreadable as not_a_file
 
 MOST_UNCOUNTED = 1_000_000
 """Rows that are taken from something that does not say how many it has: a generator may never end."""
+
+_notes: set[str] = set()
+"""What was told of files that are not beside those that name them."""
 
 
 @checked_class
@@ -69,7 +75,8 @@ class Dataset(Sequence[Case]):
 
         The columns `id`, `input`, `expected`, `context`, `description`, `tags` and `metadata` are the case's fields;
         all others are its variables. A case without an id is called by a hash of its row; one with an id and no
-        description is described by it. The file is looked for beside the file that says so, then where one stands.
+        description is described by it. The file is looked for beside the file that says so, then in the current
+        folder, with a note on stderr where it is read from there.
 
         Args:
             path: The file.
@@ -83,9 +90,9 @@ class Dataset(Sequence[Case]):
         frame = inspect.currentframe()
         caller = past_checks(frame.f_back) if frame else None
         asker = Path(caller.f_code.co_filename) if caller else Path()
-        beside = asker.parent / path
-        # `lexists`, since a broken link beside the asker is meant, and not a file of that name elsewhere.
-        file = beside if asker.is_file() and os.path.lexists(beside) else Path(path)
+        file = Path(path)
+        if caller and asker.is_file() and not file.is_absolute():
+            file = _beside(asker, caller.f_lineno, file)
         dataset = Dataset(CasesInFile(file) if stream else _held(file), file.stem)
         dataset.file = file.resolve()
         return dataset
@@ -204,3 +211,30 @@ def _twice(names: Sequence[str]) -> str:
             return name
         known.add(name)
     return ""
+
+
+def _beside(asker: Path, line: int, path: Path) -> Path:
+    """The file that a line of a file names: beside it, else in the current folder, which is told once.
+
+    Raises:
+        ConfigError: It is in neither.
+    """
+    beside = asker.parent / path
+    # `lexists`, since a broken link beside the asker is meant, and not a file of that name elsewhere.
+    if os.path.lexists(beside):
+        return beside
+    if path.suffix.lower() not in FORMATS or not_a_file(path):
+        return path
+    folders = list(dict.fromkeys([beside.absolute().parent, path.absolute().parent]))
+    if len(folders) > 1 and os.path.lexists(path):
+        what = f"{path} is not beside this file, and read from {folders[1]}"
+        note = Problem(str(asker), line, 0, what).summary
+        if note not in _notes:
+            _notes.add(note)
+            sys.stderr.write(f"{note}\n")
+        return path
+    there = [one.name for folder in folders if folder.is_dir() for one in folder.iterdir()]
+    near = nearest(path.name, there)
+    hint = f"Looked in {' and '.join(map(str, folders))}."
+    hint = f"Did you mean '{path.with_name(near)}'? {hint}" if near else hint
+    raise problems_error([Problem(str(asker), line, 0, f"{path} does not exist", hint)])

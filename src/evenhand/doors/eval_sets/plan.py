@@ -47,7 +47,7 @@ from evenhand.doors.eval_sets.near_columns import near_fields, said_of, unused
 from evenhand.doors.eval_sets.prechecks import asked_of, foreseen, partly_taken, set_up_once
 from evenhand.doors.eval_sets.project_files import axis_contents, data_of, files_of
 from evenhand.doors.eval_sets.prompt import Prompt
-from evenhand.doors.eval_sets.selection import EvalFilter, column_left, selected
+from evenhand.doors.eval_sets.selection import EvalFilter, column_left, refuse_unknown_tag, selected
 from evenhand.doors.eval_sets.thresholds import Thresholds
 from evenhand.languages.documents.project import Project
 from evenhand.providers.leading import keys_not_needed
@@ -295,6 +295,8 @@ def plan_of(
                 f"the selection matches none of the cases ({number:,})",
                 hint=f"Selected: {Selector(selection).words}.",
             )
+        if only is not None and only.tag:
+            refuse_unknown_tag(only.tag, sets)
         there = "; ".join(
             f"{evals.name}: {', '.join(e.name for e in evals.evals[:10])}" for evals in sets
         )

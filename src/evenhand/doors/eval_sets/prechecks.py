@@ -13,6 +13,7 @@ import inspect
 import textwrap
 import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,9 @@ from evenhand.scorers.function import FunctionScorer
 from evenhand.scorers.judging import NAME_A_JUDGE, AsksJudge
 from evenhand.scorers.jury import JudgeQuestion
 from evenhand.scorers.opposite import refuse_opposite
+
+_LOOKED_AT = 100
+"""Cases, for what they have."""
 
 _UNKNOWN = object()
 _NOBODY = ""
@@ -114,7 +118,13 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
         code = inspect.unwrap(function).__code__
         place = (code.co_filename, code.co_firstlineno)
         fixtures[name] = [
-            *unprovided(there, name, inspect.signature(function).parameters.values(), *place)
+            *unprovided(
+                there,
+                name,
+                inspect.signature(function).parameters.values(),
+                *place,
+                evals.data or (),
+            )
         ]
         if name in evals.over or name in RESERVED or (name == TALK and evals.subject is not None):
             what = f"a fixture cannot be called '{name}', which evals are given already"
@@ -133,7 +143,7 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
     for eval_ in evals.evals:
         place = (str(eval_.path), eval_.first)
         by_eval[eval_.name] = wrong = [
-            *unprovided(there, eval_.name, eval_.parameters.values(), *place)
+            *unprovided(there, eval_.name, eval_.parameters.values(), *place, evals.data or ())
         ]
         if _yields(eval_.function):
             what = f"{eval_.name} has a yield, so that calling it runs none of it"
@@ -229,14 +239,32 @@ def _keyless(models: EvalSetRoster, model: object, path: str, line: int) -> Iter
         yield Problem(path, line, 0, *wrong, AuthError.slug)
 
 
+def _of_cases(cases: Iterable[Case]) -> dict[str, str]:
+    """What the first cases have, and how an eval reads it."""
+    fields = {name: f"case.{name}" for name in ("input", "expected", "context", "metadata", "vars")}
+    for case in islice(cases, _LOOKED_AT):
+        fields |= {name: f"case.metadata[{name!r}]" for name in case.metadata}
+        fields |= {name: f"case.vars[{name!r}]" for name in case.vars}
+    return fields
+
+
 def unprovided(
-    there: frozenset[str], name: str, parameters: Iterable[inspect.Parameter], path: str, line: int
+    there: frozenset[str],
+    name: str,
+    parameters: Iterable[inspect.Parameter],
+    path: str,
+    line: int,
+    cases: Iterable[Case] = (),
 ) -> Iterator[Problem]:
     """What a function asks for and nobody provides.
 
     Args:
         there: What is provided.
         name: The function's.
+        parameters: Its parameters.
+        path: Its file.
+        line: Where it is in it.
+        cases: Those of its set, where it can be given one.
     """
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
@@ -255,6 +283,12 @@ def unprovided(
             elif not hint:
                 hint = f"Write @evals.fixture above a function {parameter.name}. "
             what = f"{name} asks for '{parameter.name}', which nothing provides"
+            read = _of_cases(cases).get(parameter.name, "") if cases else ""
+            if read:
+                yield Problem(
+                    path, line, 0, what, f"The cases have it: take case, and write {read}."
+                )
+                continue
             yield Problem(path, line, 0, what, f"{hint}There are: {', '.join(sorted(there))}.")
 
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from shlex import quote
 
 from evenhand.core.case import Case
+from evenhand.core.errors import NothingSelected
 from evenhand.core.plan import Selection
 from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 from evenhand.doors.eval_sets.evalset import Eval, EvalSet
+
+_LOOKED_AT = 1_000
+"""Cases, for a tag that no eval has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +66,22 @@ def column_left(selection: Selection) -> Callable[[Variant], bool]:
         selector.takes_prompt(variant.prompt)
         and selector.takes_model(variant.model, variant.provider_id)
     )
+
+
+def refuse_unknown_tag(tag: str, sets: Sequence[EvalSet]) -> None:
+    """Says which tags evals have, where none has this one; cases with it are chosen otherwise.
+
+    Raises:
+        NothingSelected: No eval has it.
+    """
+    tags = sorted({each for evals in sets for one in evals.evals for each in one.tags})
+    if tag in tags:
+        return
+    hint = f"Evals have: {', '.join(tags)}." if tags else "Evals have no tags."
+    of_cases = (case.tags for evals in sets for case in islice(evals.data or (), _LOOKED_AT))
+    if any(tag in each for each in of_cases):
+        hint += f" Cases have it: --filter-metadata {quote(f'tags={tag}')} chooses those."
+    raise NothingSelected(f"no eval has the tag '{tag}', and --tag chooses evals", hint=hint)
 
 
 def _taken(selector: Selector, case: Case) -> bool:

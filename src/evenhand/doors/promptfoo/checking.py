@@ -11,7 +11,7 @@ from msgspec import field
 from evenhand.core.encoding import encode
 from evenhand.core.json_schema import ANY, NUMBER, SWITCH, TABLE, TEXT, TEXTS, either, one_or_more
 from evenhand.core.json_shapes import as_array, is_array, is_mapping
-from evenhand.core.names import did_you_mean
+from evenhand.core.names import did_you_mean, nearest
 from evenhand.core.plan import counted
 from evenhand.core.ranges import REPEATS
 from evenhand.core.record import Record
@@ -102,8 +102,18 @@ class TestChecks(Record, frozen=True):
         """Notes keys that no test has, and what is wrong under those that are no reader's."""
         for key in raw:
             if key not in KEYS:
+                near = _CALLED.get(key) or nearest(key, KEYS)
+                if near not in raw and _is_meant(near, raw[key]):
+                    what = f"'{key}' is not a key of a test, and '{near}' is missing"
+                    self.findings.problem(at(key), what, f"Did you mean '{near}'?")
+                    continue
                 what = f"unknown key '{key}' of a test is not used"
-                self.findings.hint(at(key), what, _home_of(key) or did_you_mean(key, KEYS))
+                near = near and f"Did you mean '{near}'?"
+                self.findings.hint(
+                    at(key),
+                    what,
+                    "It belongs below options of the test." if key in OPTIONS else near,
+                )
         variables = raw.get("vars")
         if (
             isinstance(variables, Mapping)
@@ -198,11 +208,9 @@ _CALLED: Mapping[str, str] = {
 }
 
 
-def _home_of(key: str) -> str:
-    """Where a key belongs that no test has; empty for one that belongs nowhere."""
-    if key in OPTIONS:
-        return "It belongs below options of the test."
-    return f"Did you mean '{_CALLED[key]}'?" if key in _CALLED else ""
+def _is_meant(key: str, value: object) -> bool:
+    """Whether a value is what stands under `vars` or `assert`."""
+    return is_mapping(value) if key == "vars" else key == "assert" and _is_assert(value)
 
 
 def _is_assert(value: object) -> bool:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.json_schema import ANY, NUMBER, SWITCH, TABLE, TEXT, TEXTS, one_or_more
 from evenhand.core.json_shapes import as_array, is_array, is_mapping
-from evenhand.core.names import did_you_mean
+from evenhand.core.names import nearest
 from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
 from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
 from evenhand.core.record import Record
@@ -91,6 +91,8 @@ OPTIONS: Mapping[str, TableKey] = {
     "interactiveProviders": TableKey("No effect.", own(SWITCH)),
 }
 """The keys of `evaluateOptions`."""
+_MADE_OF = frozenset({"prompts", "tests", "defaultTest"})
+"""Without one of these keys, a config asks something else. Without providers, it asks nobody."""
 _HOMES: Mapping[str, str] = {
     **dict.fromkeys(OPTIONS, "It belongs below evaluateOptions."),
     **dict.fromkeys(
@@ -239,8 +241,13 @@ def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings
         elif key not in KEYS and key not in written.lending:
             unknown += 1
             # Each search compares with all keys, and further hints are not shown anyway.
-            hint = _HOMES.get(key) or (did_you_mean(key, unused) if unknown <= SHOWN else "")
-            findings.hint(document.at(key), f"unknown key '{key}' is not used", hint)
+            near = nearest(key, unused) if unknown <= SHOWN and key not in _HOMES else ""
+            hint = _HOMES.get(key) or (near and f"Did you mean '{near}'?")
+            if near in _MADE_OF and not (near == "tests" and "scenarios" in value):
+                what = f"'{key}' is not a key, and '{near}' is missing"
+                findings.problem(document.at(key), what, hint)
+            else:
+                findings.hint(document.at(key), f"unknown key '{key}' is not used", hint)
     for key, kind, words in _KINDS:
         if value.get(key) is not None and not isinstance(value[key], kind):
             findings.hint(document.at(key), f"{key} is {_short(value[key])}, not {words}")

@@ -10,7 +10,7 @@ import msgspec
 
 from evenhand.core.errors import Problem
 from evenhand.core.message import Prompt
-from evenhand.core.names import did_you_mean
+from evenhand.core.names import nearest
 from evenhand.core.plan import CallEstimate, Row
 from evenhand.core.provider import Provider
 from evenhand.core.record import MutableRecord
@@ -90,6 +90,7 @@ def surveyed(
     survey = Survey()
     stored: set[str] = set()
     names: Collection[str] = ()
+    slips: set[str] = set()
     problems: dict[int, Problem] = {}
     matching, narrows = 0, selector.narrows
     test_store = KeptTests(sources)
@@ -101,7 +102,7 @@ def surveyed(
         # The same names again would add no hint. Code may set any variable, so that none can be called missing.
         if not test.transform_vars and test.variables.keys() != names:
             names = test.variables.keys()
-            _look_at_names(test, pairs, stored, findings)
+            _look_at_names(test, pairs, stored, slips, findings)
         # Only now: what a test stores is there for those after it, not for itself.
         if test.stores:
             stored.add(test.stores)
@@ -182,9 +183,16 @@ def _lonely(test: Test, taking: Sequence[Combination]) -> bool:
 
 
 def _look_at_names(
-    test: Test, pairs: Sequence[Combination], stored: set[str], findings: Findings
+    test: Test,
+    pairs: Sequence[Combination],
+    stored: set[str],
+    slips: set[str],
+    findings: Findings,
 ) -> None:
-    """Notes variables that a prompt names and a test does not set: they print as nothing."""
+    """Notes variables that a prompt names and a test does not set: they print as nothing.
+
+    It is a problem where the test has another variable of nearly this name, which nothing reads; once for each name.
+    """
     there = test.variables.keys()
     if stored:
         there = there | stored
@@ -196,11 +204,21 @@ def _look_at_names(
         if pair.names <= there:
             continue
         for name in sorted(pair.names - there):
-            findings.hint(
-                pair.prompt.place,
-                f"variable '{name}' is not set by every test, and prints as nothing there",
-                did_you_mean(name, there),
-            )
+            near = nearest(name, there)
+            if near and _is_unread(near, test, pairs) and pair.takes(test):
+                if name not in slips:
+                    what = f"variable '{name}' has no value in a test that has '{near}', which nothing reads"
+                    findings.problem(pair.prompt.place, what, "Write one name in both.")
+                slips.add(name)
+                continue
+            what = f"variable '{name}' is not set by every test, and prints as nothing there"
+            findings.hint(pair.prompt.place, what, f"Did you mean '{near}'?" if near else "")
+
+
+def _is_unread(variable: str, test: Test, pairs: Sequence[Combination]) -> bool:
+    """Whether no prompt names a variable of a test, and nothing else in the test does."""
+    rest = {key: value for key, value in {**test.raw, **test.shown}.items() if key != "vars"}
+    return not any(variable in pair.names for pair in pairs) and variable not in str(rest)
 
 
 def _in_single_braces(name: str, text: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from msgspec import field
 
-from evenhand.core.names import did_you_mean
+from evenhand.core.names import did_you_mean, nearest
 from evenhand.core.record import MutableRecord
 from evenhand.doors.assertions.kinds import KNOWN
 from evenhand.doors.promptfoo.tests import Line, WrittenTest
@@ -415,9 +415,15 @@ def _column(name: str) -> tuple[_Put, str, str]:
 
 def wrong_columns(header: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The columns that can mean nothing: (what is wrong, what to do)."""
+    expects = any(map(_EXPECTED.fullmatch, header))
     for name in header:
         config = _CONFIG.fullmatch(name)
         if config is None:
+            # With one underscore, it may be a variable.
+            slip = name[:2] == "__" and _column(name)[0] is _vary
+            if slip and not expects and nearest(name, _MAGIC) == "__expected":
+                what = f"column '{name}' is a variable, and no column says what is expected"
+                yield what, "Did you mean '__expected'?"
             continue
         column = config[1]
         if column not in header:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def failures(root: Path, run: str, where: str, cursor: int) -> Answer:
             return page(head, "trials", [], 0, [Next("", "no trial matches")])
         rows = (_failure(trial) for trial in chosen.trials())
         first = next(chosen.trials())
-        following = [Next("cell", "one of them in full", {"run": name, "cell": str(first.index)})]
+        following = [Next("cell", "one of them in full", {"run": name, "cell": _handle(first)})]
         if first.error is not None:
             following += advice_on([first.error.message])
         return page(head, "trials", rows, cursor, following)
@@ -96,7 +97,7 @@ def cell(root: Path, run: str, ref: str) -> Answer:
     """One trial in full: prompt, variables, output, and each expectation with its reason."""
     with opened(root, run) as run_file:
         grid = Grid(run_file)
-        trials = find_cells(run_file, grid, ref)
+        trials = _trials(run_file, grid, ref)
         trial = trials[0]
         variant = run_file.meta.variants[trial.variant]
         name = short_id(run_file.meta.id)
@@ -106,7 +107,7 @@ def cell(root: Path, run: str, ref: str) -> Answer:
             again["offline"] = True  # or running it again would be paid for
         content = {
             "run": name,
-            "cell": str(trial.index),
+            "cell": _handle(trial),
             "case": untrusted(trial.case, 200),
             "variant": {
                 "prompt": untrusted(variant.prompt, 200),
@@ -191,7 +192,7 @@ def label_next(root: Path, run: str) -> Answer:
             "run": name,
             "left": len(items),
             "metric": untrusted(item.metric, 200),
-            "cell": str(item.trial.index),
+            "cell": _handle(item.trial),
             "input": untrusted(item.trial.vars or item.trial.input, 1500),
             "output": untrusted(item.trial.output, 3000),
         }
@@ -222,7 +223,7 @@ def _judged(row: Mapping[str, Any]) -> dict[str, Any]:
 def _failure(trial: TrialResult) -> dict[str, Any]:
     bad = [one for one in trial.outcomes if one.outcome in ("fail", "error")]
     return {
-        "cell": str(trial.index),
+        "cell": _handle(trial),
         "case": short(trial.description or trial.case),
         "outcome": trial.outcome,
         "output": short(trial.output),
@@ -231,6 +232,18 @@ def _failure(trial: TrialResult) -> dict[str, Any]:
         ],
         "error": None if trial.error is None else short(trial.error.message),
     }
+
+
+def _handle(trial: TrialResult) -> str:
+    """What `cell` is called with for this one trial, repeats told apart. A number alone would be a case."""
+    return f"trial {trial.index}"
+
+
+def _trials(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
+    """The trial that a handle of ours means, or what somebody who types `evenhand show RUN CELL` would see."""
+    handle = re.fullmatch(r"trial (\d{1,15})", ref, re.ASCII)
+    trial = run.trial(int(handle[1])) if handle else None
+    return [trial] if trial is not None else find_cells(run, grid, ref)
 
 
 def _expectation(outcome: Any) -> dict[str, Any]:

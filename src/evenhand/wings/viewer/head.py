@@ -38,6 +38,7 @@ from evenhand.core.requirement import PASSED
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
 from evenhand.render.calibration_text import standing as standing_words
+from evenhand.render.calibration_text import state_of
 from evenhand.render.findings import findings
 from evenhand.render.requirements import (
     bound_words,
@@ -172,6 +173,7 @@ def judged(run: RunFile) -> list[JudgedShape]:
             corrected=rate.corrected and Interval(*rate.corrected, rate.labels),
             status=rate.status,
             trusted=rate.trusted,
+            state=state_of(rate),
             words=standing_words(rate),
         )
         for rate in judged_rates(run)

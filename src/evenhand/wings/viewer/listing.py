@@ -217,6 +217,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         note=run.remarks.note,
         said_by=run.remarks.by,
         of_judges=meta.is_judge_check,
+        of_gate=meta.is_of_gate,
         edited=meta.is_edited,
     )
 

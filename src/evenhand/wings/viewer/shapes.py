@@ -66,6 +66,7 @@ class RunSummary(Record, frozen=True, kw_only=True):
     of_judges: Annotated[
         bool, Key("It asked about judges (a probe, a check of canaries), and not about a system.")
     ] = False
+    of_gate: Annotated[bool, Key("A gate ran it, and says itself what it comes to.")] = False
     edited: Annotated[bool, Key("It is one cell of another run, edited and asked again.")] = False
     problem: Annotated[
         str, Key("Why the file cannot be read; empty for one that can, and then the rest counts.")
@@ -108,6 +109,7 @@ class JudgedShape(Record, frozen=True, kw_only=True):
     trusted: Annotated[
         bool, Key("It is corrected, and the calibration says that the judge may be used.")
     ]
+    state: Annotated[str, Key("Where it stands, in two or three words: `not checked`.")]
     words: Annotated[
         str, Key("Where it stands, in words: corrected beside raw, or not checked against people.")
     ]

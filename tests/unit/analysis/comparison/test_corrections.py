@@ -203,3 +203,36 @@ async def test_a_comparison_is_no_wider_than_asked_and_names_each_pair_once(runs
         assert all(squeezed.count("".join(name.split())) == 1 for name in names)
         assert all(f"\n#{number} · passed: -25 points [" in text for number in (1, 2, 3))
         assert all(line.count("[") == line.count("]") for line in text.splitlines())
+
+
+async def test_the_metric_that_decides_alone_is_named_with_the_pass_rate(runs: Pair):
+    """One result in words, both in JSON; whoever names both is shown both. Alike by chance on one side is not alike."""
+
+    def trials(bad: int, other: int) -> list[TrialResult]:
+        return [
+            result(
+                i,
+                case=f"c{i}",
+                ok=i >= bad,
+                named_scores={"label": float(i >= bad), "other": float(i >= other)},
+                outcomes=(
+                    Outcome("l", "pass" if i >= bad else "fail", float(i >= bad), metric="label"),
+                    Outcome("o", "pass", float(i >= other), metric="other", scale=(0.0, 1.0)),
+                ),
+            )
+            for i in range(40)
+        ]
+
+    pair = await runs(trials(0, 0), trials(6, 5))
+    found = compare(*pair)
+    text = str(found)
+    assert "  label: the same result" in text
+    assert not re.search(r"^label: ", text, re.MULTILINE)
+    assert re.search(r"^other: ", text, re.MULTILINE)
+    assert "corrected for 2 comparisons" in text
+    rows = found.document()["results"]
+    assert [row["metric"] for row in rows] == ["passed", "label", "other"]
+    assert rows[0]["p"] == rows[1]["p"]
+    named = str(compare(*pair, metric=["passed", "label"]))
+    assert re.search(r"^label: ", named, re.MULTILINE)
+    assert "corrected for" not in named

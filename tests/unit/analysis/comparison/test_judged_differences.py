@@ -194,3 +194,12 @@ async def test_a_difference_that_only_the_judge_sees_is_pointed_out(make_run: Ma
     assert comparison.verdict == "better"
     assert "people's labels don't yet" in str(comparison)
     assert compare(f"{run.path}:old", f"{run.path}:new", metric="passed").judged == ()
+
+
+async def test_a_difference_of_few_labels_says_that_they_are_few(make_run: Make):
+    """As a run's own report does; with labels enough there is nothing to say."""
+    for labels, few in ((10, True), (100, False)):
+        run = label_cases(await two_columns(make_run), range(labels), range(labels))
+        (each,) = compare(f"{run.path}:old", f"{run.path}:new").judged
+        assert "corrected" in judged_line(each)
+        assert ("too few labels: see `evenhand calibrate`" in judged_line(each)) is few

@@ -17,6 +17,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
+from evenhand.render.gate import document, lines
 from evenhand.testing.plan import example_of
 
 __all__ = ["make_run"]
@@ -178,3 +179,44 @@ async def test_a_gate_takes_clusters_from_the_run_whatever_the_baseline_knows(
     assert (together.verdict, apart.verdict) == ("undecided", "worse")
     assert together.compared is not None
     assert len(together.compared.data.clusters) == 31
+
+
+def decided_by_a_label(bad: range, n: int = 40) -> list[TrialResult]:
+    """Trials that pass where their one expectation does, which has a name of its own."""
+    return [
+        replace(
+            one,
+            outcome="fail" if i in bad else "pass",
+            score=float(i not in bad),
+            outcomes=(
+                Outcome(
+                    "label",
+                    "fail" if i in bad else "pass",
+                    float(i not in bad),
+                    metric="label",
+                    scale=(0.0, 1.0),
+                ),
+            ),
+            named_scores={"label": float(i not in bad)},
+        )
+        for i, one in enumerate(trials(n))
+    ]
+
+
+async def test_the_metric_that_decides_alone_is_one_result_with_the_pass_rate(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """Six of 40 cases worse: p = 0.03 as of one test, named in one line, and all numbers in JSON."""
+    baseline = await against(make_run, tmp_path, decided_by_a_label(range(0)))
+    now = await a_run(make_run, decided_by_a_label(range(6)))
+    both = gate(baseline, now, 0.05)
+    text = "\n".join(lines(both))
+    assert "corrected for" not in text
+    assert "label: the same result" in text
+    assert [row["metric"] for row in document(both)["results"]] == ["passed", "label"]
+    for one in both.results:
+        assert one.compared is not None
+        assert one.compared.p == pytest.approx(0.03125)
+    named = "\n".join(lines(gate(baseline, now, 0.05, metrics=["passed", "label"])))
+    assert "the same result" not in named
+    assert "label: " in named

@@ -61,7 +61,7 @@ def test_a_config_checks_what_a_python_provider_did_without_a_trace(
     assert ended.value.code == 0, capsys.readouterr()
     capsys.readouterr()
     with pytest.raises(SystemExit):
-        main(["show", "latest", "0"])
+        main(["show", "latest", "1"])
     shown = capsys.readouterr().out
     assert "agent file://agent.py" in shown
     assert "tool refund" in shown

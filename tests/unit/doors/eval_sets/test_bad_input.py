@@ -358,6 +358,33 @@ def test_files_inside_of_the_folder_are_found_whatever_they_are_called(tmp_path:
         evals.file("../files_evil/x")
 
 
+def test_a_dataset_of_the_current_folder_is_read_with_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Once for each line that reads it; where it is in neither folder, both are named, and the line."""
+    folder = tmp_path / "evals"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    code = compile("data = Dataset.read('qs.csv')", str(folder / "x_evals.py"), "exec")
+    (folder / "x_evals.py").write_text("data = Dataset.read('qs.csv')\n")
+    (tmp_path / "q.csv").write_text("id\na\n")
+    with pytest.raises(ConfigError) as refused:
+        exec(code, {"Dataset": Dataset})
+    message = str(refused.value)
+    assert message.startswith("evals/x_evals.py:1: qs.csv does not exist\n  Did you mean 'q.csv'?")
+    assert f"Looked in {folder} and {tmp_path}." in message
+    (tmp_path / "qs.csv").write_text("id\na\n")
+    for _ in range(2):
+        exec(code, {"Dataset": Dataset})
+    note = f"evals/x_evals.py:1: qs.csv is not beside this file, and read from {tmp_path}\n"
+    assert capsys.readouterr().err == note
+    (folder / "qs.csv").write_text("id\nb\n")
+    names: dict[str, Any] = {"Dataset": Dataset}
+    exec(code, names)
+    assert [case.id for case in names["data"]] == ["b"]
+    assert capsys.readouterr().err == ""
+
+
 def test_a_dataset_is_found_beside_the_file_that_reads_it(tmp_path: Path):
     """From wherever it is run; a path from where one stands is good as well."""
     (tmp_path / "d.csv").write_text("id\na\n")

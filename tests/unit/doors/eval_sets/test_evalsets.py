@@ -345,6 +345,26 @@ def test_all_that_is_wrong_with_a_set_is_said_when_it_is_read():
     assert "test_evalsets.py:" in text
 
 
+def test_a_parameter_that_is_a_column_of_the_cases_is_answered_with_how_to_read_it():
+    """A variable, a key of the metadata, a field; of a fixture as of an eval."""
+    evals = EvalSet(
+        "shop", data=[{"id": "a", "input": "i", "question": "q", "metadata": {"day": 1}}]
+    )
+
+    @evals.fixture
+    def desk(day):
+        return day
+
+    @evals.eval
+    def one(question, expected, desk):
+        """None of these is given."""
+
+    with pytest.raises(ConfigError) as caught:
+        planned(evals)
+    for read in ("case.vars['question']", "case.metadata['day']", "case.expected"):
+        assert f"The cases have it: take case, and write {read}." in str(caught.value)
+
+
 def test_sets_that_cannot_be_are_refused_where_they_are_written():
     """No repeats, an axis that is no list, two cases of one name."""
     with pytest.raises(UsageError, match="repeats is 0"):

@@ -127,7 +127,7 @@ FILES: dict[str, str] = {
     "EvalSet('b', compare=3)": "compare is 3, not a list",
     "EvalSet(data=[{'a': 1}])": "EvalSet needs `name`",
     "EvalSet([{'a': 1}])": "its name is [{'a': 1}], not a text",
-    "Dataset.read('nope.csv')": "does not exist",
+    "Dataset.read('nope.csv')": "shop_evals.py:5: nope.csv does not exist",
     "Dataset.read(file='nope.csv')": "did you mean `path`?",
     "Dataset.from_csv('nope.csv')": "Write Dataset.read(path).",
     "Dataset.of([{'a': 1}])": "Dataset.of(*rows)",

@@ -196,11 +196,21 @@ def test_columns_that_can_mean_nothing_are_problems(tmp_path: Path, column: str,
     assert what in wrong[0]
 
 
+def test_a_table_whose_only_expectations_are_misspelt_is_refused(tmp_path: Path) -> None:
+    """Once for all of its rows: any answer would pass them. With one underscore, it may be a variable."""
+    _, wrong = of_file(tmp_path, "t.csv", "q,__expectd\n1,2\n3,4\n")
+    assert len(wrong) == 1
+    assert "Did you mean '__expected'?" in wrong[0]
+    _, wrong = of_file(tmp_path, "t.csv", "q,_expected\n1,2\n")
+    assert wrong == []
+
+
 def test_misspelt_special_columns_are_hints(tmp_path: Path) -> None:
     """They are variables, as in promptfoo."""
-    (tmp_path / "t.csv").write_text("_expected,__expcted,q\n1,2,3\n")
+    (tmp_path / "t.csv").write_text("_expected,__expcted,__expected,q\n1,2,3,4\n")
     _, findings = read(tmp_path, {"tests": "t.csv"})
     assert [hint.hint for hint in findings.hints] == ["Did you mean '__expected'?"] * 2
+    assert not findings.problems
 
 
 def test_another_separator_is_suspected(tmp_path: Path) -> None:

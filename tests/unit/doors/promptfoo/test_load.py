@@ -430,7 +430,7 @@ def test_of_more_rows_than_are_kept_none_is_held(
 def test_what_is_tolerated_is_hinted_at_with_its_place(tmp_path: Path) -> None:
     """A variable that nobody sets, a tag that is never closed, a key that is not there; beside errors as well."""
     config = {
-        "prompts": ["hi {{nmae}}", "open {{ x"],
+        "prompts": ["hi {{name}} {{nmae}}", "open {{ x"],
         "providers": ["openai:chat:gpt-4o"],
         "tests": [{"vars": {"name": "a"}}],
     }

@@ -17,11 +17,11 @@ def test_no_neighbour_is_looked_for_once_some_dozens_of_keys_are_unknown(
     """Each of them is still named."""
     looks: list[str] = []
 
-    def did_you_mean(word: str, *_: object) -> str:
+    def nearest(word: str, *_: object) -> str:
         looks.append(word)
         return ""
 
-    monkeypatch.setattr(reading, "did_you_mean", did_you_mean)
+    monkeypatch.setattr(reading, "nearest", nearest)
     keys = "".join(f"key{i}: 1\n" for i in range(500))
     file = tmp_path / "promptfooconfig.yaml"
     file.write_text(f"prompts: [a]\nproviders: [echo]\n{keys}")

@@ -63,7 +63,7 @@ SLIPS = [  # what is written, what is in its place, where, what is said
     ('"Hello {{name}}"', "{{name}} hello", "2:14", "Text that begins with {{ has to stand in quotes."),
     ('"Hello {{name}}"', '"Hello {{name}}', "2:5", "a quote is opened here and not closed"),
     ('"Hello {{name}}"', "Hello {name}", "2:5", "Write {{name}}."),
-    ("{{name}}", "{{nme}}", "2:5", "Did you mean 'name'?"),
+    ("{{name}}", "{{nme}}", "2:5", "Write one name in both."),
     ("{{name}}", "{{name", "2:5", "a tag is opened and not closed"),
     ("{{name}}", "{{ name | uppercase }}", "2:5", "filter not found: uppercase"),
     ('- "Hello', 'hi: "Hello', "2:3", "is what it is called"),
@@ -142,3 +142,54 @@ def test_slips_are_named_all_at_once(tmp_path: Path) -> None:
     )
     lines = {one.line for one in told(tmp_path, text)}
     assert {2, 9, 11, 12} <= lines
+
+
+REFUSED = [
+    ("prompts:", "promts:"),
+    ("tests:", "test:"),
+    (TESTS, f"tests: [{{vars: {{name: Ada}}}}]\ndefaultTests: {{assert: [{{{CONTAINS.replace(chr(10), ',')}}}]}}\n"),
+    ("vars:", "var:"),
+    ("assert:", "asserts:"),
+    ("assert:", "assertions:"),
+    ("name: Ada", "nmae: Ada"),
+    ("{{name}}", "{{nmae}}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "slip"), REFUSED, ids=lambda text: text[:30])
+def test_a_misspelling_of_what_is_missing_is_refused(
+    written: str, slip: str, tmp_path: Path
+) -> None:
+    """A run would pay for empty prompts, or for answers that nothing checks."""
+    path = tmp_path / "promptfooconfig.yaml"
+    path.write_text(GOOD.replace(written, slip, 1), "utf-8")
+    with pytest.raises(ConfigError) as refused:
+        load(path, Chosen(env={}))
+    assert len(refused.value.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "slip"),
+    [
+        ("prompts:", "promts: [x]\nprompts:"),
+        (TESTS, f"{TESTS}test: 1\n"),
+        (TESTS, "scenarios: [{config: [{vars: {name: Ada}}], tests: [{}]}]\ntest: 1\n"),
+        ("    assert:", "    var: {}\n    assert:"),
+        ("- vars:", "- asserted: by Ann\n    vars:"),
+        ("{{name}}", "{{name}}{{names}}"),
+        ("value: Ada", "value: '{{nick}}'"),
+    ],
+    ids=lambda text: text[:30],
+)  # fmt: skip
+def test_unknown_keys_beside_those_that_they_resemble_are_hints(
+    written: str, slip: str, tmp_path: Path
+) -> None:
+    """As in promptfoo: folders that it runs must run."""
+    path = tmp_path / "promptfooconfig.yaml"
+    text = GOOD.replace(written, slip, 1)
+    if "nick" in text:  # a variable for the assertion alone, beside one that only some tests set
+        text = text.replace("name: Ada", "name: Ada\n      nick: Ada").replace(
+            "{{name}}", "{{name}}{{nik}}"
+        )
+    path.write_text(text, "utf-8")
+    assert load(path, Chosen(env={})).hints

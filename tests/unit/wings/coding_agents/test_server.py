@@ -77,8 +77,9 @@ async def test_a_run_of_thousands_of_trials_is_told_in_small_answers(make_run: M
             part = await call("failures", cursor=cursor)
             cells += [trial["cell"] for trial in part["trials"]]
             cursor = part["cursor"]
-        assert cells == [str(i) for i in range(0, 3_000, 15)]
-        cell = await call("cell", cell="15")
+        assert cells == [f"trial {i}" for i in range(0, 3_000, 15)]
+        cell = await call("cell", cell=cells[1])
+        assert cell["case"]["untrusted"] == (await call("cell", cell="16"))["case"]["untrusted"]
         assert cell["output"]["characters"] == 2000
 
 
@@ -124,7 +125,7 @@ async def test_what_others_wrote_never_leaves_the_fields_for_it(make_run: Make):
     orders = re.compile("ignore all|delete the|raise max|report that|run path")
     async with client(project_of(run)) as call:
         answers = [await call("summary"), await call("failures")]
-        answers += [await call("cell", cell=str(i)) for i in range(len(INJECTIONS))]
+        answers += [await call("cell", cell=f"trial {i}") for i in range(len(INJECTIONS))]
     for answer in answers:
         assert [text for text in unmarked(answer) if orders.search(text)] == []
         assert any(orders.search(text) for text in marked(answer))
@@ -253,7 +254,7 @@ async def test_a_cell_is_named_by_text_or_number_and_run_again_as_it_was(make_ru
     ]
     offline = await make_run([result(0)], settings={"script": "digest"})
     async with client(project_of(offline)) as call:
-        told = await call("cell", cell=0)
+        told = await call("cell", cell=1)
     assert [one["arguments"]["offline"] for one in told["next"] if one.get("tool") == "run"] == [
         True
     ]
@@ -357,7 +358,7 @@ TEXTS = {
 }  # fmt: skip
 NAMES_OF_COMMANDS = frozenset({"path", "where", "kinds", "judge"})
 """Texts that a command of its own looks at."""
-OTHERS = {"cell": {"cell": "0"}, "compare": {"first": "latest"}}
+OTHERS = {"cell": {"cell": "trial 0"}, "compare": {"first": "latest"}}
 
 
 async def test_every_text_of_every_tool_that_can_be_no_name_gets_one_clear_message(

@@ -76,6 +76,7 @@ async def test_a_pushed_run_is_read_as_the_run_itself(
     before = path.stat().st_mtime_ns
     assert fetch(remote, first.meta.id[:10], tmp_path / "cache").stat().st_mtime_ns == before
     latest = fetch(remote, "", tmp_path / "cache")
+    assert fetch(remote, "latest~1", tmp_path / "cache").stem == second.meta.id != latest.stem
     assert fetch_all(remote, tmp_path / "cache").files[0] == latest
     with pytest.raises(StoreError, match="copy of a run that was pushed"):
         append_labels(path, [NewLabel(0, "verdict", "pass")])

@@ -11,7 +11,7 @@ from evenhand.cli.streams import tell
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import safe
-from evenhand.store.catalogue import cache_folder, home_for, matching, newest_first
+from evenhand.store.catalogue import cache_folder, home_for, matching, newest_first, runs_back
 from evenhand.store.home import make_folder
 from evenhand.store.labels.exchange import Said, add_said, read_said
 from evenhand.store.replacing import beside
@@ -75,7 +75,8 @@ def fetch(remote: Remote, run: str, cache: Path) -> Path:
             f"{remote.name} has no runs",
             hint="`evenhand runs push RUN --to REMOTE` puts one there.",
         )
-    meant = matching(known, run) if run else known[:1]
+    back = runs_back(run)
+    meant = matching(known, run) if back is None else known[back : back + 1]
     if len(meant) == 1:
         try:
             return _fetched(remote, meant[0].name, cache)
