@@ -23,7 +23,7 @@ from evenhand.stats.correction import (
     replaced_share,
 )
 from evenhand.stats.interval import wilson
-from evenhand.stats.rate_difference import paired_rates
+from evenhand.stats.paired_rates import paired_rates
 
 LABELS = 50
 CELLS = ((True, True), (True, False), (False, True), (False, False))

@@ -16,8 +16,8 @@ from random import Random
 
 from evenhand.analysis.trust.power import Pilot, Power
 from evenhand.stats.paired_difference import Differences, verdict
+from evenhand.stats.paired_rates import mcnemar, paired_rates
 from evenhand.stats.power import disagreement
-from evenhand.stats.rate_difference import mcnemar, paired_rates
 
 SEED = 20_261_128
 RATES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)

@@ -23,7 +23,16 @@ from evenhand.render.trial_document import RunStep
 from evenhand.store.counted import ModelUsage
 from evenhand.store.labels.draw import PairAnswer
 from evenhand.store.labels.label import Label
-from evenhand.wings.viewer import cell, drawn, head, history, over_runs, saved, searching, shapes
+from evenhand.wings.viewer import (
+    cell,
+    drawn,
+    head,
+    history,
+    over_runs,
+    saved,
+    search_all_runs,
+    shapes,
+)
 
 FILE = Path(__file__).resolve().parents[2] / "page" / "src" / "data" / "shapes.generated.ts"
 _HEAD = "/** What the page is sent. `just formats` makes this file from records in src/evenhand: do not edit it. */\n"
@@ -83,8 +92,8 @@ RECORDS: Mapping[str, type[Struct]] = {
     "ReviewDraw": drawn.ReviewDrawShape,
     "DrawnPair": drawn.DrawnPairShape,
     "PairDraw": drawn.PairDrawShape,
-    "Hit": searching.Hit,
-    "SearchPiece": searching.SearchPiece,
+    "Hit": search_all_runs.Hit,
+    "SearchPiece": search_all_runs.SearchPiece,
     "SavedView": saved.SavedView,
     "CaseLine": over_runs.CaseLine,
     "CasePage": over_runs.CasePage,

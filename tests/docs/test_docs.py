@@ -19,7 +19,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.doors.assertions.kinds import INSTEAD, SUPPORTED
 from evenhand.doors.promptfoo.load import load
 from evenhand.doors.promptfoo.overrides import Chosen
-from evenhand.languages.documents.codebook import read_codebook
+from evenhand.languages.documents.failures_yml import read_codebook
 from evenhand.providers.catalog import KEYS, SCHEMES
 from evenhand.scorers.catalog import scorers
 from evenhand.wings.judge_checks.judge_variants import read_variants

@@ -14,7 +14,7 @@ from evenhand.stats.distributions import beta_quantile, beta_share, t_quantile, 
 from evenhand.stats.interval import clopper_pearson, mean_of_sums, wilson, z_of
 from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.paired_difference import sign_flip, t_test
-from evenhand.stats.rate_difference import mcnemar, paired_rates
+from evenhand.stats.paired_rates import mcnemar, paired_rates
 from evenhand.stats.stratified import Stratum, common_odds_ratio
 
 stats = pytest.importorskip("scipy.stats")

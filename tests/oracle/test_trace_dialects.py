@@ -24,7 +24,7 @@ from tests.oracle.trace_writers import (
 from evenhand.core.step import Step
 from evenhand.doors.spans.assembling import assembled
 from evenhand.doors.spans.messages import value_of
-from evenhand.doors.spans.reading import read_span
+from evenhand.doors.spans.span_to_step import read_span
 from evenhand.wings.traces.otlp_protobuf import logged_of, spans_of
 from evenhand.wings.traces.run import run_of
 

@@ -19,7 +19,7 @@ from evenhand.core.errors import (
 from evenhand.core.provider import RateLimits
 from evenhand.engine.pace import Permit
 from evenhand.engine.rate_limits import Account
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 
 LAW = settings(derandomize=True, max_examples=150, deadline=None, database=None)
 SECONDS = st.floats(0.01, 30)

@@ -45,7 +45,7 @@ from evenhand.engine.replay.cassettes import (
     record_cassettes,
     recordings_for,
 )
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 from evenhand.engine.reuse import Taking
 from evenhand.engine.runner import Note, Runner, ShowProgress
 from evenhand.engine.session import Decider, Ending, Session

@@ -46,7 +46,7 @@ from evenhand.core.record import MutableRecord, Record
 from evenhand.engine.flow import Mean
 from evenhand.engine.opening import Closing
 from evenhand.engine.pace import Pace, Permit
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 
 STEADY = 0.2
 """How far the seconds that a unit takes to come back may differ between two headers of a bucket that refills."""

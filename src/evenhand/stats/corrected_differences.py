@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from evenhand.stats.correction import Estimate
-from evenhand.stats.rate_difference import paired_rates
+from evenhand.stats.paired_rates import paired_rates
 
 _CONTINUITY = 0.5
 

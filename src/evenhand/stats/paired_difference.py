@@ -35,8 +35,8 @@ from typing import Literal, Protocol, overload
 from evenhand.stats.bounded import Scale, mean_on_scale, p_on_scale
 from evenhand.stats.distributions import t_quantile, t_tail
 from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.paired_rates import mcnemar, paired_rates
 from evenhand.stats.power import POWER, detectable_exact
-from evenhand.stats.rate_difference import mcnemar, paired_rates
 
 LEVEL = 1 - CONFIDENCE
 FEWEST = 5

@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 from evenhand.stats.distributions import beta_share
 from evenhand.stats.interval import CONFIDENCE, z_of
-from evenhand.stats.rate_difference import mcnemar
+from evenhand.stats.paired_rates import mcnemar
 
 POWER = 0.8
 _POINTS = 400

@@ -254,7 +254,7 @@ class FakeProvider:
         self._waiting += 1
         self.most_at_once = max(self.most_at_once, self._waiting)
         delay = (self.latency_ms + rule.latency_ms) / 1000
-        finish = partial(self._finish, connection, kind, body, prompt, rule, fault, key)
+        finish = partial(self._finish, connection, kind, body, prompt, rule, fault=fault, key=key)
         if delay:
             self._loop.call_later(delay, finish)
         else:

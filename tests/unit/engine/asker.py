@@ -9,7 +9,7 @@ from evenhand.core.errors import ProviderError, RateLimited
 from evenhand.core.provider import RateLimits
 from evenhand.engine.pace import Permit
 from evenhand.engine.rate_limits import Account
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 
 
 class Asker(Account):

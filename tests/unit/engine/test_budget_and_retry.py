@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.core.errors import BadRequest, BudgetStop, Overloaded, RateLimited
 from evenhand.engine.budget import Budget
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 
 DRAW = random.Random(7)
 

@@ -368,7 +368,7 @@ async def test_resume_finds_the_reply_that_another_trial_received(tmp_path: Path
 
 async def test_faults_are_tried_again_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A bad reply may have been charged for: it is wasted, and says so."""
-    monkeypatch.setattr("evenhand.engine.retry.RetryPolicy.pause", _at_once)
+    monkeypatch.setattr("evenhand.engine.retry_pauses.RetryPolicy.pause", _at_once)
     model = Scripted([Overloaded("500"), BadReply("half", billed=True), "yes"])
     with await run(example(1, asking(model), providers=(model,)), tmp_path) as found:
         end = next(found.calls()).end
@@ -391,7 +391,7 @@ async def test_a_rate_limit_without_a_word_on_when_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """And the run completes."""
-    monkeypatch.setattr("evenhand.engine.retry.RetryPolicy.pause", _at_once)
+    monkeypatch.setattr("evenhand.engine.retry_pauses.RetryPolicy.pause", _at_once)
     model = Scripted([RateLimited("429"), "yes"])
     with await run(example(1, asking(model), providers=(model,)), tmp_path) as found:
         assert found.totals().passed == 1

@@ -11,7 +11,7 @@ from evenhand.core.errors import BadReply, ConnectionFailed, Overloaded
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.engine.rate_limits import Account
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 from evenhand.store.runfile import RunFile
 from evenhand.store.writer import Writer
 from evenhand.testing import Scripted, example, example_of

@@ -59,7 +59,7 @@ def quick(monkeypatch):
     monkeypatch.setattr("evenhand.engine.rate_limits.SILENCE_S", 0.0)
     monkeypatch.setattr("evenhand.engine.opening.PAUSE_S", 0.0)
     monkeypatch.setattr(
-        "evenhand.engine.retry.RetryPolicy._jittered", lambda self, attempts, draw: 0.0
+        "evenhand.engine.retry_pauses.RetryPolicy._jittered", lambda self, attempts, draw: 0.0
     )
 
 

@@ -19,7 +19,7 @@ from evenhand.core.errors import (
 from evenhand.core.provider import RateLimits
 from evenhand.engine.opening import OVERLOADS
 from evenhand.engine.rate_limits import FAILURES, PATIENCE_S, SILENCE_S, Limits
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 
 
 def account_on(loop, ceiling=4, start=4, **policy):

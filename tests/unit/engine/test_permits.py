@@ -19,7 +19,7 @@ from evenhand.core.errors import (
     RateLimited,
 )
 from evenhand.engine.rate_limits import Account
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 
 LOOPS = ("asyncio", "uvloop")
 

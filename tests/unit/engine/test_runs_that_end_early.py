@@ -253,7 +253,7 @@ async def test_an_error_that_gives_up_on_the_account_ends_the_run(tmp_path, monk
     monkeypatch.setattr("evenhand.engine.rate_limits.FAILURES", 3)
     monkeypatch.setattr("evenhand.engine.rate_limits.PATIENCE_S", 0.0)
     monkeypatch.setattr(
-        "evenhand.engine.retry.RetryPolicy.pause", lambda self, error, *_: 0.0 * bool(error)
+        "evenhand.engine.retry_pauses.RetryPolicy.pause", lambda self, error, *_: 0.0 * bool(error)
     )
     model = Scripted([Overloaded("503 from the proxy")])
     finished = await door.settle(example(20, asking(model)), door.Settings(home=tmp_path))

@@ -20,7 +20,7 @@ from evenhand.core.errors import Overloaded, ProviderError, RateLimited
 from evenhand.core.provider import RateLimits
 from evenhand.engine.pace import Permit
 from evenhand.engine.rate_limits import Account
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 
 ON_THE_WAY_S = 0.005
 REFUSED_S = 0.015

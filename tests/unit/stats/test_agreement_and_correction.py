@@ -20,7 +20,7 @@ from evenhand.stats.correction import (
     corrected_rate,
     replaced_share,
 )
-from evenhand.stats.rate_difference import paired_rates
+from evenhand.stats.paired_rates import paired_rates
 
 KRIPPENDORFF = (
     (1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None),

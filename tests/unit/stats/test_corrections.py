@@ -14,7 +14,7 @@ from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import z_of
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import Differences, verdict
-from evenhand.stats.rate_difference import mcnemar, paired_rates
+from evenhand.stats.paired_rates import mcnemar, paired_rates
 from evenhand.stats.tallies import worth_of
 
 

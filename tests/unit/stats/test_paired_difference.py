@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evenhand.stats.multiple import benjamini_hochberg, holm
 from evenhand.stats.paired_difference import DRAWS, LARGE, Differences, sign_flip, t_test, verdict
-from evenhand.stats.rate_difference import mcnemar
+from evenhand.stats.paired_rates import mcnemar
 
 small = st.lists(st.sampled_from([-1, -0.5, -1 / 3, 0, 1 / 3, 0.5, 1]), min_size=1, max_size=9)
 

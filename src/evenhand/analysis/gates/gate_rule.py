@@ -13,7 +13,7 @@ from collections.abc import Callable
 from evenhand.stats.extremes import Extremes
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.paired_difference import FEWEST, LEVEL, Differences, Word, verdict
-from evenhand.stats.rate_difference import mcnemar, paired_rates
+from evenhand.stats.paired_rates import mcnemar, paired_rates
 
 ONE_SIDED = 2 * CONFIDENCE - 1
 """The two-sided confidence of an interval of which one end is a one-sided limit of 95 %."""

@@ -19,7 +19,7 @@ from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, count, safe
-from evenhand.languages.documents.codebook import NoteId
+from evenhand.languages.documents.failures_yml import NoteId
 from evenhand.stats.weighted import allocated
 from evenhand.store.labels.draw import REVIEW, Draw, Stratum
 from evenhand.store.labels.stored_draws import add_draw

@@ -28,7 +28,7 @@ from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import wilson, z_of
 from evenhand.stats.paired_difference import FEWEST as CASES_NEEDED
 from evenhand.stats.paired_difference import Differences
-from evenhand.stats.rate_difference import mcnemar
+from evenhand.stats.paired_rates import mcnemar
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.canary/1"

@@ -20,7 +20,7 @@ from evenhand.core.wording.words import count, interval, percent
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import clopper_pearson
-from evenhand.stats.rate_difference import mcnemar
+from evenhand.stats.paired_rates import mcnemar
 from evenhand.store.runfile import RunFile
 
 Key = tuple[str, str]

@@ -229,7 +229,7 @@ def _closed_qa(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
 
 
 def _avoids(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
-    from evenhand.languages.documents.codebook import FILE  # noqa: PLC0415 (other types don't need it)
+    from evenhand.languages.documents.failures_yml import FILE  # noqa: PLC0415 (other types don't need it)
     from evenhand.scorers.avoids import Avoids  # noqa: PLC0415 (see above)
 
     del cell

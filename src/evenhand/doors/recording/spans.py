@@ -21,8 +21,8 @@ from evenhand.core.step import Step, StepStatus
 from evenhand.core.step_recorder import StepLog, elsewhere
 from evenhand.doors.spans.assembling import asked_anew
 from evenhand.doors.spans.messages import Said
-from evenhand.doors.spans.reading import read_span
 from evenhand.doors.spans.span import RawSpan, SpanEvent, kept_value
+from evenhand.doors.spans.span_to_step import read_span
 from evenhand.engine.strays import trial_here
 from evenhand.engine.trial import LiveTrial
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from evenhand.core.json_schema import Part
-from evenhand.languages.documents import codebook
+from evenhand.languages.documents import failures_yml
 
 
 def schema() -> Part:
     """Of a failures.yml."""
-    return codebook.schema()
+    return failures_yml.schema()

@@ -22,7 +22,7 @@ from evenhand.core.wording.words import count, percent, safe, short_id
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.expect import Expect
 from evenhand.doors.eval_sets.plan import plan_of
-from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
+from evenhand.languages.documents.failures_yml import Codebook, Kind, NoteId
 from evenhand.scorers.avoids import need_ratified, question_of
 from evenhand.stats.distributions import chances
 from evenhand.stats.interval import CONFIDENCE

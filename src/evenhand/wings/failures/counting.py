@@ -11,7 +11,7 @@ from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, count, interval, percent, safe
-from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
+from evenhand.languages.documents.failures_yml import Codebook, Kind, NoteId
 from evenhand.stats.correction import Estimate
 from evenhand.stats.kind_shares import named_share
 from evenhand.store.runfile import RunFile

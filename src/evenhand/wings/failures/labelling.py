@@ -18,7 +18,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count, safe
-from evenhand.languages.documents.codebook import Codebook, Kind
+from evenhand.languages.documents.failures_yml import Codebook, Kind
 from evenhand.scorers.avoids import KIND, RULE_ID
 from evenhand.store.labels.draw import LabelledVerdict, Stratum
 from evenhand.store.labels.stored_draws import add_draw, add_metric_labels, standing_labels

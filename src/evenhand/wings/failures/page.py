@@ -10,7 +10,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count, percent, short_id
 from evenhand.doors.prompt_directories.site_page import cell, page, table, text
-from evenhand.languages.documents.codebook import Codebook, NoteId
+from evenhand.languages.documents.failures_yml import Codebook, NoteId
 from evenhand.store.replacing import replace_file
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.changes import change_lines

@@ -20,7 +20,7 @@ from evenhand.core.record import Record
 from evenhand.core.wording.words import clip, safe
 from evenhand.doors.eval_sets.evalset import EvalSet
 from evenhand.doors.eval_sets.plan import plan_of
-from evenhand.languages.documents.codebook import (
+from evenhand.languages.documents.failures_yml import (
     LONGEST_NAME,
     LONGEST_RULE,
     Codebook,

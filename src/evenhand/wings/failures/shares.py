@@ -14,7 +14,7 @@ from evenhand.analysis.filters.vocabulary import tags_of
 from evenhand.analysis.reviews.drawing import stratum_of, weights_of
 from evenhand.analysis.reviews.reviewed import Review, reviews_of
 from evenhand.core.record import Record
-from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
+from evenhand.languages.documents.failures_yml import Codebook, Kind, NoteId
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.kind_shares import kind_share
 from evenhand.store.runfile import RunFile

@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from evenhand.core.errors import ConfigError, UsageError
-from evenhand.languages.documents.codebook import (
+from evenhand.languages.documents.failures_yml import (
     Codebook,
     ratify,
     read_codebook,

@@ -27,7 +27,7 @@ from evenhand.engine.budget import NOTHING, Reservation
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.pace import Permit
 from evenhand.engine.rate_limits import NextUp
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 from evenhand.store.cache import CachedReply
 from evenhand.store.decoding import read_result
 from evenhand.store.encoding import write_result

@@ -25,7 +25,7 @@ from evenhand.core.secrets import known
 from evenhand.core.version import __version__
 from evenhand.engine.code import CodeHost
 from evenhand.engine.process import own_process
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 from evenhand.engine.runner import Runner
 from evenhand.engine.session import Session
 from evenhand.engine.surroundings import run_surrounded

@@ -19,8 +19,8 @@ from evenhand.core.version import __version__
 from evenhand.doors.importers.recorded import Recordings
 from evenhand.doors.spans.assembling import AssembledTrace, Problems, assembled
 from evenhand.doors.spans.messages import Said, as_json
-from evenhand.doors.spans.reading import DIALECTS, read_span, seen_in
 from evenhand.doors.spans.span import LAST_NS, RawSpan, SpanStep, packed, unpacked
+from evenhand.doors.spans.span_to_step import DIALECTS, read_span, seen_in
 from evenhand.languages.documents.foreign import LAST_SECOND, Notes
 from evenhand.store.catalogue import id_at
 from evenhand.store.labels.label import NewLabel

@@ -55,7 +55,7 @@ from evenhand.wings.viewer.page import FILES
 from evenhand.wings.viewer.passes import Pass, RunPasses
 from evenhand.wings.viewer.roles import admit, has, needs, person_of
 from evenhand.wings.viewer.saved import keep_view, saved_views
-from evenhand.wings.viewer.searching import Query, search_piece
+from evenhand.wings.viewer.search_all_runs import Query, search_piece
 from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
 
 LONGEST_BODY = 1 << 20

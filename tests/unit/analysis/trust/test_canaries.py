@@ -17,7 +17,7 @@ from evenhand.analysis.trust.canaries import (
 from evenhand.core.variant import Variant
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import wilson
-from evenhand.stats.rate_difference import mcnemar
+from evenhand.stats.paired_rates import mcnemar
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.commands.canaries import canary_lines
 

@@ -10,7 +10,7 @@ from tests.unit.wings.failures.test_counting import accepted
 
 from evenhand.analysis.reviews.drawing import draw_outputs
 from evenhand.analysis.reviews.reviewed import keep_review
-from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
+from evenhand.languages.documents.failures_yml import Codebook, Kind, NoteId
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.changes import (
     Codes,

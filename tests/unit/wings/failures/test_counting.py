@@ -17,7 +17,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.languages.documents.codebook import Codebook, Kind, NoteId, ratify
+from evenhand.languages.documents.failures_yml import Codebook, Kind, NoteId, ratify
 from evenhand.scorers.avoids import question_of
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.changes import (

@@ -14,7 +14,7 @@ from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
-from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
+from evenhand.languages.documents.failures_yml import Codebook, Kind, NoteId
 from evenhand.store.labels.stored_draws import standing_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.labelling import KindLabels, label_kinds, label_lines

@@ -12,7 +12,7 @@ from tests.unit.wings.failures.test_counting import KIND, accepted, again
 from evenhand.analysis.reviews.drawing import draw_outputs, drawn_notes
 from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.core.errors import UsageError
-from evenhand.languages.documents.codebook import NoteId
+from evenhand.languages.documents.failures_yml import NoteId
 from evenhand.wings.failures.counting import counted
 from evenhand.wings.failures.page import check_place, write_page
 

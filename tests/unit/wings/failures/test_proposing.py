@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import safe
-from evenhand.languages.documents.codebook import (
+from evenhand.languages.documents.failures_yml import (
     LONGEST_NAME,
     LONGEST_RULE,
     NoteId,

@@ -23,7 +23,7 @@ from evenhand.analysis.trust.labels.drawing import draws_to_label
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
-from evenhand.languages.documents.codebook import Codebook, Kind, NoteId
+from evenhand.languages.documents.failures_yml import Codebook, Kind, NoteId
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import read_sheet, write_sheet
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.languages.documents.codebook import Codebook, Kind, ratify, read_codebook
+from evenhand.languages.documents.failures_yml import Codebook, Kind, ratify, read_codebook
 from evenhand.wings.failures.writing import ratify_in, write_new
 
 DAY = date(2026, 12, 1)

@@ -17,7 +17,7 @@ from evenhand.core.run import CallEnd, CallStart, TrialResult
 from evenhand.engine.backing import Backing, CallCounts
 from evenhand.engine.budget import Budget
 from evenhand.engine.rate_limits import Limits
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 from evenhand.store.encoding import write_result
 from evenhand.wings.fleet.driver import Driver, Fleet
 from evenhand.wings.fleet.messages import Hello, LinkDown, Message, WorkOrder

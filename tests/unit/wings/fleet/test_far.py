@@ -6,7 +6,7 @@ import asyncio
 
 from tests.unit.wings.fleet.conftest import Scene, start_of, turns
 
-from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.retry_pauses import RetryPolicy
 from evenhand.wings.fleet.far import DriverLine, FarBudget, FarJournal, FarLimits, FarPermit, Open
 from evenhand.wings.fleet.messages import Message
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.doors.spans.reading import CASE
 from evenhand.doors.spans.span import RawSpan
+from evenhand.doors.spans.span_to_step import CASE
 from evenhand.engine.door import waited_for
 from evenhand.store.merging import keep_run
 from evenhand.store.runfile import RunFile

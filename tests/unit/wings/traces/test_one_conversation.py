@@ -10,8 +10,8 @@ import pytest
 
 from evenhand.core.step import Step
 from evenhand.doors.spans.assembling import AssembledTrace, assembled
-from evenhand.doors.spans.reading import read_span
 from evenhand.doors.spans.span import RawSpan
+from evenhand.doors.spans.span_to_step import read_span
 from evenhand.doors.spans.states import is_schema
 from evenhand.scorers import CallsTool
 from evenhand.wings.traces.run import trial_of

@@ -14,7 +14,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count, near, safe
-from evenhand.languages.documents.codebook import Codebook, read_codebook
+from evenhand.languages.documents.failures_yml import Codebook, read_codebook
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import BOOK, RUNS
 

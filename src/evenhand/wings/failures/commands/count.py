@@ -17,14 +17,14 @@ from evenhand.cli.study import Study, StudyPlan, begin_study, kept_of, study_opt
 from evenhand.core.errors import UsageError
 from evenhand.core.wording.words import count as counted_words
 from evenhand.core.wording.words import near, put, safe
-from evenhand.languages.documents.codebook import read_codebook
+from evenhand.languages.documents.failures_yml import read_codebook
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import BOOK, BY, RUNS, author_of
 
 if TYPE_CHECKING:
     from evenhand.cli.session import Session
     from evenhand.core.run import RunMeta
-    from evenhand.languages.documents.codebook import Codebook
+    from evenhand.languages.documents.failures_yml import Codebook
     from evenhand.store.runfile import RunFile
     from evenhand.wings.failures.changes import CodingRecord
     from evenhand.wings.failures.counting import FailuresDocument

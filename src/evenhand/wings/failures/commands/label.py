@@ -15,7 +15,7 @@ from evenhand.cli.run_names import RunName
 from evenhand.cli.streams import tell
 from evenhand.core.errors import StoreError
 from evenhand.core.wording.words import safe
-from evenhand.languages.documents.codebook import read_codebook
+from evenhand.languages.documents.failures_yml import read_codebook
 from evenhand.store.catalogue import called, files, newest_first
 from evenhand.store.runfile import RunFile
 from evenhand.wings.failures.commands.review import BOOK

@@ -30,7 +30,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.ranges import Range
 from evenhand.core.wording.spreadsheet_cells import as_text, cell
 from evenhand.core.wording.words import count, safe
-from evenhand.languages.documents.codebook import Codebook, NoteId, read_codebook
+from evenhand.languages.documents.failures_yml import Codebook, NoteId, read_codebook
 from evenhand.store.labels.label import LONGEST_AUTHOR, LONGEST_NOTE
 from evenhand.store.runfile import RunFile
 

@@ -13,7 +13,7 @@ from evenhand.analysis.reviews.reviewed import keep_review
 from evenhand.core.errors import UsageError
 from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.doors.eval_sets.writing import write_cases
-from evenhand.languages.documents.codebook import Codebook, NoteId
+from evenhand.languages.documents.failures_yml import Codebook, NoteId
 from evenhand.wings.failures.commands.cases import cases_of
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.stats.interval import z_of
+from evenhand.stats.paired_rates import mcnemar, paired_rates
 from evenhand.stats.power import cases_needed
-from evenhand.stats.rate_difference import mcnemar, paired_rates
 
 tables = st.integers(1, 300).flatmap(
     lambda n: st.integers(0, n).flatmap(

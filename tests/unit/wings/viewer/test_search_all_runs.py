@@ -14,9 +14,9 @@ from tests.unit.wings.viewer.conftest import Asking
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialError
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer import searching
+from evenhand.wings.viewer import search_all_runs
 from evenhand.wings.viewer.listing import Runs
-from evenhand.wings.viewer.searching import Hit, Query, SearchPiece, search_piece
+from evenhand.wings.viewer.search_all_runs import Hit, Query, SearchPiece, search_piece
 
 
 def _among(*runs: RunFile) -> Runs:
@@ -39,7 +39,7 @@ async def test_hits_of_the_newest_run_come_first_with_their_cell(make_run: Make)
     assert hit.text == "Refund is"
     assert (hit.before[-9:], hit.after[:9]) == ("xxxx The ", " due. yyy")
     assert (hit.before[0], hit.after[-1]) == ("…", "…")
-    assert len(hit.before + hit.after) <= searching.BEFORE + searching.EXCERPT + 2
+    assert len(hit.before + hit.after) <= search_all_runs.BEFORE + search_all_runs.EXCERPT + 2
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ async def test_of_a_run_with_many_hits_the_first_are_given_and_the_others_named(
     make_run: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that it does not stand in front of the others; also where its search was cut in pieces."""
-    monkeypatch.setattr(searching, "PER_RUN", 3)
+    monkeypatch.setattr(search_all_runs, "PER_RUN", 3)
     new = await make_run([result(n) for n in range(40)])
     old = await make_run([result(0)])
     piece = search_piece(_among(old, new), Query("sea"), "")
@@ -99,11 +99,11 @@ async def test_a_search_stops_in_time_and_goes_on_where_it_stopped(
     runs = _among(
         await make_run([result(n) for n in range(50)]), await make_run([result(0), result(1)])
     )
-    monkeypatch.setattr(searching, "PIECE_S", 0.5)
+    monkeypatch.setattr(search_all_runs, "PIECE_S", 0.5)
     query, place, pieces = Query("nowhere"), "", list[SearchPiece]()
     while place or not pieces:
         ticks = itertools.count()  # no time is left at every second look at the clock
-        monkeypatch.setattr(searching.time, "monotonic", lambda ticks=ticks: next(ticks) // 2)
+        monkeypatch.setattr(search_all_runs.time, "monotonic", lambda ticks=ticks: next(ticks) // 2)
         pieces.append(search_piece(runs, query, place))
         place = pieces[-1].next
     places = [piece.next.rpartition("RN")[2] for piece in pieces]
@@ -118,7 +118,7 @@ async def test_a_search_stops_after_each_trial_that_takes_long(
     """An expression may take long on every one of them."""
     runs = _among(await make_run([result(n) for n in range(5)]))
     ticks = itertools.count()
-    monkeypatch.setattr(searching.time, "monotonic", lambda: next(ticks) / 2)
+    monkeypatch.setattr(search_all_runs.time, "monotonic", lambda: next(ticks) / 2)
     piece = search_piece(runs, Query("/(.*e){2}/"), "")
     assert (piece.trials, len(piece.hits)) == (1, 1)
     assert piece.next.endswith(":1:1")

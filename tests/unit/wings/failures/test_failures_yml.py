@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from evenhand.core.errors import ConfigError, UsageError
-from evenhand.languages.documents.codebook import (
+from evenhand.languages.documents.failures_yml import (
     LONGEST_NAME,
     LONGEST_RULE,
     Codebook,
