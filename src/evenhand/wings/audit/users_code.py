@@ -10,7 +10,7 @@ from __future__ import annotations
 import ipaddress
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FunctionType
 
@@ -41,8 +41,9 @@ def nothing_sent() -> Iterator[None]:
             _state["inside"] -= 1
 
 
-def _look(event: str, arguments: tuple[object, ...]) -> None:
-    if not _state["inside"] or event not in ("socket.connect", "socket.getaddrinfo"):
+def _look(event: str, arguments: tuple[object, ...], state: Mapping[str, int] = _state) -> None:
+    # A hook outlives the names of its module: when Python ends, they are gone, and what it was given is not.
+    if not state["inside"] or event not in ("socket.connect", "socket.getaddrinfo"):
         return
     address = arguments[1] if event == "socket.connect" else arguments[0]
     host = address[0] if isinstance(address, tuple) and address else address

@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+from evenhand.wings.audit import users_code
+
 SCRIPT = """
 import socket, threading
 from evenhand.core.errors import CodeError
@@ -45,3 +49,11 @@ def test_other_machines_are_refused_in_all_threads_and_this_one_is_not():
     assert lines[2] == "connected"
     assert "connects to '192.0.2.2'" in lines[3]
     assert lines[4] == "['192.0.2.1', 'audit.example', '192.0.2.2']"
+
+
+def test_a_process_that_ends_hears_nothing_of_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its hook stays, and the names of its module don't."""
+    with users_code.nothing_sent():
+        pass
+    monkeypatch.setattr(users_code, "_state", None)
+    sys.audit("evenhand.anything")
