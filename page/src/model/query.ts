@@ -1,5 +1,5 @@
 /**
- * Reads the filter: one grammar for the page and the command line (`analysis/filters/where.py`), tested on the same vectors.
+ * Reads the filter: one grammar for the page and the command line (`analysis/filters/query.py`), tested on the same vectors.
  *
  *     query   = all (" OR " all)*                      one of them holds
  *     all     = term (" " ["AND "] term)*              all of them hold
