@@ -124,7 +124,7 @@ _OPTIONS: Mapping[str, str] = {
         "--parallel --jobs --max-connections --num-workers --max-workers --threads --num-threads --batch-workers",
         "--concurrency",
     ),
-    **_each("--budget --max-budget --cost-limit --max-spend --max-usd", "--max-cost"),
+    **_each("--max-budget --cost-limit --max-spend --max-usd", "--max-cost"),
     **_each("--timeout --request-timeout", "--time-limit"),
     **_each("--max-retries --retry --retry-count --num-retries", "--retries"),
     **_each("--judge --judge-model --grader-model --critic --evaluator", "--grader"),

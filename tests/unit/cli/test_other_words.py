@@ -57,7 +57,7 @@ OPTIONS = {
     "--parallel": "--concurrency",
     "--max-connections": "--concurrency",
     "--max-workers": "--concurrency",
-    "--budget": "--max-cost",
+    "--max-budget": "--max-cost",
     "--cost-limit": "--max-cost",
     "--timeout": "--time-limit",
     "--max-retries": "--retries",

@@ -390,7 +390,7 @@ def worth_of_extremes(number: str, entries: Sequence[Entry], of: str = "cases") 
         return ""
     out = sorted((one for one in entries if one.q <= LEVEL), key=lambda one: (one.q, one.name))
     if not out:
-        return f"{number}: none differs by more than chance"
+        return f"{number}: none differs by more than chance ({METHOD})"
     listed = "; ".join(
         f"{one.name} at {one.words}, q {'< 0.001' if one.q < 0.001 else f'= {one.q:.3f}'}"
         for one in out[:NAMED]
