@@ -2,8 +2,8 @@
 
 *Headers*: requests and tokens, as the answers' headers count them (see `HeaderBucket`).
 *Pace*: what is learned from refusals, for vendors whose headers say nothing (see `pace`). The call that was refused
-waits as long as it was told to, always: that is in `retry_pauses`. The others wait only where there is evidence that the
-account is at its limit.
+waits as long as it was told to, always: that is in `retry_pauses`. The others wait only where there is evidence that
+the account is at its limit.
 
 Two things end it: a vendor that wants to be left alone for longer than anybody waits, and one from which nothing but
 failures has come for a while. A burst of failures in the first moment is neither.

@@ -1,1 +1,1 @@
-"""Rules that find a simulated user's mistakes without asking a model. `RULES` in `checking` says which rule finds which."""
+"""Rules that find a simulated user's mistakes without asking a model. `RULES` in `checking` lists them."""
