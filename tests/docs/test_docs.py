@@ -322,3 +322,13 @@ def test_the_exit_codes_are_those_of_the_command_line():
     help_text = click.Context(evenhand).get_help()
     section = help_text[help_text.index("Exit codes:") :].partition("Runs are kept")[0]
     assert {int(code) for code in re.findall(r"\b(\d+) [a-zS]", section)} == documented
+
+
+def test_files_of_the_repository_that_pages_name_are_there() -> None:
+    """In `tests/`, `bench/`, `packaging/`, `page/` and `src/`; a maintainer adds the keys of who may release."""
+    file = re.compile(r"`(?:python )?((?:tests|bench|packaging|page|src)/[\w./-]+\.\w+)")
+    added = {"packaging/allowed_signers"}
+    names = {(page.name, name) for page in PAGES for name in file.findall(page.read_text("utf-8"))}
+    gone = {(page, name) for page, name in names if not (ROOT / name).is_file()}
+    assert {each for each in gone if each[1] not in added} == set()
+    assert len(names) > 20
