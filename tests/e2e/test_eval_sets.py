@@ -187,7 +187,7 @@ def test_options_of_other_doors_are_refused_by_name(folder: Path, verb: str):
         (["evals/one_evals.py:1"], 2, "holds (7–10)"),
         (["evals/none_evals.py"], 2, "does not exist"),
         (["-k", "nothing"], 5, "There are: one: holds, misses; two: is_there"),
-        (["--tag", "fast"], 5, "leaves no eval"),
+        (["--tag", "fast"], 5, "no eval has the tag"),
         (["--filter", "zebra", "-k", "holds"], 5, "matches none of the cases (2)"),
         (["--filter", "("], 2, "not a regular expression"),
     ],

@@ -19,7 +19,7 @@ import importlib, pkgutil, sys, evenhand
 for module in pkgutil.walk_packages(evenhand.__path__, "evenhand."):
     if module.name.startswith(("evenhand.doors.pytest_plugin", "evenhand.doors.isolation.")):
         continue  # for users of pytest, SQLAlchemy and Django
-    if module.name in ("evenhand.doors.recording.spans", "evenhand.wings.coding_agents.server"):
+    if module.name in ("evenhand.doors.recording.spans", "evenhand.wings.coding_agents.known_arguments"):
         continue  # for users of OpenTelemetry, of MCP
     if module.name.endswith("__main__"):
         continue

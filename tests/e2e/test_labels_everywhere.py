@@ -62,7 +62,7 @@ def test_labels_of_a_judged_metric_are_found_by_the_filter_that_names_them(evenh
     assert found("label@Policy:pass,fail") == found("has:label")
     assert not found("label@tone:fail")
     place = min(found("label:fail"))
-    assert "policy: labelled fail (reviewer)" in evenhand("show", "latest", str(place)).out
+    assert "policy: labelled fail (reviewer)" in evenhand("show", "latest", str(place + 1)).out
 
 
 def test_labels_of_each_kind_and_of_two_people_are_found(evenhand: Run) -> None:
@@ -85,7 +85,7 @@ def test_labels_of_each_kind_and_of_two_people_are_found(evenhand: Run) -> None:
         ("ann", f"worse than trial {e}", "better")
     ]
     assert [x.value for x in labels[e]] == [f"better than trial {d}"]
-    assert "better: better than" in evenhand("show", "latest", str(e)).out
+    assert "better: better than" in evenhand("show", "latest", str(e + 1)).out
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "promptfoo"])

@@ -99,8 +99,8 @@ def test_the_chance_of_weighted_shares_is_scipys_beta_distribution() -> None:
     """Where scores are 0 and 1 the limit of a mean comes from a beta distribution, as Clopper and Pearson's does."""
     for n, ones, bound in ((5, 3, 0.6), (8, 7, 0.4), (50, 45, 0.95), (200, 190, 0.93)):
         terms = [(1 - bound, ones), (-bound, n - ones)]
-        low = stats.distributions.cdf(bound, ones, n - ones + 1)
-        high = stats.distributions.cdf(bound, ones + 1, n - ones)
+        low = stats.beta.cdf(bound, ones, n - ones + 1)
+        high = stats.beta.cdf(bound, ones + 1, n - ones)
         assert _share(terms, -bound) == pytest.approx(low, abs=1e-5)
         assert _share(terms, 1 - bound) == pytest.approx(high, abs=1e-5)
 
@@ -130,11 +130,9 @@ def test_sign_flips_are_scipys_permutation_test() -> None:
 def test_the_beta_distribution_is_scipys(a: float, b: float) -> None:
     """Shares and quantiles, in the middle and at the ends."""
     for share in (1e-6, 0.025, 0.5, 0.975):
-        point = stats.distributions.ppf(share, a, b)
+        point = stats.beta.ppf(share, a, b)
         assert beta_quantile(a, b, share) == pytest.approx(point, rel=1e-8)
-        assert beta_share(a, b, point) == pytest.approx(
-            stats.distributions.cdf(point, a, b), rel=1e-8
-        )
+        assert beta_share(a, b, point) == pytest.approx(stats.beta.cdf(point, a, b), rel=1e-8)
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])

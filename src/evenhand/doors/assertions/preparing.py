@@ -207,13 +207,6 @@ def unsettled(
     )
 
 
-_SHARES = frozenset(
-    "answer-relevance bleu classifier context-faithfulness context-recall context-relevance conversation-relevance "
-    "g-eval gleu llm-rubric meteor perplexity-score rouge-n similar similar:cosine tool-call-f1 "
-    "trajectory:goal-success".split()
-)
-"""Types whose threshold is held against a number from 0 to 1."""
-
 Lack = tuple[str, str] | tuple[str, str, str]
 """What is wrong, what to do, and the error's slug where it is not `config`."""
 
@@ -233,11 +226,6 @@ def lacks(assertion: Assertion) -> list[Lack]:
                 f"Say what is allowed, in {kind.needs_threshold}: threshold: …",
             )
         )
-    threshold = assertion.threshold or 0.0
-    # A prompt of the user's own may have the judge score on any scale.
-    if kind.name in _SHARES and threshold > 1 and not assertion.rubric_prompt:
-        what = f"'{assertion.written}' has the threshold {threshold:g}, and scores at most 1"
-        problems.append((what, "Write a threshold from 0 to 1."))
     problems += nobody_to_ask(assertion)
     for model in (assertion.judge, assertion.embedder):
         key = key_missing(model, judges=True) if model is not None else ""
@@ -245,6 +233,27 @@ def lacks(assertion: Assertion) -> list[Lack]:
             what = f"'{assertion.written}' asks {model.id}, and {NO_KEY.format(model.id)}"
             problems.append((what, set_key(key), AuthError.slug))
     return problems
+
+
+_SHARES = frozenset(
+    "answer-relevance bleu classifier context-faithfulness context-recall context-relevance conversation-relevance "
+    "g-eval gleu llm-rubric meteor perplexity-score rouge-n similar similar:cosine tool-call-f1 "
+    "trajectory:goal-success".split()
+)
+"""Types whose threshold is held against a number from 0 to 1."""
+
+
+def beyond(assertion: Assertion) -> str:
+    """What to say of a threshold that no score reaches; empty for any other.
+
+    As in promptfoo it is held against the score, and so decides nothing.
+    """
+    threshold = assertion.threshold or 0.0
+    # A prompt of the user's own may have the judge score on any scale.
+    if kind_of(assertion.type).name not in _SHARES or threshold <= 1 or assertion.rubric_prompt:
+        return ""
+    always = "passes" if assertion.negated else "fails"
+    return f"'{assertion.written}' scores at most 1, and always {always} at the threshold {threshold:g}"
 
 
 def nobody_to_ask(assertion: Assertion) -> list[Lack]:

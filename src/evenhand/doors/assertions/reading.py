@@ -27,6 +27,7 @@ from evenhand.doors.assertions.code_files import file_problems, transform_proble
 from evenhand.doors.assertions.kinds import kind_of, type_problem
 from evenhand.doors.assertions.preparing import (
     Lack,
+    beyond,
     fixed_scorer,
     items_of,
     lacks,
@@ -262,6 +263,8 @@ class AssertionReader:
                 for wrong in problems(assertion)
             ]
             problem = next(iter(broken_values), problem)
+            if what := beyond(assertion):
+                findings.hint(at("threshold"), what, "Write a threshold from 0 to 1.")
         if kind.compares:
             return Expected(contests=(assertion,), problem=problem, assertions=(assertion,))
         if check and inside.contests:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.doors.promptfoo.load import load
@@ -193,3 +194,18 @@ def test_unknown_keys_beside_those_that_they_resemble_are_hints(
         )
     path.write_text(text, "utf-8")
     assert load(path, Chosen(env={})).hints
+
+
+def test_a_threshold_that_no_score_reaches_is_a_hint(tmp_path: Path) -> None:
+    """It decides nothing, as in promptfoo: it fails, and its opposite passes, whatever is answered."""
+    checks = [
+        {"type": "bleu", "value": "a", "threshold": 1.5},
+        {"type": "not-rouge-n", "value": "a", "threshold": 70},
+        {"type": "bleu", "value": "a", "threshold": 1},
+    ]
+    whole = {"prompts": ["a"], "providers": ["echo"], "tests": [{"assert": checks}]}
+    (tmp_path / "promptfooconfig.yaml").write_text(yaml.safe_dump(whole), "utf-8")
+    assert [hint.what for hint in load(tmp_path).hints] == [
+        "'bleu' scores at most 1, and always fails at the threshold 1.5",
+        "'not-rouge-n' scores at most 1, and always passes at the threshold 70",
+    ]
