@@ -75,7 +75,7 @@ class SeveralJudges:
 
     @property
     def judges(self) -> tuple[Provider, ...]:
-        """All of them, in the order in which they are asked."""
+        """The judges, in the order in which they are asked."""
         raise NotImplementedError
 
     @property
