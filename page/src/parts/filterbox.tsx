@@ -5,6 +5,7 @@ import type { Problem } from "../model/filter";
 import { suggest, type Suggestion } from "../model/suggest";
 import type { Table } from "../model/table";
 import { sentences } from "../model/words";
+import { read } from "../state/url";
 import { shown, told } from "./text";
 
 interface Props {
@@ -41,7 +42,9 @@ export function FilterBox({ q, onChange, problems, notes, head, table, compared,
   );
   const send = (query: string, patience = PATIENCE): void => {
     clearTimeout(timer.current);
+    const before = read(location.hash).q;
     timer.current = setTimeout(() => {
+      if (read(location.hash).q !== before) return; // gone elsewhere, and not drawn yet
       sent.current = query;
       onChange(query);
     }, patience);
