@@ -53,6 +53,17 @@ def test_the_rate_of_a_sample_is_that_of_all_cases_and_so_is_its_verdict(folder:
     assert sampled(folder, "0.5").code == 3
 
 
+def test_a_comparison_takes_a_sample_for_a_sample(folder: Folder):
+    """It predicts, too, and doesn't say that somebody looked and stopped."""
+    part = json.loads(sampled(folder, "0.3", "--json").out)["run"]["id"]
+    whole_run = next(p.stem for p in sorted(folder.path.rglob("runs/*.db")) if p.stem != part)
+    ended = folder.run("compare", whole_run, part)
+    text = " ".join(ended.out.split())
+    assert "over 200 cases, 60 run and 140 predicted" in text
+    assert "is of a sample: 60 of 200 trials" in text
+    assert "as soon as it was decided" not in text
+
+
 def test_a_history_that_misleads_makes_no_verdict_wrong(folder: Folder):
     """Nothing passes any more, though half of it did: the interval is near 0, not between."""
     folder.write([NO], cases=200)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
+from evenhand.core.malformed import shape_fault
 from evenhand.core.record import Record
 from evenhand.core.wording.words import near
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 DRAWN = "drawn"
 """Under this key a run's settings have it."""
 
+AGAIN = "Run it again: answers that the cache has are not paid for twice."
 DRAWING = ("predicted_from", "sample", "budget")
 """The parameters that say something of it."""
 ALONE = (
@@ -59,10 +61,7 @@ class Drawing(Record, frozen=True, kw_only=True):
             UsageError: They don't go together.
         """
         file, sample, budget = options["predicted_from"], options["sample"], options["budget"]
-        if budget is not None and sample is not None:
-            raise UsageError(
-                "--sample and --budget both say how many cases to run", hint="Give one of them."
-            )
+        refuse_both(sample, budget)
         if file is None:
             if budget is not None:
                 raise UsageError(
@@ -95,6 +94,14 @@ class Drawing(Record, frozen=True, kw_only=True):
         return {DRAWN: msgspec.to_builtins(self)}
 
 
+def refuse_both(sample: object, budget: object) -> None:
+    """Refuses two options that say how many cases to run."""
+    if sample is not None and budget is not None:
+        raise UsageError(
+            "--sample and --budget both say how many cases to run", hint="Give one of them."
+        )
+
+
 def with_drawing(plan: Plan, settings: Settings) -> Settings:
     """Settings that end the run after the cases that were drawn.
 
@@ -107,12 +114,18 @@ def with_drawing(plan: Plan, settings: Settings) -> Settings:
     from evenhand.cli.gating import look_at_plan, sample_for
     from evenhand.engine.door import requirements
 
-    drawing = msgspec.convert(settings.record[DRAWN], Drawing)
+    try:
+        drawing = msgspec.convert(settings.record[DRAWN], Drawing)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"the run cannot be resumed: what it was drawn by is damaged: {shape_fault(error)}",
+            hint=AGAIN,
+        ) from error
     baseline = read_baseline(Path(drawing.baseline))
     if drawing.digest and drawing.digest != baseline.header.digest:
         raise UsageError(
             f"the run cannot be resumed: {near(drawing.baseline)} has changed since it began",
-            hint="Run it again: answers that the cache has are not paid for twice.",
+            hint=AGAIN,
         )
     look_at_plan(baseline, drawing.baseline, plan)
     if drawing.sample is None:

@@ -12,6 +12,7 @@ import click
 from msgspec.structs import replace
 
 from evenhand.cli.completing import complete_paths
+from evenhand.cli.drawing import refuse_both
 from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE, code_for_gate
 from evenhand.cli.gate_request import AGAIN, GateRequest
 from evenhand.cli.gating import (
@@ -295,10 +296,7 @@ def _look_at_sample(request: GateRequest, budget: float | None) -> None:
     Raises:
         UsageError: It doesn't.
     """
-    if budget is not None and request.sample is not None:
-        raise UsageError(
-            "--sample and --budget both say how many cases to run", hint="Give one of them."
-        )
+    refuse_both(request.sample, budget)
     if request.by_flips and budget is None and request.sample is None:
         raise UsageError(
             "--draw flips: all cases are run", hint="Say how many to draw: --sample 200."

@@ -58,6 +58,17 @@ class DrawnPart:
         return number is not None and number >= len(self.chances)
 
 
+def is_sample(meta: RunMeta) -> bool:
+    """Whether a run is of cases that were drawn beforehand, and ended after them.
+
+    One that ends as soon as it is decided was looked at on the way, which ordinary intervals don't allow for.
+    """
+    terms = meta.settings.get("gate") or meta.settings.get("drawn")
+    if meta.status != "decided" or not is_mapping(terms):
+        return False
+    return isinstance(terms.get("sample"), int) and not terms.get("stops")
+
+
 def drawn_of(meta: RunMeta, mine: Seen, theirs: Seen, earlier: Earlier) -> DrawnPart | None:
     """The part of a first column's cases that a second was to run, as its run says.
 
@@ -71,11 +82,8 @@ def drawn_of(meta: RunMeta, mine: Seen, theirs: Seen, earlier: Earlier) -> Drawn
         None where it isn't the whole run of a sample of just these cases, or cases belong together: which of
         them were drawn together isn't known then.
     """
-    gate, of = meta.settings.get("gate") or meta.settings.get("drawn"), meta.decided.get("of")
-    # A gate that stops as soon as it is decided was looked at, which intervals here don't allow for.
-    if not is_mapping(gate) or not isinstance(gate.get("sample"), int) or gate.get("stops"):
-        return None
-    if meta.status != "decided" or of != len(mine.cases) or mine.clusters or theirs.clusters:
+    of = meta.decided.get("of")
+    if not is_sample(meta) or of != len(mine.cases) or mine.clusters or theirs.clusters:
         return None
     if not theirs.cases or any(number not in mine.cases for number in theirs.cases):
         return None
