@@ -60,7 +60,7 @@ def test_a_comparison_takes_a_sample_for_a_sample(folder: Folder):
     ended = folder.run("compare", whole_run, part)
     text = " ".join(ended.out.split())
     assert "over 200 cases, 60 run and 140 predicted" in text
-    assert "is of a sample: 60 of 200 trials" in text
+    assert "ran a sample of its cases: 60 of 200 trials" in text
     assert "as soon as it was decided" not in text
 
 

@@ -26,7 +26,7 @@ AGAIN = "Run it again: answers that the cache has are not paid for twice."
 DRAWING = ("predicted_from", "sample", "budget")
 """The parameters that say something of it."""
 ALONE = (
-    "--sample without --baseline: the pass rate, and whether it is high enough, are those of the cases that are drawn;"
+    "--sample without --baseline: the pass rate and the verdict are about the drawn cases alone;"
     " with --baseline FILE the others are predicted, and both are about all cases"
 )
 

@@ -163,7 +163,7 @@ def _unfinished(run: RunState) -> str:
     """That a run stopped before its last trial; empty where it didn't."""
     meta, so_far = run.meta, f"{run.settled:,} of {run.meta.planned:,} trials"
     if is_sample(meta):
-        return f"{run.name} is of a sample: {so_far}"
+        return f"{run.name} ran a sample of its cases: {so_far}"
     if meta.status == "decided":
         return (
             f"{run.name} stopped as soon as it was decided, after {so_far}:"

@@ -86,7 +86,7 @@ def audit(
     """
     from evenhand.wings.audit.commands.audit_request import AuditRequest
 
-    policy = policy_of(options, batch=batch and not offline)
+    policy = policy_of(options, batch=batch)
     session = Session.of({**options, "no_table": True})
     request = AuditRequest.of(
         paths,
