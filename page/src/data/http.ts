@@ -195,9 +195,14 @@ async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await answer.json()) as T;
 }
 
+/** Characters of a body that a browser sends on when the page is left: it allows 64 KB, in all. */
+const OUTLIVES = 4_000;
+
 async function post<T>(path: string, value: unknown): Promise<T> {
   const headers = { "Content-Type": "application/json", "X-Evenhand": "1" };
-  const answer = await ask(path, { method: "POST", headers, body: JSON.stringify(value) });
+  const body = JSON.stringify(value);
+  const keepalive = body.length < OUTLIVES; // a verdict is sent even if the page is left at once
+  const answer = await ask(path, { method: "POST", headers, body, keepalive });
   return (await answer.json()) as T;
 }
 

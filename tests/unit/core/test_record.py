@@ -83,3 +83,36 @@ def test_a_plain_run_imports_what_it_needs() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+READ_BY_SIX_AT_ONCE = """
+import sys, threading
+from evenhand.core.record import Record
+import msgspec
+
+sys.setswitchinterval(1e-6)
+for attempt in range(20):
+    for i in reversed(range(30)):
+        inner = f"C{i + 1}" if i < 29 else "int"
+        fields = {"a": f"{inner} | None", **{f"f{j}": "int" for j in range(8)}}
+        kind = {"__annotations__": fields, "__module__": "__main__", "a": None} | dict.fromkeys(list(fields)[1:], 0)
+        globals()[f"C{i}"] = type(Record)(f"C{i}", (Record,), kind)
+    together = threading.Barrier(6)
+
+    def read(place):
+        together.wait()
+        msgspec.json.decode(b'{"a": {"a": {"f7": 2}}}', type=globals()[f"C{place % 3}"])
+
+    threads = [threading.Thread(target=read, args=(place,)) for place in range(6)]
+    [each.start() for each in threads]
+    [each.join() for each in threads]
+print("read")
+"""
+
+
+def test_a_record_is_read_for_the_first_time_by_several_threads_at_once() -> None:
+    """Up to msgspec 0.22, one of them could find the fields half worked out, and the process crashed: a viewer did."""
+    done = subprocess.run(
+        [sys.executable, "-c", READ_BY_SIX_AT_ONCE], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "read\n"), done.stderr
