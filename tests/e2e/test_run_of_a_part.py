@@ -64,6 +64,15 @@ def test_a_comparison_takes_a_sample_for_a_sample(folder: Folder):
     assert "as soon as it was decided" not in text
 
 
+def test_a_list_and_a_history_call_a_sample_a_sample(folder: Folder):
+    """Nothing was decided here, and nobody looked whether something was."""
+    assert sampled(folder, "0.5").code == 3
+    assert "sample" in folder.run("runs", "list").out.splitlines()[0]
+    history = folder.run("runs", "history").out
+    assert "sample: 60 of 200 trials" in history
+    assert "decided" not in history
+
+
 def test_a_history_that_misleads_makes_no_verdict_wrong(folder: Folder):
     """Nothing passes any more, though half of it did: the interval is near 0, not between."""
     folder.write([NO], cases=200)
