@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from evenhand.core.cascade import CascadeLimits
@@ -10,7 +10,7 @@ from evenhand.core.case import Case
 from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.message import CallRole, Messages, Model, Prompt, Reply
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
@@ -198,6 +198,16 @@ def settings_in(identity: bytes) -> str:
     """
     request = decode(identity)
     body = request.get("body") if is_object(request) else None
-    if not is_object(body):
+    if not is_object(request) or not is_object(body):
         return digest(b"")
-    return digest(encode({key: value for key, value in body.items() if key not in ASKED}))
+    # Of our own requests alone: an application's system prompt may have the question in it.
+    configured = _of_config(body) if "version" in request else set[str]()
+    return digest(
+        encode({key: value for key, value in body.items() if key in configured or key not in ASKED})
+    )
+
+
+def _of_config(body: Mapping[str, object]) -> set[str]:
+    """The keys that hold a system prompt of a model's config: those of a prompt's messages go elsewhere, or differ."""
+    gemini = as_mapping(body.get("systemInstruction"))
+    return {"instructions", *(["systemInstruction"] if "role" in gemini else [])}
