@@ -108,7 +108,7 @@ class Judged(Protocol):
 
     prompt_text: str
     reply: Reply | None
-    settings: set[str]
+    identities: list[bytes]
 
     @property
     def case(self) -> Case:
@@ -138,7 +138,8 @@ def system_of(trial: Judged) -> str:
     prompt = variant.prompt_raw or sent or variant.eval or variant.prompt
     model = (trial.reply.model if trial.reply is not None else "") or variant.model
     # As a judge's calibration goes by them: without settings nothing is added, so that earlier digests hold.
-    return digest(prompt, model, *axes, *sorted(trial.settings))[:16]
+    settings = {settings_in(identity) for identity in trial.identities}
+    return digest(prompt, model, *axes, *sorted(settings))[:16]
 
 
 def _texts(value: object) -> Iterator[str]:
