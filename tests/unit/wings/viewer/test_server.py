@@ -232,7 +232,7 @@ async def test_events_say_that_the_file_has_grown_and_nothing_else(
     assert first.startswith(b'data: {"seq": ')
     await answer.content.readline()
     await ask.label('{"index": 0, "field": "star", "value": true, "author": "", "blind": false}')
-    second = await asyncio.wait_for(answer.content.readline(), 5)
+    second = await asyncio.wait_for(answer.content.readline(), 20)
     assert json.loads(second[6:])["seq"] > json.loads(first[6:])["seq"]
     answer.close()
 
