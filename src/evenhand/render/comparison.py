@@ -119,7 +119,7 @@ def same_results(of: Compared, results: Iterable[Compared]) -> Iterator[str]:
         if one.same_as == of.metric and one.columns == of.columns
     ]
     if names:
-        yield f"{', '.join(names)}: the same result"
+        yield f"{', '.join(names)}: the same as {safe(of.metric)}"
 
 
 def _withheld(comparison: ComparedRuns) -> list[str]:
@@ -141,10 +141,10 @@ def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]
 
 def judged_line(each: JudgedDifference, pair: str = "") -> str:
     """A judged difference in words, on one line; after what its two variants are called, where there are several."""
-    columns = f"{pair or ' → '.join(each.columns)} · " if each.several else ""
+    place = f"{safe(pair or ' → '.join(each.columns))} · " if each.several else ""
     raw = points(each.second.raw.value - each.first.raw.value)
     judge = f"{raw} points by the judge"
-    name = f"{safe(columns)}{safe(each.metric)}"
+    name = f"{place}{safe(each.metric)}"
     stopped = each.first.stopped or each.second.stopped
     looked = f" · {LOOKED}" if stopped and (each.corrected or each.mean) else ""
     if each.corrected is None:
