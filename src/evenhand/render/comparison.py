@@ -42,7 +42,7 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
-from evenhand.render.calibration_text import doubt_about
+from evenhand.render.calibration_text import crowd_lines, crowded, doubt_about
 from evenhand.render.comparison_document import (
     CompareChange,
     CompareDocument,
@@ -131,12 +131,17 @@ def _withheld(comparison: ComparedRuns) -> list[str]:
 def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]) -> Iterator[str]:
     if comparison.judged:
         yield "judged metrics"
+    rates = [rate for each in comparison.judged for rate in (each.first, each.second)]
+    crowds = crowded(rates)
     for each in comparison.judged:
+        if each.metric in crowds:
+            continue
         yield f"  {judged_line(each, pairs.get(each.columns, ''))}"
         verdicts = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
         one = each.corrected
         if one is not None and one.low <= 0 <= one.high and verdicts & {"better", "worse"}:
             yield "  ! the judge's verdicts show a difference, and people's labels don't yet"
+    yield from (f"  {line}" for line in crowd_lines(crowds, rates))
 
 
 def judged_line(each: JudgedDifference, pair: str = "") -> str:
