@@ -28,7 +28,7 @@ from evenhand.core.scripted import answers_at
 from evenhand.providers import http, responses
 from evenhand.providers.allowance import LONGEST_REPLY, hidden, most_written
 from evenhand.providers.answer_text import NoAnswer
-from evenhand.providers.chat import address_of, count
+from evenhand.providers.chat import address_of, number
 from evenhand.providers.endpoints import Endpoint, Place, endpoint_of, is_free, place_of
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.http_answer import answered
@@ -385,8 +385,8 @@ def _spent(kind: str, body: bytes, price: Price | None) -> Reply:
     answer = _whole(kind, body)
     usage = as_mapping(answer.get("usage"))
     tokens = Usage(
-        count(usage.get("input_tokens", usage.get("prompt_tokens"))),
-        count(usage.get("output_tokens", usage.get("completion_tokens"))),
+        number(usage.get("input_tokens", usage.get("prompt_tokens"))),
+        number(usage.get("output_tokens", usage.get("completion_tokens"))),
     )
     return Reply(
         "",
@@ -428,13 +428,13 @@ def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
     if kind == "responses":
         details = as_mapping(usage.get("input_tokens_details"))
         tokens = Usage(
-            count(usage.get("input_tokens")),
-            count(usage.get("output_tokens")),
-            count(details.get("cached_tokens")),
+            number(usage.get("input_tokens")),
+            number(usage.get("output_tokens")),
+            number(details.get("cached_tokens")),
         )
         return _response(answer, tokens, cost(price, tokens))
     read = usage.get("prompt_tokens", answer.get("prompt_eval_count"))
-    tokens = Usage(count(read), 0)
+    tokens = Usage(number(read), 0)
     vectors = answer.get("data") or answer.get("embeddings") or [answer["embedding"]]
     text = f"{len(vectors)} vectors"
     return Reply(
