@@ -25,6 +25,7 @@ from evenhand.core.wording.words import (
     money,
     near,
     padded,
+    paid,
     passed_of,
     percents,
     put,
@@ -338,7 +339,7 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
         if totals.tokens_in or totals.tokens_out:
             parts.append(tokens(totals.tokens_in, totals.tokens_out))
     if totals.calls or spend.calls:
-        parts.append("cost not known" if spend.cost_usd is None else money(spend.cost_usd))
+        parts.append(paid(spend.cost_usd, scripted=run.meta.is_scripted))
     if spend.wasted:
         parts.append(f"{count(spend.wasted, 'failed attempt')} may have been charged too")
     if spend.in_doubt and not run.alive:

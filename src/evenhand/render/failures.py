@@ -96,6 +96,9 @@ def _where(grid: Grid, trials: Sequence[TrialResult], width: int) -> str:
     column = "" if len(grid.names) == 1 else f"{', '.join(in_ranges(labels))} · "
     if columns(column) > width // 2:
         column = f"{len(labels)} variants · "
+    number, name = next(iter(names.items()))
+    if len(names) == 1 and name == f"Row #{number}":
+        return f"{column}{name}"
     start = f"{column}{'cases' if len(names) > 1 else 'case'} "
     room = width - columns(start) - 10
     listed: list[str] = []

@@ -21,6 +21,7 @@ from evenhand.analysis.gates.gate_results import Advice, Gate, GateResult, GateV
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.analysis.summaries.variance_shares import REPEAT_SHOWS_IT, cost_words, shares_in_words
 from evenhand.core.document import as_object, filled
+from evenhand.core.scripted import SCRIPTED
 from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import columns, count, folded, money, safe
 from evenhand.render.comparison import (
@@ -237,8 +238,11 @@ def _asked(gate: Gate) -> str:
         parts.append(
             f"{gate.taken:,} taken from the baseline (same request, expectations, judges and code)"
         )
-    spent = "cost not known" if gate.cost_usd is None else f"{money(gate.cost_usd)} spent"
-    return " · ".join((*parts, spent))
+    if gate.cost_usd is not None:
+        parts.append(f"{money(gate.cost_usd)} spent")
+    elif SCRIPTED not in gate.notes:
+        parts.append("cost not known")
+    return " · ".join(parts)
 
 
 def document(gate: Gate) -> dict[str, Any]:
