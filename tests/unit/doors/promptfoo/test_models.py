@@ -228,7 +228,7 @@ def test_a_grader_that_nobody_knows_is_refused_also_where_no_model_judges(tmp_pa
 
 
 def test_callbacks_of_tools_are_not_silently_left_out(tmp_path: Path) -> None:
-    """promptfoo calls them, and their results are its output."""
+    """In promptfoo, they are, and their results are the output."""
     config = {"apiKey": "k", "functionToolCallbacks": {"add": "(args) => args"}}
     (subject,), _ = subjects(tmp_path, {"id": "openai:chat:m", "config": config})
     (hint,) = subject.hints
