@@ -148,6 +148,8 @@ def _attribute(kind: str, name: str) -> str:
 def _name(name: str) -> str:
     from evenhand import scorers  # noqa: PLC0415 (for an error only)
 
+    if name == "evenhand":
+        return "Write import evenhand."
     if name in scorers.__all__:
         return f"Write from evenhand.scorers import {name}."
     if name in PUBLIC:
