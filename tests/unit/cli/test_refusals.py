@@ -93,6 +93,11 @@ def test_a_file_of_another_tool_is_refused_with_the_tools(
         (["run", "data.csv"], "data.csv: is data, not something to run"),
         (["check", "-t", "data.csv"], "data.csv: is an Excel workbook"),
         (["check", "-t", "data.jsonl"], "data.jsonl: is a Parquet file"),
+        (["init", "--agent", "--agent-framework", "crewai"], "--agent and --agent-framework: each"),
+        (
+            ["init", "--python", "--from", "promptfooconfig.yaml"],
+            "--python and --from: each creates",
+        ),
         (["review", "lst"], "'lst' is not a command of `evenhand review`. Did you mean 'list'?"),
         (["info", "zzz"], "is not a command of `evenhand info`. There are: "),
         (["audit", "latest"], "It is the name of a run, and here evals are named"),
