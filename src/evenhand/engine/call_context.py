@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.errors import CodeError, EvenhandError, ProviderError
@@ -33,6 +33,7 @@ from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Ta
 from evenhand.core.provider import Provider
 from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.engine.budget import Spending
+from evenhand.engine.shared_workers import Askers, SharedWorkers
 from evenhand.providers.configured import reading_by
 
 phase: ContextVar[CallRole] = ContextVar("evenhand_phase", default="subject")
@@ -79,15 +80,17 @@ class Home:
     Attributes:
         process: The process that it is in.
         strangers: What becomes of calls that belong to no trial; None where nobody looks.
+        workers: Finds what one trial starts and others use.
     """
 
-    __slots__ = ("_visitors", "loop", "over", "process", "strangers")
+    __slots__ = ("_visitors", "loop", "over", "process", "strangers", "workers")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, strangers: Strangers | None = None) -> None:
         self.loop = loop
         self.over = False
         self.process = os.getpid()
         self.strangers = strangers
+        self.workers = SharedWorkers()
         self._visitors: dict[str, Provider] = {}
 
     def look(self, trial: Witness) -> None:
@@ -113,7 +116,7 @@ class OwnCalls:
 
     Attributes:
         tasks: Those under way.
-        askers: The application's tasks that have asked, on the run's own loop.
+        askers: The application's tasks that have asked, on the run's own loop, and its threads.
         halted: What keeps the trial from a verdict, whatever the application makes of it.
         given_up: The requests that never got an answer, by key, for SDKs that would ask again at once.
         returned: Whether the function under evaluation has returned.
@@ -124,7 +127,7 @@ class OwnCalls:
     __slots__ = ("askers", "given_up", "halted", "pending", "returned", "tasks", "unanswered")
 
     def __init__(self) -> None:
-        self.askers: WeakSet[asyncio.Task[object]] = WeakSet()
+        self.askers = Askers()
         self.tasks: set[asyncio.Task[object]] = set()
         self.halted: EvenhandError | None = None
         self.returned = False
