@@ -29,7 +29,7 @@ from weakref import WeakKeyDictionary
 
 from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.errors import CodeError, EvenhandError, ProviderError
-from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task
+from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task, ToolCall
 from evenhand.core.provider import Provider
 from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.engine.budget import Spending
@@ -116,6 +116,7 @@ class OwnCalls:
 
     Attributes:
         tasks: Those under way.
+        asked: The calls of tools that models asked it for.
         askers: The application's tasks that have asked, on the run's own loop, and its threads.
         halted: What keeps the trial from a verdict, whatever the application makes of it.
         given_up: The requests that never got an answer, by key, for SDKs that would ask again at once.
@@ -124,9 +125,19 @@ class OwnCalls:
         unanswered: What the application got last, where that is no answer, and it hasn't asked again since.
     """
 
-    __slots__ = ("askers", "given_up", "halted", "pending", "returned", "tasks", "unanswered")
+    __slots__ = (
+        "asked",
+        "askers",
+        "given_up",
+        "halted",
+        "pending",
+        "returned",
+        "tasks",
+        "unanswered",
+    )
 
     def __init__(self) -> None:
+        self.asked: list[ToolCall] = []
         self.askers = Askers()
         self.tasks: set[asyncio.Task[object]] = set()
         self.halted: EvenhandError | None = None

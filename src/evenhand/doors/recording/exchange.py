@@ -182,6 +182,7 @@ class Exchange:
             return
         if trial.own is not None:
             note(trial.own, self._call, reply)
+            trial.own.asked += reply.tool_calls
         if is_main and not reply.pending:
             trial.prompt_text = self._call.text
             trial.reply = reply
