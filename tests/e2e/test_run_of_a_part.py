@@ -76,6 +76,75 @@ def test_a_comparison_takes_a_sample_for_a_sample(folder: Folder):
     assert "as soon as it was decided" not in text
 
 
+SET = """
+from evenhand import EvalSet
+from evenhand.scorers import Contains
+
+evals = EvalSet("set", data=[{{"id": f"c{{i}}", "input": f"q{{i}}"}} for i in range(100)])
+
+
+@evals.eval
+def answers(case, expect):
+    number = int(case.id[1:])
+    if number not in {silent}:
+        expect("{wanted}" if number % 10 else "wrong", Contains("{wanted}"))
+"""
+
+
+def of_set(folder: Folder, silent: list[int], wanted: str = "yes", size: int = 40) -> str:
+    """What a sample of a set says in which these cases expect nothing."""
+    # A name of its own: a module is imported once in a process.
+    file = folder.path / f"of_{len(silent)}_{wanted}_{size}_evals.py"
+    file.write_text(SET.format(silent=silent, wanted=wanted))
+    ended = folder.run(
+        "run", file.name, "--no-progress", "--at-least", "0.5", "--sample", str(size),
+        "--baseline", "set.evn",
+    )  # fmt: skip
+    return " ".join(ended.out.split())
+
+
+@pytest.fixture(name="of_half")
+def a_set(folder: Folder) -> Folder:
+    """With a baseline of 100 cases, of which 80 expect something."""
+    (folder.path / "s_evals.py").write_text(SET.format(silent=list(range(20)), wanted="yes"))
+    assert folder.run("run", "s_evals.py", "--no-progress").code == 1
+    assert folder.run("baseline", "--to", "set.evn").code == 0
+    return folder
+
+
+def test_cases_to_which_nothing_applies_are_no_part_of_what_a_rate_is_about(of_half: Folder):
+    """The baseline says which these are; where it is wrong, it is said that their number is estimated."""
+    text = of_set(of_half, list(range(20)))
+    run = int(text.split(" over 80 cases, ")[1].split()[0])
+    assert 20 < run < 40
+    assert f"over 80 cases, {run} run and {80 - run} predicted" in text
+    other = of_set(of_half, list(range(10, 60)))
+    assert "over about " in other
+    assert " taken to be like them" in other
+    assert "predicted" not in other
+
+
+def test_a_sample_says_that_the_baseline_is_of_another_test(of_half: Folder):
+    """It predicts what it can; who reads its numbers should know."""
+    assert "other tests in the baseline" not in of_set(of_half, list(range(20)))
+    text = of_set(of_half, list(range(20)), "no")
+    assert "of them were other tests in the baseline, which predicts less for it" in text
+
+
+def test_one_case_does_not_decide(of_half: Folder):
+    """One verb for one case."""
+    assert "1 case does not decide it" in of_set(of_half, list(range(20)), size=1)
+
+
+def test_a_list_and_a_history_call_a_sample_a_sample(folder: Folder):
+    """Nothing was decided here, and nobody looked whether something was."""
+    assert sampled(folder, "0.5").code == 3
+    assert "sample" in folder.run("runs", "list").out.splitlines()[0]
+    history = folder.run("runs", "history").out
+    assert "sample: 60 of 200 trials" in history
+    assert "decided" not in history
+
+
 def test_a_history_that_misleads_makes_no_verdict_wrong(folder: Folder):
     """Nothing passes any more, though half of it did: the interval is near 0, not between."""
     folder.write([NO], cases=200)

@@ -127,7 +127,10 @@ def _first_evals(framework: str, folder: Path) -> int:
     file = shlex.quote(os.path.relpath(path))
     click.echo(f"  {safe(file)}")
     if its_agent is None:
-        click.echo(f"\nnext: name your agent in {safe(file)}, then evenhand run {safe(file)}")
+        click.echo(
+            f"\nNo module in {safe(str(folder.resolve()))} makes an agent of {framework} at its top level."
+        )
+        click.echo(f"next: import yours in {safe(file)}, then evenhand run {safe(file)}")
     else:
         where = os.path.relpath(its_agent.file)
         click.echo(f"\nIt asks {safe(its_agent.name)} of {safe(where)}.")

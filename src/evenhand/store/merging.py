@@ -24,7 +24,7 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.store.catalogue import files, home_for, id_at, run_folder
-from evenhand.store.home import make_folder
+from evenhand.store.home import is_signed, make_folder, signed
 from evenhand.store.journal import Journal
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
@@ -33,7 +33,6 @@ from evenhand.store.opened import readable
 from evenhand.store.replacing import replaced
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
-from evenhand.store.signing import is_signed, signed
 
 OF_CALLS = {"call": "id", "reply": "call", "body": "call"}
 """Tables of calls, with the column that names the call."""

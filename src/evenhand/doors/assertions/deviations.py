@@ -39,6 +39,8 @@ DEVIATIONS: Mapping[str, str] = {
     "MCP servers": "The tools of a provider's mcp are not called, unless it has call: true: what the model calls is "
     "its answer, in the form of tool calls. promptfoo calls them: for OpenAI's models their results are the output, "
     "and Anthropic's models are asked again with them. Servers are asked once in a run for what they have.",
+    "callbacks": "functionToolCallbacks are not called: what the model calls is its answer. promptfoo calls them, and "
+    "their results are the output.",
     "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
     "unknown types": "An unknown assertion type, an invalid pattern or schema, a missing value, file or key, and a "
@@ -50,7 +52,7 @@ DEVIATIONS: Mapping[str, str] = {
     "webhooks": "A webhook is asked once for each output; promptfoo tries four times more where it cannot be reached.",
     "answers of web services": "A web service that answers 429 or 5xx is asked again. After 401, 403, 404 or 501 it is "
     "asked nothing more, and the trials that need it are left; promptfoo takes each for an answer. `validateStatus` "
-    "decides in both.",
+    "decides in both. The output of an agent's stream is its text, not its events.",
     "blank lines of prompts": "Anthropic's models are sent a prompt as it is written; promptfoo leaves out its blank "
     "lines and its last line break.",
     "cached latency": "A reply from the cache has the latency of the call that made it.",

@@ -408,6 +408,11 @@ def _axes(over: Mapping[str, Sequence[Any]] | None) -> tuple[dict[str, list[Any]
         if isinstance(values, str) or not axes[axis]:
             example = f"[{values!r}, …]" if values else "[…]"
             wrong.append(f"the axis '{axis}' is {values!r}, not a list of values: write {example}")
+        elif isinstance(values, (Mapping, set, frozenset)):
+            keys_only = "dict, and its keys alone would be the values"
+            what = keys_only if isinstance(values, Mapping) else "set, without an order"
+            named = "[Prompt('short', '…'), …] has prompts with names"
+            wrong.append(f"the axis '{axis}' is a {what}: write a list; {named}")
         if axis in RESERVED and axis != "model":
             wrong.append(f"an axis cannot be called '{axis}', which every eval is given")
     return axes, wrong

@@ -49,7 +49,16 @@ _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
         **_each("to_csv to_json save export", "Write dataset.write(path)."),
         **_each("to_pandas to_list", "Write dataset.rows()."),
     },
-    "Prompt": _each("format fill substitute template", "Write prompt.render(name=…)."),
+    "Prompt": {
+        **_each(
+            "format fill substitute template",
+            "Write prompt.render(name=…), or prompt.text for its text.",
+        ),
+        **_each(
+            "replace split strip lower startswith encode join removeprefix format_map content",
+            "Write prompt.text for its text.",
+        ),
+    },
     "Run": _each("results cases outcomes", "Write run.trials() or run.rows()."),
     "Scored": _each(
         "score value metrics", 'Write scored["faithfulness"].value, by the name of a metric.'

@@ -106,7 +106,7 @@ FILES: dict[str, str] = {
     "run('evals')": "run: str is not an EvalSet",
     "run(evals, limit=3)": "did you mean `first`?",
     "run(evals, max_cost=1)": "did you mean `max_cost_usd`?",
-    "EvalSet('b', data='cases.csv')": "Dataset.read(…)",
+    "EvalSet('b', data='cases.csv')": "To read a file: Dataset.read('cases.csv')",
     "EvalSet('b', data={'input': 'x'})": "Write a list of cases: [{…}].",
     "EvalSet('b', data=[('q', 'a')])": "Name its parts: {'input': …, 'expected': …}.",
     "EvalSet('b', data=['q', 'a'])": "Name what it is: {'input': …}.",
@@ -115,6 +115,8 @@ FILES: dict[str, str] = {
     "EvalSet('b', models=['echo'])": 'did you mean `over={"model": […]}`?',
     "EvalSet('b', model=['echo'])": "model= takes a model",
     "EvalSet('b', over={'model': 'echo'})": "is 'echo', not a list of values",
+    "EvalSet('b', over={'prompt': {'short': 'Hi'}})": "is a dict, and its keys alone would be the values: write a list",
+    "EvalSet('b', over={'prompt': {'Hi', 'Ho'}})": "is a set, without an order: write a list",
     "EvalSet('b', over=['echo'])": "over is ['echo'], not a dict",
     "EvalSet('b', over={'n': 3})": "the axis 'n' is 3, not a list",
     "EvalSet('b', repeats=0)": "repeats is 0",
@@ -141,7 +143,8 @@ FILES: dict[str, str] = {
     "score(question='q', answer='a', metrics=['answer_relevancy'])": "Did you mean 'answer_relevance'?",
     "score(question='q', answer='a', metrics=[])": "metrics: there are none",
     "Prompt('Hi {{a}}')": "Prompt needs `text`",
-    "Prompt('x', 'Hi {{a}}').format(a=1)": "Write prompt.render(name=…).",
+    "Prompt('x', 'Hi {{a}}').format(a=1)": "Write prompt.render(name=…), or prompt.text for its text.",
+    "Prompt('x', 'Hi {a}').replace('Hi', '')": "Write prompt.text for its text.",
     "compare('latset', 'latest')": "`evenhand run` makes one",
 }
 """Lines of a file, and what is said."""
