@@ -1,6 +1,7 @@
 """What has to hold for an agent of a framework's, each against a fake vendor whose ledger is the oracle.
 
 The agent runs in a process of its own, with an interpreter that has its framework: nothing of it is imported here.
+An agent that is served over HTTP runs in a second one, in Node.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script
 
 EVALS = Path(__file__).parent / "agent_evals.py"
+SERVERS = Path(__file__).parent / "servers"
 ORDERS, KILLED_AT = 6, 4
 _QUIET = {
     "OTEL_SDK_DISABLED": "true",
@@ -45,6 +48,7 @@ class World:
     home: Path
     call: str = "answer"
     fails: bool = False
+    server: str = ""
 
     def env(self) -> dict[str, str]:
         """An environment that leads to the fake vendor, and has nothing else of a vendor's."""
@@ -62,6 +66,8 @@ class World:
             "AGENT_ORDERS": str(ORDERS),
             "AGENT_TOOL": "1" if self.framework.turns > 1 else "",
             "AGENT_FAILS": "1" if self.fails else "",
+            "AGENT_SERVER": self.server,
+            "MASTRA_TELEMETRY_DISABLED": "1",
         }
 
     def start(self, *words: str, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
@@ -105,16 +111,51 @@ class World:
 
 @contextmanager
 def world(
-    framework: Framework, python: str, *, call: str = "answer", latency_ms: float = 0
+    framework: Framework,
+    program: str,
+    *,
+    call: str = "answer",
+    latency_ms: float = 0,
+    fails: bool = False,
 ) -> Iterator[World]:
-    """An agent with a vendor of its own, in a folder of its own."""
+    """An agent with a vendor of its own, in a folder of its own.
+
+    Args:
+        program: The interpreter that has the framework: Python's, or Node's for an agent behind a server.
+        call: The function of the agent that is asked.
+        latency_ms: How long the vendor takes for a first turn.
+        fails: Whether the agent's tool raises.
+    """
     home = Path(tempfile.mkdtemp(prefix="evenhand-frameworks-"))
     script = Script([*rules(framework, ORDERS, latency_ms)])
     try:
         with FakeProvider(script) as fake:
-            yield World(framework, python, fake, home, call)
+            python = sys.executable if framework.server else program
+            here = World(framework, python, fake, home, call, fails)
+            with _served(here, program) if framework.server else nullcontext("") as here.server:
+                yield here
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def _served(here: World, node: str) -> Iterator[str]:
+    """The address of the agent's server, which runs inside."""
+    place = Path(node).parents[
+        2
+    ]  # of ENVIRONMENT/node_modules/.bin/node: modules are looked for from a file's folder
+    script = shutil.copy(SERVERS / here.framework.server, place)
+    command = [node, script]
+    with subprocess.Popen(
+        command, cwd=place, env=here.env(), stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        try:
+            address = server.stdout.readline().strip()
+            assert address.startswith("http://"), address
+            yield address
+        finally:
+            server.kill()
 
 
 def recorded(framework: Framework, python: str, call: str = "answer") -> None:
@@ -124,8 +165,10 @@ def recorded(framework: Framework, python: str, call: str = "answer") -> None:
         with here.latest() as file:
             totals = file.totals()
             assert not file.meta.unrecorded, file.meta.unrecorded
-        billed = here.fake.ledger.total
-        assert (totals.calls, billed) == (framework.turns * ORDERS,) * 2
+        billed, expected_bill = here.fake.ledger.total, framework.turns * ORDERS
+        assert (totals.calls, billed) == (framework.calls * ORDERS, expected_bill)
+        models = [step for step in here.steps() if step.kind == "model"]
+        assert len(models) == billed, models
         if call == "answer":
             assert totals.tokens_in, "no tokens are known"
             assert totals.cost_usd, "no cost is known"
@@ -162,8 +205,7 @@ def tools(framework: Framework, python: str) -> None:
 
 def failures(framework: Framework, python: str) -> None:
     """Each call of a tool that raises is a step that failed, and says why; whatever the framework makes of it."""
-    with world(framework, python) as here:
-        here.fails = True
+    with world(framework, python, fails=True) as here:
         process = here.start("run", str(EVALS), "--no-cache", "--no-progress")
         said, _ = process.communicate(timeout=240)
         steps = [step for step in here.steps() if step.kind == "tool"]
@@ -184,7 +226,8 @@ def resumed(framework: Framework, python: str) -> None:
         here.run("resume", "--no-progress")
         with here.latest() as file:
             assert file.totals().passed == ORDERS
-        assert here.fake.ledger.repeated <= in_doubt, (
+        per_call = framework.turns // framework.calls
+        assert here.fake.ledger.repeated <= in_doubt * per_call, (
             f"{here.fake.ledger.repeated} calls were paid twice"
         )
 
@@ -238,6 +281,8 @@ def applies(framework: Framework, check: str) -> bool:
         return framework.streams
     if check in ("tools", "failures"):
         return framework.turns > 1 and (framework.runs_tools or check == "tools")
+    if check == "batch":
+        return not framework.server
     return True
 
 

@@ -28,6 +28,8 @@ class Framework:
         runs_tools: Whether it runs tools itself, so that it can say how they ended.
         tells_failures: Whether a tool that raised is a step that failed.
         batches: Whether the vendor takes its calls in batches.
+        server: The file in `servers/` that serves the agent over HTTP, in Node; its packages are npm's. Empty for an
+            agent in the eval's own process.
     """
 
     agent: str
@@ -43,6 +45,12 @@ class Framework:
     runs_tools: bool = True
     tells_failures: bool = True
     batches: bool = True
+    server: str = ""
+
+    @property
+    def calls(self) -> int:
+        """Calls that the run records for one answer: of a server, one over HTTP, which lists those of its models."""
+        return 1 if self.server else self.turns
 
 
 _LANGCHAIN_VENDORS = ("langchain-openai", "langchain-anthropic", "langchain-google-genai")
@@ -193,6 +201,29 @@ FRAMEWORKS = (
         vendor=GOOGLE,
         runs_tools=False,
         batches=False,
+    ),
+    Framework(
+        agent="ai_sdk",
+        title="Vercel AI SDK, over HTTP",
+        packages=("ai", "@ai-sdk/openai", "zod", "node@22"),
+        module="",
+        counts=False,
+        server="ai_sdk.mjs",
+    ),
+    Framework(
+        agent="mastra",
+        title="Mastra, over HTTP",
+        packages=(
+            "@mastra/core",
+            "@mastra/hono",
+            "@hono/node-server",
+            "hono",
+            "@ai-sdk/openai",
+            "zod",
+            "node@22",
+        ),
+        module="",
+        server="mastra.mjs",
     ),
 )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
+import shutil
 import subprocess
 import sys
 import traceback
@@ -25,6 +26,7 @@ from tests.frameworks.checks import CHECKS, applies, expected  # noqa: E402
 from tests.frameworks.frameworks import FRAMEWORKS, Framework  # noqa: E402
 
 PAGE = ROOT / "docs" / "frameworks-matrix.md"
+ENVIRONMENTS = ROOT / ".frameworks"
 RESULTS = Path(__file__).parent / "results.json"
 MOST_USED = (
     *("openai_agents", "langchain_openai", "pydantic_ai", "llama_index", "smolagents"),
@@ -64,6 +66,9 @@ against a [fake provider](fake-provider.md), whose ledger counts what a vendor w
 LangChain has OpenAI count a stream's tokens only with `stream_usage=True`. Batches don't take streams, nor calls of
 Gemini's own SDK, Azure and OpenRouter. Strands reports a tool's failure to the model only.
 
+The last two are [servers](frameworks.md#agents-behind-a-server): the run records one HTTP call for each answer, by a
+recording client, and reads model and tool calls from it. The AI SDK streams tokens only with `messageMetadata`.
+
 `just frameworks` installs the newest releases, runs the checks and writes this page. CI tests the ten most used
 frameworks as they stand here (`just frameworks --pinned`).
 [How to use each framework](frameworks.md).
@@ -79,6 +84,8 @@ def environment(framework: Framework, folder: Path, *, kept: bool, pins: Pins | 
         kept: Whether one that is there is used as it is.
         pins: The versions and the day that the matrix has; None for the newest releases.
     """
+    if framework.server:
+        return _node(framework, folder / framework.agent, kept=kept, pins=pins)
     place = folder / framework.packages[0].partition("[")[0]
     python = place / "bin" / "python"
     uv = [str(Path(sys.executable).with_name("uv")), "--system-certs", "-q"]
@@ -95,9 +102,40 @@ def environment(framework: Framework, folder: Path, *, kept: bool, pins: Pins | 
     return str(python)
 
 
+def _node(framework: Framework, place: Path, *, kept: bool, pins: Pins | None) -> str:
+    """The Node of an environment that has the framework, from npm; see `environment`."""
+    node = place / "node_modules" / ".bin" / "node"
+    if node.exists() and kept:
+        return str(node)
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "package.json").write_text('{"private": true, "type": "module"}\n', "utf-8")
+    packages, until = [*framework.packages], []
+    if pins is not None:
+        packages = [f"{_named(one)}@{pins['versions'][_named(one)]}" for one in packages]
+        until = ["--before", f"{pins['date']}T23:59:59Z"]
+    install = ["npm", "install", "--no-fund", "--no-audit", "--no-package-lock", *until]
+    subprocess.run([*install, *packages], check=True, cwd=place, stdout=subprocess.DEVNULL)
+    return str(node)
+
+
+def _named(package: str) -> str:
+    """The name of a package without its version or extras.
+
+    >>> _named("@ai-sdk/openai"), _named("node@22"), _named("pydantic-ai-slim[openai]")
+    ('@ai-sdk/openai', 'node', 'pydantic-ai-slim')
+    """
+    return package[0] + package[1:].partition("@")[0].partition("[")[0]
+
+
 def versions(framework: Framework, python: str) -> dict[str, str]:
     """The versions of the framework's packages."""
-    names = [package.partition("[")[0] for package in framework.packages]
+    if framework.server:
+        modules = Path(python).parents[1]
+        return {
+            name: json.loads((modules / name / "package.json").read_text("utf-8"))["version"]
+            for name in map(_named, framework.packages)
+        }
+    names = [_named(package) for package in framework.packages]
     code = (
         "import json, sys; from importlib.metadata import version; "
         "print(json.dumps({name: version(name) for name in sys.argv[1:]}))"
@@ -152,7 +190,7 @@ def main() -> int:
     """Tests the frameworks that are named, or all; returns 1 where something that should hold doesn't."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("agents", nargs="*", metavar="FRAMEWORK")
-    parser.add_argument("--in", dest="folder", type=Path, default=ROOT / ".frameworks")
+    parser.add_argument("--in", dest="folder", type=Path, default=ENVIRONMENTS)
     parser.add_argument("--kept", action="store_true", help="use environments as they are")
     parser.add_argument("--pinned", action="store_true", help="test what the matrix has")
     words = parser.parse_args()
@@ -161,6 +199,9 @@ def main() -> int:
     agents = words.agents or (MOST_USED if words.pinned else [one.agent for one in FRAMEWORKS])
     for framework in FRAMEWORKS:
         if framework.agent not in agents:
+            continue
+        if framework.server and shutil.which("npm") is None:
+            print(f"{framework.agent}: skipped, as npm isn't installed", file=sys.stderr)
             continue
         pins = results[framework.agent] if words.pinned else None
         python = environment(framework, words.folder, kept=words.kept, pins=pins)

@@ -281,7 +281,10 @@ def scale_of_mean(outcomes: Sequence[Outcome]) -> Scale | None:
 
 
 def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """The weighted mean score by metric. Names without a score, or with one that isn't known, are left out."""
+    """The weighted mean score by metric. Names without a score, or with one that isn't known, are left out.
+
+    An outcome counts once for a name: its score, where its metric and one of its further numbers have the same name.
+    """
     by_name: dict[str, list[tuple[float, float]]] = {}
     open_names: set[str] = set()
     for o in outcomes:
@@ -290,7 +293,8 @@ def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
         if o.metric and o.score is not None:
             by_name.setdefault(o.metric, []).append((o.score, o.weight))
         for name, value in o.named.items():
-            by_name.setdefault(name, []).append((value, o.weight))
+            if name != o.metric:
+                by_name.setdefault(name, []).append((value, o.weight))
     means: dict[str, float] = {}
     for name, pairs in by_name.items():
         total = sum(weight for _, weight in pairs)

@@ -15,7 +15,14 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.message import Reply
 from evenhand.core.provider import Provider, Request
 from evenhand.core.step import Step, record_of
-from evenhand.core.timeline import Conversations, StepNote, kind_asked, steps_from, told
+from evenhand.core.timeline import (
+    Conversations,
+    StepNote,
+    kind_asked,
+    steps_from,
+    told,
+    who_answered,
+)
 
 _inside: ContextVar[tuple[StepLog, int] | None] = ContextVar("evenhand_step", default=None)
 """The step that code is within, of which trial's; None outside of any."""
@@ -181,6 +188,7 @@ class StepLog:
                 seconds = max(0.0, self.now() - (note.step.started_s or 0.0))
             note.step = replace(
                 note.step,
+                kind=who_answered(note.step.kind, reply),
                 name=reply.model or note.step.name,
                 result=told(reply),
                 status="ok",

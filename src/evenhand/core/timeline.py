@@ -92,6 +92,11 @@ def kind_asked(request: bytes) -> StepKind:
     return "agent" if request.startswith(b'{"code"') else "model"
 
 
+def who_answered(kind: StepKind, reply: Reply) -> StepKind:
+    """What was asked, by what came back: an agent, such as a web service's, where the reply has steps of its own."""
+    return "agent" if reply.steps else kind
+
+
 def told(reply: Reply) -> Any:
     """What a model answered in words; None where it only asked for tools, or measured."""
     output = reply.output if reply.output is not None else reply.text

@@ -50,7 +50,6 @@ from evenhand.engine.backing import (
 from evenhand.engine.budget import NOTHING, Reservation, asked_with
 from evenhand.engine.call_context import Flight, Strangers, add_asked
 from evenhand.engine.call_ends import ended, worth_keeping
-from evenhand.engine.cascading import settings_in
 from evenhand.engine.outcome import answer_in
 from evenhand.engine.pace import Permit
 from evenhand.engine.replay.answering import Replay, recorded_error
@@ -139,7 +138,7 @@ class CallDesk:
             reply = await self._free(trial, provider, request, role)
             return answer_in(trial, provider, reply) if role == "subject" else reply
         if role == "subject":
-            trial.settings.add(settings_in(request.identity))
+            trial.identities.append(request.identity)
         nth = trial.nth(request.key)
         add_asked([(request.key, nth)])
         if role != "subject":

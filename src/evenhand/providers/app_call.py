@@ -27,10 +27,18 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.core.scripted import answers_at
 from evenhand.providers import http, responses
+from evenhand.providers.agent_servers import served_answer
 from evenhand.providers.allowance import LONGEST_REPLY, hidden, most_written
 from evenhand.providers.answer_text import NoAnswer
-from evenhand.providers.chat import address_of, count
-from evenhand.providers.endpoints import Endpoint, Place, endpoint_of, is_free, place_of
+from evenhand.providers.chat import address_of, number
+from evenhand.providers.endpoints import (
+    Endpoint,
+    Place,
+    endpoint_of,
+    is_free,
+    place_asked,
+    place_of,
+)
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.http_answer import answered
 from evenhand.providers.prices import bound, cost, is_price, is_stated, price_of
@@ -175,9 +183,8 @@ class AppCall:
             timeout_s: Seconds that one attempt may take; for a stream, that it may pause.
             prices: Of models that the price list does not know, or not rightly, and of addresses.
         """
-        place, body = place_of(url), as_mapping(decoded(sent))
-        if place is not None and not any(name in body for name in place.endpoint.asks):
-            place = None
+        body = as_mapping(decoded(sent))
+        place = place_asked(url, body)
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
         # A script has another port in each run: it is no part of a name.
@@ -352,6 +359,10 @@ class AppCall:
     def _read(self, body: bytes) -> Reply:
         if self.place is not None:
             return read_answer(self.kind, body, self.price)
+        served = served_answer(body)
+        if served is not None:
+            usd = cost(self.price, served.usage) if self.price else served.cost_usd
+            return replace(served, cost_usd=usd)
         try:
             text = body.decode()
         except UnicodeDecodeError:
@@ -386,8 +397,8 @@ def _spent(kind: str, body: bytes, price: Price | None) -> Reply:
     answer = _whole(kind, body)
     usage = as_mapping(answer.get("usage"))
     tokens = Usage(
-        count(usage.get("input_tokens", usage.get("prompt_tokens"))),
-        count(usage.get("output_tokens", usage.get("completion_tokens"))),
+        number(usage.get("input_tokens", usage.get("prompt_tokens"))),
+        number(usage.get("output_tokens", usage.get("completion_tokens"))),
     )
     return Reply(
         "",
@@ -429,13 +440,13 @@ def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
     if kind == "responses":
         details = as_mapping(usage.get("input_tokens_details"))
         tokens = Usage(
-            count(usage.get("input_tokens")),
-            count(usage.get("output_tokens")),
-            count(details.get("cached_tokens")),
+            number(usage.get("input_tokens")),
+            number(usage.get("output_tokens")),
+            number(details.get("cached_tokens")),
         )
         return _response(answer, tokens, cost(price, tokens))
     read = usage.get("prompt_tokens", answer.get("prompt_eval_count"))
-    tokens = Usage(count(read), 0)
+    tokens = Usage(number(read), 0)
     vectors = answer.get("data") or answer.get("embeddings") or [answer["embedding"]]
     text = f"{len(vectors)} vectors"
     return Reply(

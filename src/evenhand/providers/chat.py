@@ -465,11 +465,6 @@ def read_as(kind: type[T], decoder: msgspec.json.Decoder[T], body: bytes, what: 
         raise BadReply(f"the reply is not {what}: {error}", billed=None) from None
 
 
-def count(number: float | None) -> int | None:
-    """A number of tokens; None for one that cannot be."""
-    return int(number) if number is not None and 0 <= number < MANY else None
-
-
 MANY = 1 << 53
 
 

@@ -7,9 +7,12 @@ What is asked at an address that is not listed here is a call, too, of which no 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from evenhand.core.json_shapes import as_array, as_mapping
 from evenhand.core.record import Record
 from evenhand.providers import (
     anthropic,
@@ -39,6 +42,7 @@ class Endpoint(Record, frozen=True, kw_only=True):
         home: The host at which that is certain.
         asks: What a body has that asks for something: one of these.
         streams: Whether the answer comes in pieces where the body doesn't say.
+        names: Whether the body always names the model.
     """
 
     kind: str
@@ -49,6 +53,7 @@ class Endpoint(Record, frozen=True, kw_only=True):
     home: str = ""
     asks: tuple[str, ...] = _ASKS
     streams: bool = False
+    names: bool = False
 
     @property
     def speaks(self) -> bool:
@@ -74,7 +79,7 @@ _of_google = partial(Endpoint, vendor="google", home=_host(google.HOME))
 _of_gemini = partial(
     _of_google, kind="generateContent", prefix="google", dialect=google.DIALECT, asks=("contents",)
 )
-_of_ollama = partial(Endpoint, dialect=ollama.CHAT, streams=True)
+_of_ollama = partial(Endpoint, dialect=ollama.CHAT, streams=True, names=True)
 _of_converse = partial(Endpoint, kind="converse", prefix="bedrock", dialect=converse.DIALECT)
 _RAW = "(?:rawPredict|streamRawPredict)"
 
@@ -86,6 +91,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         path=_by_end("api/embed", "api/embeddings"),
         prefix="ollama:embedding",
         dialect=embeddings.DIALECT,
+        names=True,
     ),
     Endpoint(kind="v2/chat", path=_by_end("v2/chat"), prefix="cohere:chat", dialect=cohere.DIALECT),
     _of_openai(
@@ -169,6 +175,21 @@ def place_of(url: str) -> Place | None:
         if match is not None:
             return Place(endpoint, unquote(match.groupdict().get("model") or ""))
     return None
+
+
+def place_asked(url: str, body: Mapping[str, Any]) -> Place | None:
+    """The endpoint at this address, if a body of this kind asks it; None for every other service.
+
+    An application's own service may be at a path of a vendor's: `/api/chat` is Ollama's, and where the Vercel AI SDK
+    has its agents. What `useChat` posts has messages in parts, as no vendor's API has them.
+    """
+    place = place_of(url)
+    if place is None or not any(name in body for name in place.endpoint.asks):
+        return None
+    if place.endpoint.names and not body.get("model"):
+        return None
+    messages = map(as_mapping, as_array(body.get("messages")))
+    return None if any("parts" in message for message in messages) else place
 
 
 def endpoint_of(kind: str) -> Endpoint:

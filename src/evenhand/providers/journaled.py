@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -10,7 +11,10 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import Reply
 from evenhand.providers import anthropic, google, openai
+from evenhand.providers.agent_servers import served_answer
+from evenhand.providers.answer_text import NoAnswer
 from evenhand.providers.app_call import kind_of, read_answer
+from evenhand.providers.listed_steps import listed_steps
 
 _AGENT = b'{"agent":'
 
@@ -54,6 +58,10 @@ def _as_it_is(body: bytes) -> Reply:
         reply = agent_reply(body)
         if reply is not None:
             return reply
+    with suppress(NoAnswer):
+        served = served_answer(body)
+        if served is not None:
+            return served
     try:
         value = decode(body)
     except ValueError:
@@ -64,7 +72,8 @@ def _as_it_is(body: bytes) -> Reply:
         inner = encode(fields["answer"], ordered=False)
         return replace(openai.DIALECT.read(inner, False, None), cost_usd=fields.get("cost_usd"))
     output = fields.get("output", value)
-    return Reply(output if isinstance(output, str) else body.decode("utf-8", "replace"), output)
+    text = output if isinstance(output, str) else body.decode("utf-8", "replace")
+    return Reply(text, output, steps=listed_steps(fields.get("steps")))
 
 
 def _address(identity: bytes) -> str:

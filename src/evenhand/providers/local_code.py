@@ -5,7 +5,6 @@ A changed file is another model: an answer that was cached for the old one must 
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import as_array, as_mapping, is_number
 from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.providers.chat import number
+from evenhand.providers.listed_steps import amount, listed_steps
 
 MOST_FILES = 2_000
 LARGEST = 4_000_000
@@ -81,17 +81,18 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
         text=text,
         output=output,
         usage=_usage(row),
-        cost_usd=_amount(row.get("cost")),
+        cost_usd=amount(row.get("cost")),
         finish_reason=str(row.get("finishReason") or ""),
         refused=bool(row.get("isRefusal")),
         metadata=metadata,
         logprobs=_numbers(row.get("logProbs")),
+        steps=listed_steps(row.get("steps")),
     )
 
 
 def latency_s(row: Mapping[str, Any]) -> float | None:
     """How long it says that the answer took, as `latencyMs`; None where it says nothing of it."""
-    took_ms = _amount(row.get("latencyMs"))
+    took_ms = amount(row.get("latencyMs"))
     return None if took_ms is None else took_ms / 1000
 
 
@@ -99,7 +100,7 @@ def paid_for(row: Mapping[str, Any]) -> bool | None:
     """Whether a return value without an answer was paid for: None, for perhaps, where it has a cost or tokens."""
     usage = as_mapping(row.get("tokenUsage"))
     counts = (number(usage.get(name)) for name in ("total", "prompt", "completion"))
-    return None if _amount(row.get("cost")) or any(counts) else False
+    return None if amount(row.get("cost")) or any(counts) else False
 
 
 def _usage(row: Mapping[str, Any]) -> Usage:
@@ -121,10 +122,3 @@ def _numbers(value: object) -> tuple[float, ...] | None:
     items = as_array(value)
     numbers = tuple(float(one) for one in items if is_number(one))
     return numbers if numbers and len(numbers) == len(items) else None
-
-
-def _amount(value: object) -> float | None:
-    """A number that is not negative; None for anything else that code may have put there."""
-    if not is_number(value) or not 0 <= value < math.inf:
-        return None
-    return float(value)

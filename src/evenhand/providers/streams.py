@@ -33,7 +33,7 @@ def whole(kind: str, body: bytes) -> Mapping[str, Any] | None:
     if kind == "converse":
         return converse.whole(body)
     listed = body.lstrip()[:1] in (b"{", b"[")
-    events = [*documents(body)] if listed else [*_events(body)]
+    events = [*documents(body)] if listed else [*events_of(body)]
     if any(event.get("type") == "error" or event.get("error") for event in events):
         return None
     if kind == "generateContent":
@@ -70,7 +70,8 @@ def error_instead(body: bytes) -> str:
     return str(as_mapping(error).get("message") or error)[:200] if error else ""
 
 
-def _events(body: bytes) -> Iterator[Mapping[str, Any]]:
+def events_of(body: bytes) -> Iterator[Mapping[str, Any]]:
+    """The data of each server-sent event that has some, as JSON."""
     for block in re.split(r"\r\n\r\n|\n\n|\r\r", body.decode("utf-8-sig", "replace")):
         lines = [line[5:].lstrip() for line in _LINE.split(block) if line.startswith("data:")]
         try:

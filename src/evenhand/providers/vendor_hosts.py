@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_mapping
 from evenhand.providers import anthropic, google, huggingface, replicate
-from evenhand.providers.endpoints import place_of
+from evenhand.providers.endpoints import place_asked, place_of
 from evenhand.providers.servers import SERVERS
 
 _HERE = ("localhost", "127.0.0.1")
@@ -81,7 +81,8 @@ def may_ask_a_model(url: str) -> bool:
 
 
 def _speaks(url: str, sent: bytes) -> bool:
-    place, body = place_of(url), as_mapping(decoded(sent))
-    if place is None or not any(name in body for name in place.endpoint.asks):
+    body = as_mapping(decoded(sent))
+    place = place_asked(url, body)
+    if place is None:
         return False
     return bool(place.model or body.get("model") or _NAMED_IN_PATH.search(urlsplit(url).path))

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from msgspec import to_builtins
+
 from evenhand.core.encoding import decode, decoded, digest, encode
 from evenhand.core.errors import (
     BadReply,
@@ -31,6 +33,7 @@ from evenhand.core.secrets import redacted
 from evenhand.languages.javascript import running as javascript
 from evenhand.languages.javascript.source import function_text, is_reference, split_reference
 from evenhand.providers import http
+from evenhand.providers.agent_servers import served_answer
 from evenhand.providers.answer_text import NoAnswer
 from evenhand.providers.chat import seconds
 from evenhand.providers.faults import fault
@@ -208,7 +211,9 @@ class WebProvider:
         code = self.config.get("transformResponse") or self.config.get("responseParser")
         if not code and text.strip() in ("", "null"):
             raise NoAnswer(f"{self.id} answered {answer.status} with nothing", billed=None)
-        result: object = {"output": parsed or text}
+        served = served_answer(answer.body)
+        words = text if served is None else served.text
+        result: object = {"output": parsed or words}
         if code:
             context = {
                 "data": text,
@@ -227,6 +232,8 @@ class WebProvider:
             raise NoOutput(
                 f"{self.id}: transformResponse found no output in: {text[:200]}", billed=None
             )
+        if served is not None:
+            row = {**_served(served), **row}
         if "tokenUsage" not in row:
             row["tokenUsage"] = as_mapping(parsed).get("tokenUsage") or self._estimate(text, row)
         row["metadata"] = {**as_mapping(row.get("metadata")), "http": {"status": answer.status}}
@@ -244,6 +251,14 @@ class WebProvider:
         output = row["output"]
         written = output if isinstance(output, str) else text
         return {"completion": math.ceil(len(written.split()) * factor)}
+
+
+def _served(reply: Reply) -> dict[str, Any]:
+    """What the answer of an agent says beside its text, where `transformResponse` says nothing else."""
+    usage = {"prompt": reply.usage.tokens_in, "completion": reply.usage.tokens_out}
+    usd = {} if reply.cost_usd is None else {"cost": reply.cost_usd}
+    counts = {} if None in usage.values() else {"tokenUsage": usage}
+    return {"steps": to_builtins(reply.steps), **counts, **usd}
 
 
 _FUNCTION = re.compile(r"(?:async\s*)?(?:\([^)]*\)\s*=>|[\w$]+\s*=>|function\b)")

@@ -202,7 +202,8 @@ def _listed_cells(listed: ListedRun) -> tuple[str, str, str, str, str] | str:
             totals, tags = run.totals(), run.remarks.tags
     except StoreError as error:
         return safe(error.message)
-    status = "running" if listed.alive else "killed" if meta.status == "running" else meta.status
+    word = "sample" if meta.is_sample else meta.status
+    status = "running" if listed.alive else "killed" if meta.status == "running" else word
     kind = "gate · " if meta.is_of_gate else ""
     return (
         time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at)),
@@ -323,7 +324,7 @@ def _share(run: RunFile, totals: Totals, grid: Grid | None) -> Share | None:
         return None
     if grid is not None:
         return share_in(run.meta, grid.tallies[0], run.groups()[0])
-    if run.meta.repeats == 1 and run.meta.status != "decided":
+    if run.meta.repeats == 1 and not run.meta.ended_early:
         return rate_of_trials(Tally(totals.passed, totals.failed, totals.errors))
     return None
 

@@ -13,7 +13,7 @@ from evenhand.core.document import filled
 from evenhand.core.encoding import decode, encode
 from evenhand.core.run import CallRecord, ToolRecord, TrialResult, ended
 from evenhand.core.step import Step, record_of
-from evenhand.core.timeline import StepNote, kind_asked, steps_from, told
+from evenhand.core.timeline import StepNote, kind_asked, steps_from, told, who_answered
 from evenhand.core.wording.ink import Ink
 from evenhand.providers.journaled import journaled_reply
 from evenhand.render.outcome import wrapped
@@ -80,6 +80,7 @@ def _whole(step: Step, calls: dict[str, CallRecord], tools: dict[str, ToolRecord
     reply = journaled_reply(start.identity, end.body)
     answered = replace(
         step,
+        kind=who_answered(step.kind, reply),
         name=end.model or start.provider,
         result=told(reply),
         status="ok",

@@ -23,13 +23,13 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.store.catalogue import files, home_for, id_at, run_folder
+from evenhand.store.home import is_signed, signed
 from evenhand.store.journal import Journal
 from evenhand.store.locks import held, lock_of
 from evenhand.store.opened import readable
 from evenhand.store.replacing import replaced
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
-from evenhand.store.signing import is_signed, signed
 
 OF_CALLS = {"call": "id", "reply": "call", "body": "call"}
 """Tables of calls, with the column that names the call."""

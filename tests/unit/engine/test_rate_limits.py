@@ -65,7 +65,7 @@ async def test_no_more_calls_are_in_flight_than_the_limit():
     await asyncio.sleep(0)
     assert not waiting.done()
     acc.answer()
-    await asyncio.wait_for(waiting, 1)
+    await asyncio.wait_for(waiting, 20)
     assert acc.in_flight == 10
 
 
@@ -100,7 +100,7 @@ async def test_a_cancelled_wait_loses_no_permit():
     late.cancel()
     await asyncio.gather(early, late, return_exceptions=True)
     assert acc.in_flight == 0
-    await asyncio.wait_for(acc.ask(3, 0), 1)
+    await asyncio.wait_for(acc.ask(3, 0), 20)
 
 
 async def test_one_refused_call_holds_nobody_else():
@@ -154,7 +154,7 @@ async def test_a_permit_waits_for_an_account_that_has_closed_since_it_was_given(
     await asyncio.sleep(0)
     assert not waiting.done()
     clock.now += 1
-    await asyncio.wait_for(waiting, 10)
+    await asyncio.wait_for(waiting, 20)
     assert permit.sent_at == clock.now
     acc.fail(AuthError("no"))
     with pytest.raises(AuthError):
@@ -252,7 +252,7 @@ async def test_tokens_are_debited_and_hold_back_what_needs_more():
     assert not large.done()
     large.cancel()
     await asyncio.gather(large, return_exceptions=True)
-    await asyncio.wait_for(acc.ask(2, 60), 1)
+    await asyncio.wait_for(acc.ask(2, 60), 20)
 
 
 def test_a_bucket_believes_headers_only_downwards_within_a_window():
@@ -352,7 +352,7 @@ async def test_calls_that_all_fail_are_not_sent_one_after_the_other():
         else:
             account.release(permit, BadRequest("what?"), None, 0)
         for _ in range(100):
-            await asyncio.wait_for(account.acquire(0, 0), 1)
+            await asyncio.wait_for(account.acquire(0, 0), 20)
 
 
 async def test_a_withdrawn_permit_is_free_again():
@@ -491,7 +491,7 @@ async def test_what_a_call_used_beyond_what_was_known_is_debited_once():
         account.release(await account.acquire(0, 10), None, None, 90)
     account.release(await account.acquire(0, 10), None, counted, 90)
     for _ in range(10):
-        permit = await asyncio.wait_for(account.acquire(0, 10), 1)
+        permit = await asyncio.wait_for(account.acquire(0, 10), 20)
         account.release(permit, None, None, 90)
     waiting = asyncio.create_task(account.acquire(0, 10))
     await asyncio.sleep(0)

@@ -278,3 +278,28 @@ async def test_an_error_in_the_place_of_a_stream_is_one_that_cannot_be_asked_for
     assert application.got == body
     assert caught.value.billed is None
     assert not caught.value.retryable
+
+
+@pytest.mark.parametrize("tokens", ["twelve", "12", True, None, [12], {"text": 12}, -1, 1e300])
+@pytest.mark.parametrize("kind", ["chat/completions", "responses", "embeddings"])
+@pytest.mark.parametrize("ending", ["stop", "of another world"])
+def test_counts_that_are_none_leave_the_rest_of_an_answer(kind: str, ending: str, tokens: Any):
+    """Tokens that no vendor could have counted are unknown, as is the cost; nothing raises, and words stay."""
+    usage = {"prompt_tokens": tokens, "completion_tokens": 5}
+    usage |= {"input_tokens": tokens, "output_tokens": 5, "input_tokens_details": tokens}
+    message = {"role": "assistant", "content": "Hi!"}
+    item = {"type": "message", "content": [{"type": "output_text", "text": "Hi!"}]}
+    answer = {
+        "chat/completions": {"choices": [{"message": message, "finish_reason": ending}]},
+        "responses": {"status": "completed", "output": [item]},
+        "embeddings": {"data": [{"embedding": [0.5]}]},
+    }[kind]
+    call = made(f"https://api.openai.com/v1/{kind}", input="Hi")
+    reply = call.reply(json.dumps({**answer, "usage": usage}).encode())
+    assert reply.usage.tokens_in is None
+    assert reply.cost_usd is None
+    if ending == "stop" or kind != "chat/completions":
+        assert reply.text == ("1 vectors" if kind == "embeddings" else "Hi!")
+        assert not reply.unanswered
+    else:
+        assert reply.unanswered

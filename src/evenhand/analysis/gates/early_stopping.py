@@ -129,7 +129,7 @@ class GateDecider:
             # What was decided once stays decided, whatever the trials in flight still come to.
             if self._decided_at is not None:
                 continue
-            self._results += map(_slim, trials)
+            self._results += map(slim, trials)
             units = self._order.units_in
             if units in self._levels and (self._stops or units == self._count):
                 self._look(units)
@@ -241,7 +241,7 @@ class GateDecider:
         return self._levels[self._decided_at]
 
 
-def _slim(trial: TrialResult) -> TrialResult:
+def slim(trial: TrialResult) -> TrialResult:
     """A trial without its texts: what a comparison reads of it."""
     outcomes = tuple(replace(one, reason="") for one in trial.outcomes)
     return replace(trial, output=None, reason="", outcomes=outcomes)

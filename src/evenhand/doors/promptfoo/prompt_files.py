@@ -209,9 +209,13 @@ class _PromptReader:
             return [self._text(entry.label or raw, raw, entry)]
         prompts: list[AnyPrompt] = []
         for path in paths:
-            label_path = str(path.relative_to(base) if path.is_relative_to(base) else path)
+            # No name has the config's own folder in it: runs of two copies of a folder have the same columns.
+            label_path = os.path.relpath(path, base)
             # A single file keeps the name that the config gives it, since filters go by that name.
-            label_path = text if len(paths) == 1 and pattern == path else label_path
+            if len(paths) == 1 and pattern == path:
+                label_path = (
+                    text if not Path(name).is_absolute() else label_path + text.removeprefix(name)
+                )
             prompts += self._from_file(path, label_path, function, entry)
         return prompts
 

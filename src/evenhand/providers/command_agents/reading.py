@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast, get_args
+from typing import Any
 
 from evenhand.core.message import Usage
-from evenhand.core.step import Step, StepKind, StepStatus
+from evenhand.core.step import Step
 from evenhand.providers.command_agents.claude_code import read_claude
 from evenhand.providers.command_agents.codex import read_codex
 from evenhand.providers.command_agents.transcript import (
@@ -17,6 +17,7 @@ from evenhand.providers.command_agents.transcript import (
     objects,
     whole,
 )
+from evenhand.providers.listed_steps import is_step, step_of
 
 
 def read_transcript(lines: Sequence[Line], format_: Format = "auto") -> tuple[Format, Transcript]:
@@ -48,10 +49,6 @@ def _format_of(lines: Sequence[Line]) -> Format:
     return "text"
 
 
-_KINDS = get_args(StepKind)
-_STATUSES = get_args(StepStatus)
-
-
 def read_steps(events: Sequence[tuple[float, Mapping[str, Any]]]) -> Transcript:
     """What `{"kind": "tool", "name": …, "arguments": …, "result": …}` and, at the end, `{"output": …}` tell.
 
@@ -60,8 +57,8 @@ def read_steps(events: Sequence[tuple[float, Mapping[str, Any]]]) -> Transcript:
     steps: list[Step] = []
     last: Mapping[str, Any] = {}
     for at, event in events:
-        if event.get("kind") in _KINDS and isinstance(event.get("name"), str):
-            steps.append(_step(event, at, len(steps)))
+        if is_step(event):
+            steps.append(step_of(event, len(steps), at))
         elif "output" in event or "error" in event:
             last = event
     failed = last.get("error")
@@ -72,31 +69,4 @@ def read_steps(events: Sequence[tuple[float, Mapping[str, Any]]]) -> Transcript:
         cost_usd=dollars(last.get("cost_usd")),
         model=str(last.get("model") or ""),
         failed=str(failed) if failed else "",
-    )
-
-
-def _step(event: Mapping[str, Any], at: float, place: int) -> Step:
-    status = event.get("status")
-    error = event.get("error")
-    if status not in _STATUSES:
-        status = "error" if error else "ok" if "result" in event else "unknown"
-    took = dollars(event.get("duration_s"))
-    began = dollars(event.get("started_s"))
-    parent = whole(event.get("parent"))
-    return Step(
-        kind=cast("StepKind", event["kind"]),
-        name=str(event["name"]),
-        arguments=event.get("arguments"),
-        result=event.get("result"),
-        status=cast("StepStatus", status),
-        error=str(error) if error else "",
-        # It is printed when it is over.
-        started_s=max(0.0, at - (took or 0.0)) if began is None else began,
-        duration_s=took,
-        parent=parent if parent is not None and parent < place else None,
-        agent=str(event.get("agent") or ""),
-        tokens_in=whole(event.get("tokens_in")),
-        tokens_out=whole(event.get("tokens_out")),
-        cost_usd=dollars(event.get("cost_usd")),
-        call=str(event.get("call") or ""),
     )

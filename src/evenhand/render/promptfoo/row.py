@@ -338,7 +338,7 @@ def _metrics(outcomes: Sequence[Outcome]) -> tuple[dict[str, float], dict[str, i
     weights: dict[str, float] = {}
     counts: dict[str, int] = {}
     for outcome in outcomes:
-        for name in (*((outcome.metric,) if outcome.metric else ()), *outcome.named):
+        for name in dict.fromkeys((*((outcome.metric,) if outcome.metric else ()), *outcome.named)):
             weights[name] = weights.get(name, 0.0) + outcome.weight
         if outcome.metric:
             counts[outcome.metric] = counts.get(outcome.metric, 0) + 1

@@ -627,6 +627,37 @@ def test_tests_may_stand_in_a_workbook(tmp_path: Path) -> None:
         plan_of(tmp_path, {"tests": "t.xlsx#Mora"})
 
 
+def test_a_case_of_a_pattern_of_files_has_one_id_wherever_its_folder_is(tmp_path: Path) -> None:
+    """Runs of two copies are compared by it."""
+    ids: list[list[str]] = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        (folder / "v").mkdir(parents=True)
+        for text in "ab":
+            (folder / "v" / f"{text}.txt").write_text(text)
+        plan = plan_of(folder, {"tests": [{"vars": {"q": "file://v/*.txt"}}]})
+        assert questions(plan) == ["file://v/b.txt", "file://v/a.txt"]
+        ids.append([planned.case.id for planned in plan.trials()])
+    assert ids[0] == ids[1]
+
+
+def test_a_workbooks_cell_is_text_without_spaces_around_it_and_a_number_as_in_javascript(
+    tmp_path: Path,
+) -> None:
+    """As promptfoo reads it: the header, too."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in ([" q ", "n"], ["  two\nlines \n", 1e-7], ["big", 1e21], ["pi", 2.50]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    plan = plan_of(tmp_path, {"tests": "t.xlsx"})
+    assert [dict(planned.case.vars) for planned in plan.trials()] == [
+        {"q": "two\nlines", "n": "1e-7"},
+        {"q": "big", "n": "1e+21"},
+        {"q": "pi", "n": "2.5"},
+    ]
+
+
 def test_an_extension_that_prepares_the_tests_may_change_them(tmp_path: Path) -> None:
     """Its failure is a problem of the config, and it is not called where nothing is to be run."""
     (tmp_path / "hooks.py").write_text(

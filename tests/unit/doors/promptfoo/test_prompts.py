@@ -246,6 +246,18 @@ def test_prompts_of_files_are_called_as_in_promptfoo(tmp_path: Path) -> None:
         "mine: ps/two.txt: one {{x}}",
         "mine: ps/two.txt: two",
     ]
+    # The folder's own place is in no name: two copies of it have the same columns.
+    (tmp_path / "ps" / "fn.py").write_text("def fn(x):\n    return x\n")
+    assert labels(tmp_path, f"file://{tmp_path}/ps/two.txt", f"{tmp_path}/ps/fn.py:fn") == [
+        "ps/two.txt: one {{x}}",
+        "ps/two.txt: two",
+        "ps/fn.py:fn",
+    ]
+    (tmp_path / "sub").mkdir()
+    assert labels(tmp_path / "sub", "file://../ps/*.txt") == [
+        "../ps/two.txt: one {{x}}",
+        "../ps/two.txt: two",
+    ]
     assert labels(tmp_path, "chat.json", "chat.yaml", "page.md") == [
         'chat.json: [{"role":"user","content":"{{x}}"}]',
         'chat.yaml: [{"role":"user","content":"' + "y" * 53,
