@@ -113,6 +113,8 @@ def test_flips_are_drawn_more_often_and_the_chances_are_kept(folder: Folder):
     folder.write([HALF], cases=100)
     folder.baseline()
     ended = folder.gate("--all", "--sample", "40", "--draw", "flips", "--margin", "0.15")
+    shown = " ".join(folder.run("show").out.split())
+    assert "more of those that came out both ways: its rates are not those of all cases" in shown
     assert ended.code in (0, 3)
     with RunFile.open(find(folder.path, None)) as run:
         chances = run.meta.decided["chances"]
@@ -441,3 +443,21 @@ def test_a_reason_keeps_its_own_parentheses(folder: Folder):
     (row, *_) = ended.document["results"]
     assert row["because"].startswith("the test has changed: 60 cases asked differently (")
     assert row["because"].endswith(")")
+
+
+def test_runs_of_which_no_call_is_recorded_are_only_taken_for_one_system(folder: Folder):
+    """The command says so, and which of them ran other code."""
+    file = folder.path / "app_evals.py"
+    text = SET.format(share=0.0, repeats=1, variants=["x"], seed=0)
+    file.write_text(text)
+    assert folder.run("run", file.name, "--no-progress").code == 0
+    assert folder.run("run", file.name, "--no-progress").code == 0
+    ended = folder.run("baseline", "--of", "2", "--to", "b.evn")
+    assert "2 runs that are taken for one system" in ended.err
+    assert "other code" not in ended.err
+    assert "are of one system" not in ended.err
+    file.write_text(text + "\n# another application\n")
+    assert folder.run("run", file.name, "--no-progress").code == 0
+    ended = folder.run("baseline", "--of", "3", "--to", "b.evn")
+    assert ended.err.count("ran other code, and is taken for the same system all the same") == 2
+    assert "app_evals.py changed since" in ended.err

@@ -187,9 +187,10 @@ class FallbackModel(_SeveralModels):
 
 
 ASKED = frozenset(
-    "messages input contents prompt system instructions systemInstruction system_instruction".split()
+    "messages input inputs instances content contents prompt system instructions systemInstruction"
+    " system_instruction state questions".split()
 )
-"""Keys of a request that hold what is asked; the others are settings."""
+"""Keys of a request that hold what is asked; the others are settings. A decision names its question by the output."""
 
 
 def settings_in(identity: bytes) -> str:

@@ -29,8 +29,10 @@ _CONDITION = "Stated"
 """The scorer of a condition that an eval's own code found."""
 _JUDGE_PROMPT = "judge's prompt"
 _OF_CASCADE = "limits or prompt of the judges' cascade"
-_LIMITS = "limits of "
+_LIMITS = "limits"
 """Before the digest of a judge's prompt: that of a cascade by limits."""
+_DECIDED = "-decision/"
+"""In the versions of the words that decision models are asked."""
 _ANY = "any"
 """In place of a digest: all values of an argument."""
 
@@ -423,7 +425,11 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
         if mine.get(name, "") != theirs.get(name, "")
         and (known if name != _JUDGE_PROMPT else name in mine and name in theirs)
     ]
-    by_limits = any(side.get(_JUDGE_PROMPT, "").startswith(_LIMITS) for side in (mine, theirs))
+    forms = [side.get(_JUDGE_PROMPT, "").rpartition(" ")[0] for side in (mine, theirs)]
+    by_limits = _LIMITS in forms
+    if _JUDGE_PROMPT in different and not by_limits and forms[0] != forms[1]:
+        # Another judge, a fallback say, and what it is asked is put into the words of its kind.
+        different.remove(_JUDGE_PROMPT)
     # The judge's prompt has all of its arguments in it.
     if len(different) > 1 and _JUDGE_PROMPT in different:
         different.remove(_JUDGE_PROMPT)
@@ -541,7 +547,12 @@ def _prompt_of(metadata: Mapping[str, object]) -> str:
     if not is_array(members):
         prompt = str(metadata.get("instrument") or "")
         # Of a cascade it is a digest of how sure its judges have to be as well.
-        return f"{_LIMITS}{prompt}" if prompt and JOINS in str(metadata.get("judge")) else prompt
+        form = ""
+        if JOINS in str(metadata.get("judge")):
+            form = _LIMITS
+        elif _DECIDED in str(metadata.get("prompt")):
+            form = "decision"
+        return f"{form} {prompt}" if form and prompt else prompt
     prompts = [str(one.get("instrument") or "") for one in members if is_mapping(one)]
     return brief(prompts) if all(prompts) and prompts else ""
 
