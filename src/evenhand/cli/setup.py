@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -76,6 +76,9 @@ def init(
     With --from deepeval, ragas, langfuse, langsmith, braintrust or phoenix, or an importer that an installed package
     adds, write an eval set to fill in for each dataset in FILE: its cases, and a place to call your application.
     """
+    _choose_one(
+        {"python": python, "agent": agent, "agent-framework": agent_framework, "from": origin}
+    )
     if origin is not None and _is_tool(origin):
         return _move_in(origin, [Path(word) for word in words])
     if origin is not None and (words or origin == "promptfoo"):
@@ -117,6 +120,13 @@ def init(
     if not python:
         click.echo("in Python instead: evenhand init --python FOLDER")
     return PASSED
+
+
+def _choose_one(kinds: Mapping[str, object]) -> None:
+    """Refuses several options that each say what is made."""
+    chosen = [f"--{name}" for name, value in kinds.items() if value]
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)}: each creates something else; choose one")
 
 
 def _first_evals(framework: str, folder: Path) -> int:

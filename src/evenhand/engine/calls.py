@@ -361,12 +361,12 @@ class CallDesk:
     ) -> Permit:
         """The permit to send a call, which is written down before."""
         if attempt.call is not None:
-            return await account.acquire(start.trial, request.tokens_in)
+            return await account.acquire(start.trial, request.tokens_in, provider.id)
         await account.next_up.come(start.trial)
         try:
             self._raise_if_dead(provider)
             attempt.call = await self._journal.begin(start)
-            return await account.acquire(start.trial, request.tokens_in)
+            return await account.acquire(start.trial, request.tokens_in, provider.id)
         finally:
             account.next_up.go()
 

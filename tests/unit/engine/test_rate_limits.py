@@ -333,6 +333,21 @@ async def test_a_doubted_account_turns_away_who_has_failed_and_waits():
     await waiting[1]
 
 
+async def test_another_model_of_a_doubted_account_is_asked():
+    """As a judge's fallback is, for the same trial: its answer ends the doubt."""
+    clock = Clock()
+    account = Limits(100, clock=clock).account("api")
+    for _ in range(31):
+        clock.now += 1
+        with contextlib.suppress(Unreachable):
+            permit = await account.acquire(0, 0, "down")
+            account.release(permit, ConnectionFailed("refused"), None, 0)
+    with pytest.raises(Unreachable):
+        await account.acquire(0, 0, "down")
+    account.release(await asyncio.wait_for(account.acquire(0, 0, "up"), 1), None, None, 0)
+    account.release(await asyncio.wait_for(account.acquire(0, 0, "down"), 1), None, None, 0)
+
+
 async def test_an_account_that_answers_now_and_then_is_not_given_up():
     """An answer starts the count again."""
     acc = Asker(Clock(), start=40)

@@ -392,6 +392,8 @@ def _not_a_model(role: str, value: object) -> list[str]:
             f"{role}= takes a model, and {value.__name__} is a function: call it in the eval, or {file}"
         ]
     remedy = f"write an id, {role}='openai:chat:gpt-5-mini', or give a provider"
+    if role == "judge" and isinstance(value, Mapping):
+        remedy += "; a cascade has the keys 'first', 'then' and 'risk'"
     return [f"{role}= takes a model, and this is {value!r}: {remedy}"]
 
 
