@@ -25,15 +25,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, get_args
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.errors import CodeError, EvenhandError, ProviderError, UsageError
-from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task
+from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task, ToolCall
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.engine.budget import Spending
+from evenhand.engine.shared_workers import Askers, SharedWorkers
 from evenhand.providers.configured import reading_by
 
 _ROLES: tuple[CallRole, ...] = get_args(CallRole)
@@ -93,15 +94,17 @@ class Home:
     Attributes:
         process: The process that it is in.
         strangers: What becomes of calls that belong to no trial; None where nobody looks.
+        workers: Finds what one trial starts and others use.
     """
 
-    __slots__ = ("_visitors", "loop", "over", "process", "strangers")
+    __slots__ = ("_visitors", "loop", "over", "process", "strangers", "workers")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, strangers: Strangers | None = None) -> None:
         self.loop = loop
         self.over = False
         self.process = os.getpid()
         self.strangers = strangers
+        self.workers = SharedWorkers()
         self._visitors: dict[str, Provider] = {}
 
     def look(self, trial: Witness) -> None:
@@ -127,7 +130,8 @@ class OwnCalls:
 
     Attributes:
         tasks: Those under way.
-        askers: The application's tasks that have asked, on the run's own loop.
+        asked: The calls of tools that models asked it for.
+        askers: The application's tasks that have asked, on the run's own loop, and its threads.
         halted: What keeps the trial from a verdict, whatever the application makes of it.
         given_up: The requests that never got an answer, by key, for SDKs that would ask again at once.
         returned: Whether the function under evaluation has returned.
@@ -135,10 +139,20 @@ class OwnCalls:
         unanswered: What the application got last, where that is no answer, and it hasn't asked again since.
     """
 
-    __slots__ = ("askers", "given_up", "halted", "pending", "returned", "tasks", "unanswered")
+    __slots__ = (
+        "asked",
+        "askers",
+        "given_up",
+        "halted",
+        "pending",
+        "returned",
+        "tasks",
+        "unanswered",
+    )
 
     def __init__(self) -> None:
-        self.askers: WeakSet[asyncio.Task[object]] = WeakSet()
+        self.asked: list[ToolCall] = []
+        self.askers = Askers()
         self.tasks: set[asyncio.Task[object]] = set()
         self.halted: EvenhandError | None = None
         self.returned = False

@@ -19,6 +19,7 @@ from types import FrameType, ModuleType
 from typing import NoReturn
 
 from evenhand.core.errors import CodeError
+from evenhand.engine.green_threads import refuse_green_threads
 
 LIMIT_S = 300.0
 """For one file: libraries that load models take their time."""
@@ -42,17 +43,18 @@ def fresh_spec(name: str, path: Path) -> ModuleSpec | None:
 
 @contextlib.contextmanager
 def within_limit(limit_s: float | None = None) -> Iterator[None]:
-    """Inside, code that runs for too long is broken off. There is no limit but in the main thread.
+    """Inside, users' code is imported; what runs for too long is broken off, in the main thread.
 
     Args:
         limit_s: Seconds; by default LIMIT_S.
 
     Raises:
-        CodeError: It took longer.
+        CodeError: It took longer, or replaced Python's threads.
     """
     seconds = LIMIT_S if limit_s is None else limit_s
     if threading.current_thread() is not threading.main_thread() or _taken():
         yield
+        refuse_green_threads()
         return
 
     def over(number: int, frame: FrameType | None) -> None:
@@ -69,6 +71,7 @@ def within_limit(limit_s: float | None = None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+    refuse_green_threads()
 
 
 def _taken() -> bool:

@@ -52,10 +52,12 @@ class Loan(MutableRecord):
 
     Attributes:
         trial: The trial.
+        thread: The thread.
         used: It has asked models for the trial.
     """
 
     trial: LiveTrial
+    thread: threading.Thread | None = None
     used: bool = False
 
 
@@ -127,7 +129,7 @@ def _start_for_trial(self: threading.Thread) -> None:
     if trial is not None and not (ours or of_pool):
         context = copy_context()
         context.run(present.set, None)  # it is none of the run's tasks
-        context.run(lent.set, Loan(trial))
+        context.run(lent.set, Loan(trial, self))
         self.run = functools.partial(context.run, self.run)
     _start(self)
 

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from evenhand.core.errors import CodeError
 from evenhand.engine.capture import in_user_code
+from evenhand.engine.green_threads import refuse_green_threads
 from evenhand.engine.outcome import task_error
 from evenhand.engine.place import users_line
 from evenhand.engine.strays import holds
@@ -155,7 +156,16 @@ def _unstoppable(kind: Any) -> Any:
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """What this coroutine returns, whatever ends the loop before it does but an interrupt."""
+    """What this coroutine returns, whatever ends the loop before it does but an interrupt.
+
+    Raises:
+        CodeError: Python's threads aren't its own, so that it would never end.
+    """
+    try:
+        refuse_green_threads()
+    except CodeError:
+        work.close()
+        raise
     with asyncio.Runner(loop_factory=new_loop) as runner:
         loop = runner.get_loop()
         loop.set_task_factory(_task)

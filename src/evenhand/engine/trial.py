@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
@@ -373,17 +374,14 @@ class LiveTrial:
         output: object = None
         verdict: Verdict | None = None
         phase.set("subject")
+        began_s = time.monotonic()
         clock = UNLIMITED if self.limit_s is None else TrialClock(self.limit_s)
         try:
             if self.limit_s is not None and self.limit_s <= 0:
                 raise OutOfTime(self.out_of_time)
             async with clock:
                 output = await planned.body(self)
-                self._go_on()
-                if self._tasks is not None:
-                    await self._tasks_done(self._tasks)
-                if self.own is not None:
-                    await self.own.over()
+                await self._returned(began_s)
                 self._go_on()
                 phase.set("judge")
                 self._closed = True
@@ -484,6 +482,17 @@ class LiveTrial:
             outcomes=outcomes,
             error=trial_error(problems[0]),
         )
+
+    async def _returned(self, began_s: float) -> None:
+        """Waits for what the function under evaluation has left running, where that can still tell something."""
+        self._go_on()
+        if self._tasks is not None:
+            await self._tasks_done(self._tasks)
+        if self.own is not None:
+            await self.own.over()
+        if self.home is not None:
+            askers = self.own.askers if self.own is not None else None
+            self.home.workers.returned(self, askers, began_s)
 
     async def _tasks_done(self, tasks: list[asyncio.Task[Any]]) -> None:
         """Waits for the tasks that can still expect something; what they raise, and nobody saw, is a problem."""

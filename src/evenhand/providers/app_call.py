@@ -23,7 +23,7 @@ from msgspec.structs import replace as record_replace
 from evenhand.core.encoding import decode, decoded, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, ProviderError, UsageError
 from evenhand.core.json_shapes import as_mapping, is_array, is_object
-from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
+from evenhand.core.message import CHATS, Prompt, Reply, Task, ToolCall, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.core.scripted import answers_at
 from evenhand.providers import http, responses
@@ -41,6 +41,7 @@ from evenhand.providers.endpoints import (
 )
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.http_answer import answered
+from evenhand.providers.own_ids import models_ids, with_ids
 from evenhand.providers.prices import bound, cost, is_price, is_stated, price_of
 from evenhand.providers.streams import error_instead, in_pieces, whole
 from evenhand.providers.surcharges import billed_beyond, hears, surcharges
@@ -115,6 +116,7 @@ class AppCall:
         tried: Whether it has been sent.
         begun: Whether a part of the answer has been passed on.
         sender: Sends it; None for the run's own HTTP client.
+        ids: The model's ids of calls of tools that the request names otherwise; see `own_ids`.
     """
 
     place: Place | None
@@ -134,6 +136,7 @@ class AppCall:
     tried: bool = False
     begun: bool = False
     sender: Sender | None = None
+    ids: Mapping[str, str] = field(default_factory=dict[str, str])
     paid: bool = field(init=False, default=True)
     label: str = field(init=False)
     tasks: frozenset[Task] = field(init=False, default=CHATS)
@@ -149,6 +152,8 @@ class AppCall:
         self.streams = endpoint is not None and bool(self.body.get("stream", endpoint.streams))
         meant = {name: self.headers[name] for name in _MEANT if name in self.headers}
         content = self.body or _as_text(self.sent, self.headers)
+        if self.ids:
+            content = with_ids(content, self.ids)
         identity = encode({"body": content, "headers": meant, "url": address_of(self.url)})
         longest = self._longest(endpoint)
         stated = is_stated(self.price)
@@ -173,7 +178,13 @@ class AppCall:
 
     @classmethod
     def of(
-        cls, url: str, headers: Mapping[str, str], sent: bytes, timeout_s: float, prices: Prices
+        cls,
+        url: str,
+        headers: Mapping[str, str],
+        sent: bytes,
+        timeout_s: float,
+        prices: Prices,
+        asked: Sequence[ToolCall] = (),
     ) -> AppCall:
         """The call that this POST is.
 
@@ -182,6 +193,7 @@ class AppCall:
             sent: Its body.
             timeout_s: Seconds that one attempt may take; for a stream, that it may pause.
             prices: Of models that the price list does not know, or not rightly, and of addresses.
+            asked: The calls of tools that models asked the application for before.
         """
         body = as_mapping(decoded(sent))
         place = place_asked(url, body)
@@ -214,6 +226,7 @@ class AppCall:
             timeout_s=timeout_s,
             price=price,
             most_usd=stated[2] if stated and len(stated) == 3 else None,
+            ids=models_ids(body, asked) if place is not None else {},
             id=named,
             account=f"{host} #{digest(_key(headers, url), vendor)[:8]}",
         )

@@ -55,7 +55,7 @@ def service() -> Iterator[tuple[str, list[bytes]]]:
             self.end_headers()
             self.wfile.write(answers[-1])
 
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the library's word)
             """Says nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -192,7 +192,9 @@ async def test_a_web_provider_takes_no_broken_stream_for_an_answer(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("path", ["/api/chat", "/api/agents/shop/stream"])
-def test_a_recording_client_has_the_steps(service: tuple[str, list[bytes]], name: str, path: str):
+def test_a_recording_client_has_the_steps(
+    service: tuple[str, list[bytes]], name: str, path: str, tmp_path: Path
+):
     """In the trial and in the run; `/api/chat` is also Ollama's. Tokens of the whole and of its parts count once."""
     url, answers = service
     answers.append(answer(name))
@@ -213,14 +215,14 @@ def test_a_recording_client_has_the_steps(service: tuple[str, list[bytes]], name
             expect(expect.steps, TokenCount(), at_most=49)
         return "done"
 
-    result = run(evals, progress=False, cache=False)
+    result = run(evals, progress=False, cache=False, home=tmp_path)
     assert result.passed, result
     assert result.totals().calls == 1
     assert [step.kind for step in result.steps(0)] == ["agent", "model", "tool", "model"]
 
 
 def test_an_application_is_told_of_a_broken_stream_and_has_no_verdict(
-    service: tuple[str, list[bytes]],
+    service: tuple[str, list[bytes]], tmp_path: Path
 ):
     """It is given the bytes. Unless it asks again, its trial is an error."""
     url, answers = service
@@ -234,7 +236,7 @@ def test_an_application_is_told_of_a_broken_stream_and_has_no_verdict(
         assert response.content == answers[-1]
         return "Order 1"
 
-    totals = run(evals, progress=False, cache=False).totals()
+    totals = run(evals, progress=False, cache=False, home=tmp_path).totals()
     assert (totals.errors, totals.passed) == (1, 0)
 
 

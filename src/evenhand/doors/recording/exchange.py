@@ -28,6 +28,7 @@ from evenhand.core.record import Record
 from evenhand.doors.recording.background import note
 from evenhand.engine.call_context import OwnCalls, phase
 from evenhand.engine.outcome import is_final
+from evenhand.engine.strays import lent
 from evenhand.engine.trial import LiveTrial
 from evenhand.providers.app_call import AppCall, AppReply, CutOff, content_type
 from evenhand.providers.streams import END
@@ -88,6 +89,9 @@ class Exchange:
             return refusal(_too_late(self._trial))
         if asker is not None:
             own.askers.add(asker)
+        loan = lent.get()
+        if loan is not None and loan.thread is not None:
+            own.askers.add(loan.thread)
         if self._retried and self._call.own_request.key in own.given_up:
             raise own.given_up[self._call.own_request.key]
         if self._trial.home is not None:
@@ -178,6 +182,7 @@ class Exchange:
             return
         if trial.own is not None:
             note(trial.own, self._call, reply)
+            trial.own.asked += reply.tool_calls
         if is_main and not reply.pending:
             trial.prompt_text = self._call.text
             trial.reply = reply

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from evenhand.core.errors import CodeError
-from evenhand.core.message import CallRole
+from evenhand.core.message import CallRole, ToolCall
 from evenhand.core.record import Record
 from evenhand.core.scripted import scripted_url
 from evenhand.doors.recording import background
@@ -83,7 +83,8 @@ def exchange_for(
         prices: Of models that the price list does not know.
         sender: Sends it as the application's client would, where that goes a way of its own; None elsewhere.
     """
-    call = _call(request, body, timeout_s or TIMEOUT_S, prices)
+    asked = trial.own.asked if trial.own is not None else ()
+    call = _call(request, body, timeout_s or TIMEOUT_S, prices, asked)
     if call.url == request.url:  # a scripted model is asked where it is
         call.sender = sender
     return Exchange(trial, call, role or role_of(call), request.is_retried)
@@ -94,16 +95,18 @@ def role_of(call: AppCall) -> CallRole:
     return phase.get() if call.asks_a_model else "setup"
 
 
-def _call(request: Outgoing, body: bytes, timeout_s: float, prices: Prices) -> AppCall:
+def _call(
+    request: Outgoing, body: bytes, timeout_s: float, prices: Prices, asked: Sequence[ToolCall]
+) -> AppCall:
     call = background.call_of(request.method, request.url, request.headers)
     if call is not None:
         return call
     url, headers = request.url, request.headers
-    call = AppCall.of(url, headers, body, timeout_s, prices)
+    call = AppCall.of(url, headers, body, timeout_s, prices, asked)
     # Only models are scripted: an application's other services are asked where they are.
     if call.place is None or scripted_url(url) == url:
         return call
-    return AppCall.of(scripted_url(url), headers, body, timeout_s, prices)
+    return AppCall.of(scripted_url(url), headers, body, timeout_s, prices, asked)
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:

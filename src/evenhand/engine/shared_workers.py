@@ -1,0 +1,125 @@
+"""Tasks and threads that one trial starts and that ask models for others, too.
+
+How this works: what a trial's code starts asks in its name. Whom a task works for, nobody can see. But a worker that
+serves several trials gives itself away: it is still there when the function that started it has returned, and another
+trial of the same eval has asked nothing while it did. Then it isn't known whose its calls were.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from evenhand.core.case import Case
+from evenhand.core.errors import CodeError
+from evenhand.core.record import MutableRecord
+from evenhand.core.variant import Variant
+
+Asker = asyncio.Task[object] | threading.Thread
+"""What has asked a model for a trial."""
+
+
+class Asked(MutableRecord):
+    """When something asked first and last, by `time.monotonic`."""
+
+    first_s: float
+    last_s: float
+
+
+class Askers:
+    """What has asked models for one trial, on the run's own loop and in threads that the trial has started."""
+
+    __slots__ = ("_asked",)
+
+    def __init__(self) -> None:
+        self._asked: WeakKeyDictionary[Asker, Asked] = WeakKeyDictionary()
+
+    def __contains__(self, asker: object) -> bool:
+        return asker in self._asked
+
+    def add(self, asker: Asker) -> None:
+        """Notes that this is about to ask."""
+        now = time.monotonic()
+        self._asked.setdefault(asker, Asked(now, now)).last_s = now
+
+    def left(self) -> Iterator[Asked]:
+        """Those that are still there, but for the task that wants to know."""
+        here = asyncio.current_task()
+        for asker, asked in [*self._asked.items()]:
+            is_thread = isinstance(asker, threading.Thread)
+            if asker is not here and (asker.is_alive() if is_thread else not asker.done()):
+                yield asked
+
+
+class Starter(Protocol):
+    """A trial, as far as it matters here."""
+
+    @property
+    def case(self) -> Case: ...
+
+    @property
+    def variant(self) -> Variant: ...
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it has asked nothing."""
+        ...
+
+    def blame(self, problem: CodeError) -> None:
+        """Keeps it from a verdict, also once it is settled."""
+        ...
+
+
+class _Quiet(MutableRecord):
+    """A trial that asked nothing, until then."""
+
+    ended_s: float
+    case: str
+
+
+class _Left(MutableRecord):
+    """A trial that left something running, which asked last then."""
+
+    last_s: float
+    trial: Starter
+
+
+class SharedWorkers:
+    """Finds them, in one run. Of each variant the latest trials are enough: those before them overlap with fewer."""
+
+    def __init__(self) -> None:
+        self._quiet: dict[int, _Quiet] = {}
+        self._left: dict[int, _Left] = {}
+
+    def returned(self, trial: Starter, askers: Askers | None, began_s: float) -> None:
+        """A trial's function has returned, and what it asked has been answered.
+
+        Args:
+            trial: The trial.
+            askers: What has asked for it; None for nothing.
+            began_s: When it began.
+        """
+        at, case = trial.variant.index, trial.case.id
+        left = [*askers.left()] if askers is not None else []
+        if left:
+            quiet = self._quiet.get(at)
+            if quiet is not None and quiet.ended_s >= min(one.first_s for one in left):
+                trial.blame(_shared(quiet.case))
+            self._left[at] = _Left(max(one.last_s for one in left), trial)
+        elif trial.fresh:
+            worker = self._left.get(at)
+            if worker is not None and worker.last_s >= began_s:
+                worker.trial.blame(_shared(case))
+            self._quiet[at] = _Quiet(time.monotonic(), case)
+
+
+def _shared(case: str) -> CodeError:
+    return CodeError(
+        f"a task or thread that it started asks models, perhaps for other trials: {case} asked none meanwhile",
+        hint="Wait in the eval for what it starts. Start what works for several trials before the run, and have each "
+        "trial ask models by itself.",
+    )
