@@ -126,7 +126,7 @@ def platt(labels: Sequence[tuple[float, bool]]) -> Platt:
         determinant = aa * bb - ab * ab
         step_a = (bb * down_a - ab * down_b) / determinant
         step_b = (aa * down_b - ab * down_a) / determinant
-        # A whole step leads far past the mode, to and fro for ever, where a judge says 0 or 1 and is often wrong.
+        # A whole step leads far past the mode, to and fro forever, where a judge says 0 or 1 and is often wrong.
         for halvings in range(_HALVINGS):
             next_a, next_b = a - step_a / 2**halvings, b - step_b / 2**halvings
             after = _loss(rows, next_a, next_b)
