@@ -181,7 +181,9 @@ def _rows(results: Mapping[str, Any]) -> Iterable[str]:
     for framework in FRAMEWORKS:
         result = results.get(framework.agent)
         if result is not None:
-            shown = [name for name in map(_named, framework.packages) if name in result["versions"]][:2]
+            shown = [
+                name for name in map(_named, framework.packages) if name in result["versions"]
+            ][:2]
             named = ", ".join(f"{name} {result['versions'][name]}" for name in shown)
             outcomes = {name: result["outcomes"].get(name) for name in CHECKS}
             failing = ", ".join(name for name, outcome in outcomes.items() if outcome == "no")
