@@ -53,5 +53,7 @@ if TYPE_CHECKING:
     from evenhand.scorers.rubric import Rubric as Rubric
 
 __all__ = ["__version__", *PUBLIC]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
-__getattr__, __dir__ = lazily(__name__, PUBLIC)
+__getattr__, __dir__ = lazily(
+    __name__, PUBLIC, modules=("recording", "scorers", "testing", "wings")
+)
 install()

@@ -13,6 +13,7 @@ from evenhand.core.decision import DecisionQuestion, request_of
 from evenhand.core.errors import BadRequest
 from evenhand.core.message import Message, Prompt
 from evenhand.core.provider import Request
+from evenhand.engine.cascading import settings_in
 from evenhand.engine.code import CodeHost
 from evenhand.providers.catalog import SCHEMES, create
 from evenhand.testing import FakeProvider, Rule, Script, Scripted, check_model
@@ -122,6 +123,29 @@ async def test_a_provider_keeps_the_promises_of_a_model(
             await check_model(provider, prompt, host)
     await provider.close()
     await provider.close()  # as often as one likes
+
+
+@pytest.mark.parametrize("id_", IDS.values(), ids=IDS)
+def test_the_settings_of_a_request_are_the_same_whatever_is_asked(
+    id_: str, fake: FakeProvider, folder: Path
+):
+    """A calibration holds for a judge's settings: it would hold for no other run if each output changed them."""
+    if id_.startswith(("cascade:", "fallback:")):  # these send no request of their own
+        return
+    env = {**fake.env(), "HF_TOKEN": "hf", "LITELLM_API_BASE_URL": f"{fake.url}/v1"}
+    provider = create(id_.format(url=fake.url), config=settings(id_, fake), env=env, base=folder)
+    if not provider.paid:  # what costs nothing isn't recorded
+        return
+    digests: set[str] = set()
+    for text in ("one text", "another"):
+        prompt = Prompt((Message("system", text), Message("user", text)), text)
+        if "generate" not in provider.tasks:
+            prompt = replace(Prompt.of(text), task=min(provider.tasks))
+        if prompt.task == "decide":
+            question = DecisionQuestion(kind="yes_no", words=f"Is it {text}?", about={"text": text})
+            prompt = replace(prompt, decisions=request_of([question])[0])
+        digests.add(settings_in(provider.request(prompt).identity))
+    assert len(digests) == 1
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)

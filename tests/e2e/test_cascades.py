@@ -429,3 +429,44 @@ def test_a_cascade_that_cannot_be_tried_is_reported_before_anything_is_asked(
     (tmp_path / "judges.yml").write_text(f"one: {{{settings.replace('CASCADE', cascade)}}}\n")
     with pytest.raises(ConfigError, match=why):
         read_variants(["judges.yml"], tmp_path)
+
+
+def test_what_nobody_decides_is_what_a_person_gets(tmp_path: Path):
+    """And the report, the next command and a gate against a run from before the limits say so."""
+    made = rows(coin=False)[:200]
+    made = [
+        row._replace(probability=0.55, sure=0.1) if i < 20 else row for i, row in enumerate(made)
+    ]
+    text = EVALS.replace("ITEMS", "200").replace("15%", "8%")
+    text = text.replace(
+        "    expect(case.input",
+        '    if case.id == "case 0":\n        raise ValueError\n    expect(case.input',
+    )
+    (tmp_path / "shop_evals.py").write_text(text, "utf-8")
+    with FakeProvider(script(made)) as fake:
+        evenhand = command(tmp_path, fake)
+        first = " ".join(evenhand("run").split())
+        evenhand("baseline", "--to", "before.evn")
+        label(tmp_path, evenhand, made, 150)
+        evenhand("calibrate", "latest")
+        (tmp_path / "shop_evals.py").write_text(
+            text.replace("        raise ValueError\n", "        pass\n"), "utf-8"
+        )
+        run = json.loads(evenhand("run", "--json"))
+        said = " ".join(evenhand("show").split())
+        evenhand("label", "latest", "--unsure", "0.08", "--to", "unsure.csv")
+        gate = " ".join(evenhand("gate", "--baseline", "before.evn", "--margin", "0.1").split())
+    undecided = {one["case"] for one in run["trials"] if one["outcome"] == "error"}
+    with (tmp_path / "unsure.csv").open() as lines:
+        opened = {row["case"] for row in csv.DictReader(lines)}
+    drawn = {f"case {i}" for i in range(200)} - opened
+    assert len(undecided) >= 20
+    assert opened == undecided - drawn
+    assert len(opened) > 10
+    # The first trial of the first run was in error: the judges of the others are named all the same.
+    assert "both judges were asked about 199 outputs" in first
+    assert "nobody" in said
+    assert "replayed answers included" in said
+    assert f"next: evenhand label {run['run']['id'][:10]} --unsure 0.08" in said
+    assert "limits or prompt of the judges' cascade changed" in gate
+    assert "judge's prompt changed" not in gate

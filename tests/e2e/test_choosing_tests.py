@@ -53,6 +53,13 @@ def test_only_what_failed_is_run_again(evenhand: Run, tmp_path: Path) -> None:
     ):
         evenhand("run", "--no-progress", option, first)
         assert outputs() == found
+    both = ("--filter-failing-only", first, "--filter-errors-only", first)
+    evenhand("run", "--no-progress", *both)
+    assert outputs() == ["bad", "broken"]
+    evenhand("run", "--no-progress", "--filter-failing", first, "--filter-errors-only", first)
+    assert outputs() == ["bad", "broken"]
+    ended = evenhand("run", "--filter-failing-only", first, "--filter-errors-only", "latest")
+    assert "name two runs" in ended.err
     rows = [
         {"vars": {"q": "good"}, "success": False, "failureReason": 1},
         {"vars": {"q": "bad"}, "success": True, "failureReason": 0},

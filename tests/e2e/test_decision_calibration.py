@@ -51,6 +51,24 @@ def _folder(folder: Path, words: str = "keeps to the policy") -> None:
     (folder / "shop_evals.py").write_text(EVALS.replace("WORDS", words), "utf-8")
 
 
+def test_other_outputs_of_the_same_system_are_corrected(tmp_path: Path):
+    """A decision's question is named by the output that it is about: that makes no other judge of it."""
+    rows = truths(informative=True)
+    rules = [Rule((rf"output {i}\.",), reply=p) for i, (_, p) in enumerate(rows)]
+    _folder(tmp_path)
+    with FakeProvider(Script(rules)) as fake:
+        evenhand = _command(tmp_path, fake)
+        _label(tmp_path, evenhand, rows)
+        evenhand("calibrate", "latest")
+        text = (tmp_path / "shop_evals.py").read_text("utf-8")
+        other = text.replace("expect(case.input,", "expect(case.input + ' So long.',")
+        assert other != text
+        (tmp_path / "shop_evals.py").write_text(other, "utf-8")
+        (rate,) = json.loads(evenhand("run", "--json"))["judged"]
+    assert (rate["calibration"], rate["changed"]) == ("fresh", [])
+    assert rate["corrected"] is not None
+
+
 def test_a_judge_that_always_passes_is_never_usable(tmp_path: Path):
     """However well its probabilities tell good outputs from bad ones."""
     rows = [(good, 0.99 if good else 0.6) for good, _ in truths(informative=True)]

@@ -113,6 +113,8 @@ def test_flips_are_drawn_more_often_and_the_chances_are_kept(folder: Folder):
     folder.write([HALF], cases=100)
     folder.baseline()
     ended = folder.gate("--all", "--sample", "40", "--draw", "flips", "--margin", "0.15")
+    shown = " ".join(folder.run("show").out.split())
+    assert "more of those that came out both ways: its rates are not those of all cases" in shown
     assert ended.code in (0, 3)
     with RunFile.open(find(folder.path, None)) as run:
         chances = run.meta.decided["chances"]
@@ -353,3 +355,109 @@ def test_runs_that_are_no_whole_runs_are_passed_over(folder: Folder):
 def newest(folder: Folder) -> str:
     """The id of the newest run."""
     return find(folder.path, None).stem
+
+
+SET = """
+import random
+from evenhand import EvalSet
+from evenhand.scorers import Contains
+
+rows = [{{"id": f"c{{i}}", "input": f"q{{i}}"}} for i in range(100)]
+evals = EvalSet("set", data=rows, repeats={repeats}, over={{"v": {variants}}})
+
+
+@evals.eval
+def answers(case, expect, v):
+    fails = random.Random(f"{seed} {{case.id}} {{random.random()}}").random() < {share}
+    expect("no" if fails else "yes", Contains("yes"))
+"""
+
+
+def a_set(
+    folder: Folder, share: float, repeats: int = 1, variants: tuple[str, ...] = ("x",)
+) -> str:
+    """Writes a set that fails so often, and returns its file: a module is imported once in a process."""
+    text = SET.format(share=share, repeats=repeats, variants=list(variants), seed=share)
+    file = folder.path / f"set{len(list(folder.path.glob('set*')))}_evals.py"
+    file.write_text(text)
+    return file.name
+
+
+def of_set(folder: Folder, file: str, *words: str) -> str:
+    """What a gate of it says."""
+    ended = folder.run(
+        "gate", file, "--baseline", "b.evn", "--no-progress", "--to", "g.json", *words
+    )
+    return " ".join(ended.out.split())
+
+
+def test_advice_on_more_cases_than_were_left_out_says_that_these_are_among_them(folder: Folder):
+    """Of 60 that were left out nobody can run 62 more; the comment has the sentence as it is."""
+    file = a_set(folder, 0.0)
+    folder.run("run", file, "--no-progress")
+    folder.run("baseline", "--to", "b.evn")
+    text = (folder.path / file).read_text()
+    file = a_set(folder, 0.0)
+    (folder.path / file).write_text(
+        text.replace("fails = ", "fails = case.id in ('c1', 'c2', 'c3', 'c4', 'c5') or ")
+    )
+    says = of_set(folder, file, "--sample", "40", "--margin", "0.05")
+    assert "more cases, those that were left out among them, would decide it" in says
+    (row, *_) = json.loads((folder.path / "g.json").read_text())["results"]
+    assert row["because"].endswith("would decide it")
+
+
+def test_what_repeats_would_save_is_not_said_to_be_unknown_where_cases_were_repeated(
+    folder: Folder,
+):
+    """Where the cases that were left out would decide it, nobody looked at repeats."""
+    file = a_set(folder, 0.15, repeats=3)
+    folder.run("run", file, "--no-progress")
+    folder.run("baseline", "--to", "b.evn")
+    for margin in range(2, 16):
+        says = of_set(folder, file, "--sample", "40", "--margin", str(margin / 100))
+        if "more of the cases that were left out" in says:
+            assert "no case was repeated" not in says
+            return
+    pytest.fail("no margin was decided by the cases that were left out")
+
+
+def test_a_variant_that_is_compared_with_another_one_says_so(folder: Folder):
+    """What is left over on both sides belongs together, and the gate names it."""
+    file = a_set(folder, 0.0, variants=("x", "y"))
+    folder.run("run", file, "--no-progress")
+    folder.run("baseline", "--to", "b.evn")
+    assert "is compared with" not in of_set(folder, file, "--margin", "0.1")
+    file = a_set(folder, 0.0, variants=("x", "z"))
+    says = of_set(folder, file, "--margin", "0.1")
+    assert "z is compared with the baseline's y" in says
+    assert "x is compared" not in says
+
+
+def test_a_reason_keeps_its_own_parentheses(folder: Folder):
+    """In the document, and so in the comment."""
+    folder.write()
+    folder.baseline()
+    folder.write(asserts=({"type": "contains", "value": "ye"},))
+    ended = folder.gate("--json")
+    (row, *_) = ended.document["results"]
+    assert row["because"].startswith("the test has changed: 60 cases asked differently (")
+    assert row["because"].endswith(")")
+
+
+def test_runs_of_which_no_call_is_recorded_are_only_taken_for_one_system(folder: Folder):
+    """The command says so, and which of them ran other code."""
+    file = folder.path / "app_evals.py"
+    text = SET.format(share=0.0, repeats=1, variants=["x"], seed=0)
+    file.write_text(text)
+    assert folder.run("run", file.name, "--no-progress").code == 0
+    assert folder.run("run", file.name, "--no-progress").code == 0
+    ended = folder.run("baseline", "--of", "2", "--to", "b.evn")
+    assert "2 runs that are taken for one system" in ended.err
+    assert "other code" not in ended.err
+    assert "are of one system" not in ended.err
+    file.write_text(text + "\n# another application\n")
+    assert folder.run("run", file.name, "--no-progress").code == 0
+    ended = folder.run("baseline", "--of", "3", "--to", "b.evn")
+    assert ended.err.count("ran other code, and is taken for the same system all the same") == 2
+    assert "app_evals.py changed since" in ended.err

@@ -153,6 +153,29 @@ def test_it_reads_and_writes_files(evenhand: Evenhand, tmp_path: Path) -> None:
     assert "tsv" in refused
 
 
+def with_wing(source: str, folder: Path) -> Evenhand:
+    """Runs command lines in a folder where a package has the wing of this source."""
+    info = folder / "site/bad_wing-0.1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bad-wing\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text("[evenhand.wings]\nbad = bad:WING\n")
+    (folder / "site/bad.py").write_text(source)
+    code = "from evenhand.cli import main; main()"
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONPATH": str(folder / "site")}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", code, *words],
+            cwd=folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
 @pytest.mark.parametrize(
     ("source", "told"),
     [
@@ -165,31 +188,45 @@ def test_it_reads_and_writes_files(evenhand: Evenhand, tmp_path: Path) -> None:
             ),
             "commands 'probe', commands 'run'",
         ),
+        (
+            "from evenhand.wings import Wing\nWING = Wing(name='bad', commands={'longest': 'bad:longest'})",
+            "`commands[...]` is text, not an object",
+        ),
+        (
+            (
+                "from evenhand.wings import Exporter, Wing\n"
+                "WING = Wing(name='bad', exporters={'tsv': Exporter('bad:write', 'tsv')})"
+            ),
+            "`exporters[...].endings` is text, not a list",
+        ),
+        (
+            "from evenhand.wings import Wing\nWING = Wing(name='bad', studies={'look': print})",
+            "is no Wing that can be used: ",
+        ),
     ],
 )
-def test_doctor_says_what_of_a_wing_is_not_used(
-    source: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_says_what_of_a_wing_is_not_used(source: str, told: str, tmp_path: Path) -> None:
     """One that cannot be loaded, or whose names are ours; no other command breaks for it."""
-    info = tmp_path / "site/bad_wing-0.1.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bad-wing\nVersion: 0.1\n")
-    (info / "entry_points.txt").write_text("[evenhand.wings]\nbad = bad:WING\n")
-    (tmp_path / "site/bad.py").write_text(source)
-    code = "from evenhand.cli import main; main()"
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path / "site")}
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", code, *words],
-            cwd=tmp_path,
-            env=env,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
+    run = with_wing(source, tmp_path)
     said = " ".join(run("doctor").stdout.split())
     assert "bad-wing 0.1" in said
     assert told in said
     assert run("--help").returncode == run("probe", "--help").returncode == 0
+
+
+def test_what_a_packages_format_raises_is_a_fault_of_the_package(tmp_path: Path) -> None:
+    """In one message with its name, and no file is written."""
+    run = with_wing(
+        "from evenhand.wings import Exporter, Wing\ndef write(run): ...\n"
+        "WING = Wing(name='bad', exporters={'tsv': Exporter('bad:write', ('tsv',))})",
+        tmp_path,
+    )
+    config = "prompts: [a]\nproviders: [echo]\ntests: [{assert: [{type: contains, value: a}]}]\n"
+    (tmp_path / "promptfooconfig.yaml").write_text(config)
+    assert run("run", "--no-table").returncode == 0
+    ended = run("export", "latest", "--to", "x.tsv")
+    assert ended.returncode == 2
+    assert "bad:write raised TypeError: write() takes 1 positional argument" in ended.stderr
+    assert "pip uninstall bad-wing" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (tmp_path / "x.tsv").exists()

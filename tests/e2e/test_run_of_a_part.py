@@ -53,6 +53,18 @@ def test_the_rate_of_a_sample_is_that_of_all_cases_and_so_is_its_verdict(folder:
     assert sampled(folder, "0.5").code == 3
 
 
+def test_a_run_that_has_ended_is_reported_again_by_resume(folder: Folder):
+    """It may have been killed before anybody saw its report: the verdict is the same, and nothing is asked."""
+    for bound, code in (("0.45", 0), ("0.55", 1), ("0.5", 3)):
+        first = sampled(folder, bound, "--json")
+        again = folder.run("resume", "--no-progress", "--json")
+        assert (first.code, again.code) == (code, code)
+        assert "run it again without --sample" in again.err
+        before, after = json.loads(first.out), json.loads(again.out)
+        assert after["requirements"] == before["requirements"]
+        assert after["run"] == before["run"]
+
+
 def test_a_comparison_takes_a_sample_for_a_sample(folder: Folder):
     """It predicts, too, and doesn't say that somebody looked and stopped."""
     part = json.loads(sampled(folder, "0.3", "--json").out)["run"]["id"]
@@ -62,6 +74,75 @@ def test_a_comparison_takes_a_sample_for_a_sample(folder: Folder):
     assert "over 200 cases, 60 run and 140 predicted" in text
     assert "ran a sample of its cases: 60 of 200 trials" in text
     assert "as soon as it was decided" not in text
+
+
+SET = """
+from evenhand import EvalSet
+from evenhand.scorers import Contains
+
+evals = EvalSet("set", data=[{{"id": f"c{{i}}", "input": f"q{{i}}"}} for i in range(100)])
+
+
+@evals.eval
+def answers(case, expect):
+    number = int(case.id[1:])
+    if number not in {silent}:
+        expect("{wanted}" if number % 10 else "wrong", Contains("{wanted}"))
+"""
+
+
+def of_set(folder: Folder, silent: list[int], wanted: str = "yes", size: int = 40) -> str:
+    """What a sample of a set says in which these cases expect nothing."""
+    # A name of its own: a module is imported once in a process.
+    file = folder.path / f"of_{len(silent)}_{wanted}_{size}_evals.py"
+    file.write_text(SET.format(silent=silent, wanted=wanted))
+    ended = folder.run(
+        "run", file.name, "--no-progress", "--at-least", "0.5", "--sample", str(size),
+        "--baseline", "set.evn",
+    )  # fmt: skip
+    return " ".join(ended.out.split())
+
+
+@pytest.fixture(name="of_half")
+def a_set(folder: Folder) -> Folder:
+    """With a baseline of 100 cases, of which 80 expect something."""
+    (folder.path / "s_evals.py").write_text(SET.format(silent=list(range(20)), wanted="yes"))
+    assert folder.run("run", "s_evals.py", "--no-progress").code == 1
+    assert folder.run("baseline", "--to", "set.evn").code == 0
+    return folder
+
+
+def test_cases_to_which_nothing_applies_are_no_part_of_what_a_rate_is_about(of_half: Folder):
+    """The baseline says which these are; where it is wrong, it is said that their number is estimated."""
+    text = of_set(of_half, list(range(20)))
+    run = int(text.split(" over 80 cases, ")[1].split()[0])
+    assert 20 < run < 40
+    assert f"over 80 cases, {run} run and {80 - run} predicted" in text
+    other = of_set(of_half, list(range(10, 60)))
+    assert "over about " in other
+    assert " taken to be like them" in other
+    assert "predicted" not in other
+
+
+def test_a_sample_says_that_the_baseline_is_of_another_test(of_half: Folder):
+    """It predicts what it can; who reads its numbers should know."""
+    assert "other tests in the baseline" not in of_set(of_half, list(range(20)))
+    text = of_set(of_half, list(range(20)), "no")
+    assert "of them were other tests in the baseline, which predicts less for it" in text
+
+
+def test_one_case_does_not_decide(of_half: Folder):
+    """One verb for one case."""
+    assert "1 case does not decide it" in of_set(of_half, list(range(20)), size=1)
+
+
+def test_a_list_and_a_history_call_a_sample_a_sample(folder: Folder):
+    """Nothing was decided here, and nobody looked whether something was."""
+    assert sampled(folder, "0.5").code == 3
+    assert "sample" in folder.run("runs", "list").out.splitlines()[0]
+    history = folder.run("runs", "history").out
+    assert "sample: 60 of 200 trials" in history
+    assert "decided" not in history
 
 
 def test_a_history_that_misleads_makes_no_verdict_wrong(folder: Folder):
@@ -92,9 +173,6 @@ def test_errors_may_have_gone_either_way(folder: Folder):
     again = folder.run("resume", "--errors", "--no-progress", "--json")
     (row,) = json.loads(again.out)["requirements"]
     assert (row["cases"], row["left_out"], row["errors"]) == (60, 140, 0)
-    over = folder.run("resume", "--no-progress")
-    assert over.code == 2
-    assert "run it again without --sample" in over.err
 
 
 def test_a_run_of_a_sample_does_not_go_on_with_another_baseline(folder: Folder):

@@ -316,3 +316,77 @@ def test_a_part_of_a_name_is_a_variant_where_only_one_has_it(evenhand: Run):
     ended = evenhand("compare", ":x", ":kind")
     assert ended.code == 2
     assert "There are: 1 terse" in ended.err
+
+
+RUBRIC_OF_THE_CASE = """
+prompts: ["{{q}}"]
+providers: [openai:chat:gpt-5-mini]
+defaultTest:
+  options: {provider: openai:chat:gpt-5}
+  assert: [{type: llm-rubric, value: "answers about {{q}}"}]
+tests: [{vars: {q: shoes}}, {vars: {q: boots}}, {vars: {q: belts}}, {vars: {q: socks}}]
+"""
+ONE_METRIC = "`metric: NAME`, or metric='NAME' in Python, makes them one"
+
+
+def judge_each(evenhand: Run, config: str) -> str:
+    """Runs a config whose judge passes all; its report, without line breaks."""
+    Path("promptfooconfig.yaml").write_text(config)
+    Path("offline.jsonl").write_text(
+        '{"match": "answers about", "reply": {"reason": "yes", "pass": true, "score": 1}}\n'
+        '{"match": ".", "reply": "Yes."}\n'
+    )
+    ended = evenhand("run", "-c", "promptfooconfig.yaml", "--offline", "--no-progress")
+    return " ".join(ended.out.split())
+
+
+def test_a_rubric_that_is_filled_in_from_the_case_is_one_line_and_says_how_to_be_one_metric(
+    evenhand: Run,
+):
+    """A line for each case would say nothing. With a name, they have one rate, and one rule for labels."""
+    line = f"llm-rubric: 4 criteria, 4 outputs, by gpt-5 · not checked against people; {ONE_METRIC}"
+    assert line in judge_each(evenhand, RUBRIC_OF_THE_CASE)
+    judge_each(evenhand, RUBRIC_OF_THE_CASE)
+    compared = evenhand("compare", "latest~1", "latest").out
+    assert compared.count("llm-rubric") == 1
+    assert ONE_METRIC in " ".join(compared.split())
+    five = RUBRIC_OF_THE_CASE.replace("{q: socks}}", "{q: socks}}, {vars: {q: hats}}")
+    judge_each(evenhand, five)
+    refusal = evenhand("label", "--rule", "kind").err
+    assert f" and 1 more. If they differ only from case to case, {ONE_METRIC}" in refusal
+    named = judge_each(evenhand, five.replace("type: ", "metric: on topic, type: "))
+    assert "on topic: 100 % [57–100] by gpt-5" in named
+    assert "the rule for on topic is kept" in evenhand("label", "--rule", "kind").err
+
+
+def test_what_can_never_be_calibrated_is_said_before_it_is_labelled(evenhand: Run):
+    """Labels of four cases would be work for nothing."""
+    judge_each(evenhand, RUBRIC_OF_THE_CASE.replace("type: ", "metric: on topic, type: "))
+    ended = evenhand("label", "--draw", "3", "--to", "draw.csv")
+    needs = "calibrate needs 30 labels, of 10 cases or more; on topic has 4 outputs of 4 cases"
+    assert f"! {needs}: add cases first" in ended.err
+    assert ended.code == 0
+    assert "--draw 2 --to draw.csv" in evenhand("label", "--draw", "2").err
+
+
+def test_a_folder_is_checked_for_an_offline_run_without_a_key(evenhand: Run):
+    """Keys aren't needed then, and the script is read; so is an application that wants a key on import."""
+    evenhand("init", "my-evals")
+    assert evenhand("check", "my-evals").code == 2
+    ended = evenhand("check", "my-evals", "--offline")
+    assert ended.code == 0
+    assert "next: evenhand run my-evals --offline" in ended.out
+    Path("my-evals/keyed_evals.py").write_text(f"import os\nos.environ['OPENAI_API_KEY']\n{EVALS}")
+    assert evenhand("check", "my-evals/keyed_evals.py", "--offline").code == 0
+    Path("my-evals/offline.jsonl").write_text('{"mtch": "x"}\n')
+    ended = evenhand("check", "my-evals", "--offline")
+    assert ended.code == 2
+    assert "offline.jsonl:1: key 'mtch' is not known\n  Did you mean 'match'?" in ended.err
+
+
+def test_an_agent_that_is_not_found_is_said_not_to_be(evenhand: Run):
+    """A function makes it, say: it has to be imported by hand."""
+    Path("bot.py").write_text("import agents\ndef build():\n    return agents.Agent()\n")
+    ended = evenhand("init", "--agent-framework", "openai-agents")
+    assert "makes an agent of openai-agents at its top level" in ended.out
+    assert "next: import yours in agent_evals.py" in ended.out

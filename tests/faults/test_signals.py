@@ -148,3 +148,36 @@ def is_finished(evals: Folder) -> bool:
     (path,) = (evals.home / "runs").glob("*.db")
     with RunFile.open(path) as run:
         return run.meta.status == "finished"
+
+
+WAITS = """
+import os, signal
+from evenhand.engine import guardian
+
+signal.pthread_sigmask(signal.SIG_BLOCK, guardian._WATCHED)
+os.kill(os.getpid(), signal.SIGUSR1)
+numbers = [guardian._next_signal()[0]]
+print("waits", flush=True)
+while numbers[-1] != signal.SIGTERM:
+    numbers.append(guardian._next_signal()[0])
+print(*numbers)
+"""
+
+
+def test_a_guardian_that_is_stopped_for_a_while_hears_of_no_signal_that_never_came() -> None:
+    """Nor one on a machine that sleeps. It would pass it on, or take it for a second Ctrl-C, or end the command."""
+    with subprocess.Popen([sys.executable, "-c", WAITS], stdout=subprocess.PIPE, text=True) as one:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "waits\n"
+        for _ in range(3):
+            time.sleep(0.1)
+            one.send_signal(signal.SIGSTOP)
+            time.sleep(0.8)  # longer than it waits between two looks
+            one.send_signal(signal.SIGCONT)
+        time.sleep(0.1)
+        one.send_signal(signal.SIGTERM)
+        out, _ = one.communicate(timeout=60)
+    first, *others, last = map(int, out.split())
+    assert (first, last) == (signal.SIGUSR1, signal.SIGTERM)
+    assert set(others) <= {0, signal.SIGCONT}
+    assert 1 <= others.count(signal.SIGCONT) <= 3

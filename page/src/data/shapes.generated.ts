@@ -79,6 +79,8 @@ export interface RunSummary {
   readonly of_gate: boolean;
   /** It is one cell of another run, edited and asked again. */
   readonly edited: boolean;
+  /** It ended after cases that were drawn beforehand. */
+  readonly sample: boolean;
   /** Why the file cannot be read; empty for one that can, and then the rest counts. */
   readonly problem: string;
 }

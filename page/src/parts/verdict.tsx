@@ -33,7 +33,7 @@ function Status({ run }: { run: RunSummary }) {
       </span>
     );
   }
-  if (run.status === "decided") return <span class="badge badge-not_applicable" title={`${far} trials: a sample, or all it took to decide`}>partial</span>;
+  if (run.status === "decided") return <span class="badge badge-not_applicable" title={`${far} trials: ${run.sample ? "a sample" : "all it took to decide"}`}>{run.sample ? "sample" : "partial"}</span>;
   if (run.status === "waiting") return <span class="badge badge-not_applicable" title={`${far} trials are here`}>waiting for batches</span>;
   const words = { running: "interrupted", interrupted: "interrupted", stopped: "stopped", out_of_budget: "out of budget" }[run.status];
   return <span class="badge badge-error" title={`${far} trials are here`}>! {words}</span>;

@@ -43,12 +43,12 @@ export function Charts({ head, table, chosen, go, state, selection }: Props) {
   const measures = measuresOf(table);
   const { measure, x, y } = plotOf(state.plot, measures, planned.map(({ variant }) => variant.index));
   const rows = useMemo(() => rowsOf(table, chosen), [table, chosen, table.size]);
-  const found = useMemo(() => seriesOf(table, head.columns, measure, rows, head.status === "decided"), [table, head, rows, measure.name, measure.metric]);
+  const found = useMemo(() => seriesOf(table, head.columns, measure, rows, head.status === "decided" && !head.sample), [table, head, rows, measure.name, measure.metric]);
   const values = useMemo(() => measured(table, { ...measure, column: -1 }, {}), [table, table.size, measure.name, measure.metric]);
   const bins = useMemo(() => binsOf(values, table.size), [values]);
   const missing = useMemo(() => missingOf(table, rows, values), [values, rows]);
   const unjudged = useMemo(() => missingOf(table, rows, measured(table, { name: "passed", metric: false, column: -1 }, {}), true), [table, rows]);
-  const sums = useMemo(() => summaries(table, head.columns, rows, head.status === "decided"), [table, head, rows]);
+  const sums = useMemo(() => summaries(table, head.columns, rows, head.status === "decided" && !head.sample), [table, head, rows]);
   const columns = useMemo(() => (best ? bestFirst(planned, found, measure) : planned), [best, planned, found]);
   const n = rows.reduce((sum, row) => sum + row, 0);
   const names = namesOf(head, table, state.base !== "");

@@ -111,7 +111,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
   const awaited = state.base !== "" && against.baseline === undefined && against.problem === undefined;
   const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline, awaited });
   const { rows, waiting, failure } = selection;
-  const summaries = useLate(() => (table.size === 0 || !progress.done || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows, head.status === "decided")), [table, head, rows, progress, waiting, failure], []);
+  const summaries = useLate(() => (table.size === 0 || !progress.done || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows, head.status === "decided" && !head.sample)), [table, head, rows, progress, waiting, failure], []);
   const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, state.hide.join()]);
   const blindly = state.view === "label" || state.view === "review";
   const hidden = state.blind && state.view !== "matrix" && !blindly;

@@ -87,7 +87,8 @@ def baseline(
     header = read_baseline(to).header
     parts = [count(header.cases, "case"), count(header.trials, "trial")]
     if pool.pooled:
-        parts.append(f"{count(pool.pooled + 1, 'run')} of one system")
+        of = "of one system" if pool.recorded else "that are taken for one system"
+        parts.append(f"{count(pool.pooled + 1, 'run')} {of}")
     if pool.systems:
         parts.append(f"{count(pool.systems, 'earlier system')}")
     tell(f"written to {safe(str(to))}: {', '.join(parts)}; commit it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ _DEFAULT = "openai:"
 )
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
 @selecting
+@click.option("--offline", is_flag=True, help="Check a run with --offline, which needs no keys.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Validate PATH and show what a run would do and cost. Nothing is sent.
@@ -36,6 +38,18 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     PATH is what `evenhand run` takes. Default: the current folder. All problems are shown at once, each with its file,
     line and column. For a promptfoo config, known differences from promptfoo are listed, too.
     """
+    request = asked_for(paths, options)
+    with ExitStack() as stack:
+        if request.offline:
+            from evenhand.cli.offline import offline_answers
+
+            stack.enter_context(offline_answers(request.folder))
+        _show(request, as_json=as_json)
+    return 0
+
+
+def _show(request: Asked, *, as_json: bool) -> None:
+    """Prints what a run would do and cost, and raises a ConfigError for what is wrong."""
     from evenhand.analysis.estimates.earlier_run import precedent_of
     from evenhand.cli.run_and_report import look_at_files_beside
     from evenhand.render.command_words import typed
@@ -44,7 +58,6 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     from evenhand.render.heading import problem_lines
     from evenhand.store.catalogue import home_for
 
-    request = asked_for(paths, options)
     plan, missing_keys = _planned(request)
     look_at_files_beside(str(plan.source))
     check_endings(plan.options.outputs, plan.variants)
@@ -57,7 +70,7 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
 
         row = {**estimate_row(plan, estimates, precedent), "differences": plan.differences()}
         click.echo(encode(row).decode())
-        return 0
+        return
     for line in problem_lines(plan.hints, len(plan.hints)):
         tell(line)
     for line in _difference_lines(plan.differences()):
@@ -67,7 +80,6 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
         click.echo(line)
     if missing_keys:
         raise ConfigError(missing_keys)
-    return 0
 
 
 def _planned(request: Asked) -> tuple[Plan, Sequence[Problem]]:

@@ -229,7 +229,6 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
     from evenhand.doors.importers.import_report import ImportedFile
     from evenhand.engine.door import waited_for
     from evenhand.store.catalogue import files
-    from evenhand.store.labels.stored_labels import append_labels
     from evenhand.store.merging import keep_run
     from evenhand.store.runfile import RunFile
 
@@ -249,13 +248,7 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
         path = known.get(one.meta.id) if len(recordings.runs) > 1 else None
         new = path is None
         if path is None:
-            path = waited_for(keep_run(Path.cwd(), one.meta, one.trials()))
-            try:
-                if labels := list(one.labels()):
-                    append_labels(path, labels)
-            except EvenhandError:
-                path.unlink(missing_ok=True)
-                raise
+            path = waited_for(keep_run(Path.cwd(), one.meta, one.trials(), one.labels))
         with RunFile.open(path) as run:
             imported.append(ImportedFile(path, run.meta, run.totals(), new))
     return imported

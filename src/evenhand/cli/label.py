@@ -212,10 +212,11 @@ class _Design(Record, frozen=True):
         self, run: RunFile, size: int, seed: int, metrics: tuple[str, ...], before: list[Draw]
     ) -> Draw:
         """Draws, and says why that came to fewer than were asked for."""
-        from evenhand.cli.labelling import tell_fewer
+        from evenhand.cli.labelling import tell_fewer, tell_too_few
 
         drawn = self.draw(run, size, seed, metrics)
         tell_fewer(size, len(drawn.places), "output", earlier=any(one != drawn for one in before))
+        tell_too_few(run, drawn)
         return drawn
 
     def draw(self, run: RunFile, size: int, seed: int, metrics: tuple[str, ...]) -> Draw:
@@ -377,7 +378,14 @@ def _one_metric(run: RunFile, metrics: tuple[str, ...]) -> str:
 
     _, names = judged_places(run, metrics)
     if len(names) != 1:
+        from evenhand.analysis.trust.trust_rules import CROWD, ONE_METRIC
+
+        more = f" and {len(names) - CROWD} more" if len(names) > CROWD else ""
+        one = (
+            f" If they differ only from case to case, {ONE_METRIC}: then run again." if more else ""
+        )
         raise UsageError(
-            "--rule: for which metric?", hint=f"Name one with --metric: {', '.join(names)}."
+            "--rule: for which metric?",
+            hint=f"Name one with --metric: {', '.join(names[:CROWD])}{more}.{one}",
         )
     return names[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from evenhand.analysis.trust.labels.drawing import (
     drawn_items,
     draws_to_label,
     items_for,
+    judged_metrics,
 )
 from evenhand.analysis.trust.labels.failure_codes import failure_codes
 from evenhand.analysis.trust.labels.pair_drawing import (
@@ -33,13 +35,15 @@ from evenhand.analysis.trust.labels.sheet_rows import (
     read_pair_labels,
     write_pairs,
 )
+from evenhand.analysis.trust.trust_rules import CROWD, FEWEST, ONE_METRIC
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, safe
 from evenhand.render.calibration_text import labels_line, worth_line
+from evenhand.stats.design_effect import FEWEST_CASES
 from evenhand.store.catalogue import called
-from evenhand.store.labels.draw import LabelledVerdict, Pair, PairAnswer, unordered
+from evenhand.store.labels.draw import Draw, LabelledVerdict, Pair, PairAnswer, unordered
 from evenhand.store.labels.label import LabelField, LabelValue, NewLabel, newest, standing
 from evenhand.store.labels.stored_draws import (
     add_metric_labels,
@@ -75,6 +79,31 @@ def tell_fewer(size: int, drawn: int, what: str, *, earlier: bool) -> None:
         )
 
 
+def tell_too_few(run: RunFile, drawn: Draw) -> None:
+    """Says, before an hour of labelling, of which metrics the run has too few outputs, or cases, for a verdict."""
+    outputs: Counter[str] = Counter()
+    cases: defaultdict[str, set[str]] = defaultdict(set)
+    for trial in run.trials():
+        for metric in judged_metrics(trial):
+            outputs[metric] += 1
+            cases[metric].add(trial.case)
+    few = [
+        metric
+        for metric in drawn.metrics
+        if outputs[metric] < FEWEST or len(cases[metric]) < FEWEST_CASES
+    ]
+    if not few:
+        return
+    most = max(few, key=outputs.__getitem__)
+    others = f", the largest of {len(few)} such metrics," if len(few) > 1 else ""
+    tell(
+        f"! calibrate needs {FEWEST} labels, of {FEWEST_CASES} cases or more; {safe(most)}{others} has"
+        f" {count(outputs[most], 'output')} of {count(len(cases[most]), 'case')}: add cases first"
+    )
+    if len(few) >= CROWD:
+        tell(f"if they differ only from case to case, {ONE_METRIC}: then run again")
+
+
 def label_in_terminal(
     path: Path,
     metrics: tuple[str, ...],
@@ -90,7 +119,7 @@ def label_in_terminal(
     if not sys.stdin.isatty():
         raise UsageError(
             "labelling one at a time needs a terminal",
-            hint="Write the draw to a file instead: --draw 60 --to draw.csv.",
+            hint=f"Write the draw to a file instead: --draw {size or FIRST_DRAW} --to draw.csv.",
         )
     with RunFile.open(path) as run:
         draws = draws_to_label(run, metrics)
@@ -98,6 +127,7 @@ def label_in_terminal(
             import secrets
 
             draws = [draw(run, FIRST_DRAW, secrets.randbelow(2**31), metrics)]
+            tell_too_few(run, draws[0])
         labels = standing_labels(run.metric_labels())
         of_draws = list(drawn_items(run, draws)) if picked is None else picked
         items = items_for(author, of_draws, labels)
@@ -276,7 +306,7 @@ class PairLabelling(Record, frozen=True, kw_only=True):
         if self.to is None and not sys.stdin.isatty():
             raise UsageError(
                 "labelling one at a time needs a terminal",
-                hint="Write the draw to a file instead: --draw 60 --to draw.csv.",
+                hint=f"Write the draw to a file instead: --draw {self.size or FIRST_DRAW} --to draw.csv.",
             )
         draws = [draw for draw in run.pair_draws() if draw.metric == pairs.name]
         if self.size is not None:

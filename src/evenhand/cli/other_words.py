@@ -159,6 +159,7 @@ _SENTENCES: Mapping[str, str] = {
         "--dry-run --estimate --plan --validate",
         "`evenhand check` says what a run would do and cost.",
     ),
+    **_each("--draw", "`evenhand gate` has it: --sample 200 --draw flips."),
     **_each("--watch", "`evenhand watch` runs again what a saved file changed."),
     **_each(
         "--view --open --ui --share --web", "`evenhand view` opens the latest run in the browser."

@@ -26,6 +26,7 @@ from evenhand.core.wording.words import short_id
 if TYPE_CHECKING:
     from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
+    from evenhand.store.runfile import RunFile
 
 
 @click.command(
@@ -59,22 +60,17 @@ def resume(run: str | None, errors: bool, **options: Any) -> int:
 
 def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | None = None) -> int:
     """Redoes the trials in error of a run."""
-    from evenhand.analysis.trust.run_verdict import verdict_of
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
     file = find(Path.cwd(), run)
     with RunFile.open(file) as earlier:
-        meta, totals = earlier.meta, earlier.totals()
-        if not totals.errors and meta.status == "finished":
+        meta = earlier.meta
+        if not earlier.totals().errors and meta.status == "finished":
             tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
             if (study := study_of(meta, file)) is not None:
                 return study.printed(file, session)
-            print_run(
-                earlier, as_json=session.as_json, table=not session.no_table, calls=session.calls
-            )
-            word = verdict_of(earlier, totals)
-            return exit_code(word, meta.status, 0, session)
+            return _printed_again(earlier, session)
     return gone_on(str(file), session, anew=session.no_cache, batching=batching)
 
 
@@ -95,16 +91,17 @@ def gone_on(
         meta = earlier.meta
         totals = earlier.totals()
         errors = totals.errors
+        if meta.status == "decided" and not errors and not meta.settings.get("gate"):
+            # It may have been killed before anybody saw its report.
+            option = "--sample" if DRAWN in meta.settings else "--stop-when-decided"
+            tell(
+                f"run {short_id(meta.id)} has ended: {safe_text(meta.message)}\n"
+                f"  To run all of its cases, run it again without {option}: the cache has its answers."
+            )
+            return _printed_again(earlier, session)
     # Before anything else: the file names code that would be run.
     look_at_origin(meta, trust=session.trust)
     record = meta.settings
-    if meta.status == "decided" and not errors and not record.get("gate"):
-        option = "--sample" if DRAWN in record else "--stop-when-decided"
-        raise UsageError(
-            f"run {meta.id} has ended: {safe_text(meta.message)}",
-            hint=f"To run all of its cases, run it again without {option}: answers that the cache has are not paid for"
-            " twice.",
-        )
     study = study_of(meta, file)
     if study is None and "asked" not in record:
         raise UsageError(
@@ -145,6 +142,14 @@ def gone_on(
             regrades=bool(replayed.get("regrades")),
         )
         return go_on(file, meta, settings, session)
+
+
+def _printed_again(run: RunFile, session: Session) -> int:
+    """Prints the report of a run that has ended, and returns the code that it exited with."""
+    from evenhand.analysis.trust.run_verdict import verdict_of
+
+    print_run(run, as_json=session.as_json, table=not session.no_table, calls=session.calls)
+    return exit_code(verdict_of(run, run.totals()), run.meta.status, 0, session)
 
 
 def _run_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import sys
 import threading
 import time
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 
 _REASONS = {1: "fail", 2: "error"}
+_RUN = re.compile(r"latest(~\d+)?|01[0-9A-Z]{8}([0-9A-Z]{16})?")
+"""The name of a run, as commands take it that look at one."""
 """What promptfoo's `failureReason` says."""
 
 
@@ -221,6 +224,12 @@ class Asked(Record, frozen=True, kw_only=True):
                 raise UsageError(
                     f"{path.name}: '{name}' is not a line of {file}",
                     hint=f"Name a line, {whole}:12, or an eval: evenhand run {whole} -k {name}",
+                )
+            if _RUN.fullmatch(path.name) and path.parent == Path.cwd():
+                raise UsageError(
+                    f"{path.name}: does not exist",
+                    hint=f"It is the name of a run, and here evals are named: a file or a folder. To see the run:"
+                    f" evenhand show {path.name}",
                 )
             if meant := meant_path(path):
                 raise UsageError(f"{near(path)}: does not exist", hint=f"Did you mean '{meant}'?")

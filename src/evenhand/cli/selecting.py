@@ -258,6 +258,14 @@ stop_when_decided = click.option(
 """Ends a run before its last case."""
 
 
+_FAILING = {
+    "filter_failing": ("fail", "error"),
+    "filter_failing_only": ("fail",),
+    "filter_errors_only": ("error",),
+}
+"""The outcomes that each of these options means."""
+
+
 def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
     """What these options ask for.
 
@@ -276,14 +284,17 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
     tags, names = _pairs("--tag", options["tag"], bare=True)
     tags.update(_pairs("--run-tag", options["run_tags"])[0])
     failing = None
-    for option, outcomes in (
-        ("filter_failing", ("fail", "error")),
-        ("filter_failing_only", ("fail",)),
-        ("filter_errors_only", ("error",)),
-    ):
-        # Of several such options the last one of this list holds.
-        if options[option]:
+    for option, outcomes in _FAILING.items():
+        # Of several such options the first of this list holds, but that failures and errors of one run add up.
+        if failing is None and options[option]:
             failing = Failing(_run_file(options[option]), outcomes)
+    if options["filter_failing_only"] and options["filter_errors_only"]:
+        if _run_file(options["filter_errors_only"]) != _run_file(options["filter_failing_only"]):
+            raise UsageError(
+                "--filter-failing-only and --filter-errors-only name two runs",
+                hint="Name the same run in both, or give one of them.",
+            )
+        failing = Failing(_run_file(options["filter_failing_only"]), ("fail", "error"))
     sources = (*paths, *options["configs"])
     part, files = options["filter_range"], options["env_files"]
     request = Asked(

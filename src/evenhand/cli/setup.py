@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -76,6 +76,9 @@ def init(
     With --from deepeval, ragas, langfuse, langsmith, braintrust or phoenix, or an importer that an installed package
     adds, write an eval set to fill in for each dataset in FILE: its cases, and a place to call your application.
     """
+    _choose_one(
+        {"python": python, "agent": agent, "agent-framework": agent_framework, "from": origin}
+    )
     if origin is not None and _is_tool(origin):
         return _move_in(origin, [Path(word) for word in words])
     if origin is not None and (words or origin == "promptfoo"):
@@ -119,6 +122,13 @@ def init(
     return PASSED
 
 
+def _choose_one(kinds: Mapping[str, object]) -> None:
+    """Refuses several options that each say what is made."""
+    chosen = [f"--{name}" for name, value in kinds.items() if value]
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)}: each creates something else; choose one")
+
+
 def _first_evals(framework: str, folder: Path) -> int:
     from evenhand.cli.agent_frameworks import write_first_evals
     from evenhand.core.wording.words import safe
@@ -127,7 +137,10 @@ def _first_evals(framework: str, folder: Path) -> int:
     file = shlex.quote(os.path.relpath(path))
     click.echo(f"  {safe(file)}")
     if its_agent is None:
-        click.echo(f"\nnext: name your agent in {safe(file)}, then evenhand run {safe(file)}")
+        click.echo(
+            f"\nNo module in {safe(str(folder.resolve()))} makes an agent of {framework} at its top level."
+        )
+        click.echo(f"next: import yours in {safe(file)}, then evenhand run {safe(file)}")
     else:
         where = os.path.relpath(its_agent.file)
         click.echo(f"\nIt asks {safe(its_agent.name)} of {safe(where)}.")

@@ -56,7 +56,17 @@ class Study(Record, frozen=True):
 
     def report(self, finished: Finished, session: Session) -> int:
         """Prints what it came to, and returns the exit code, which says if it stopped early."""
-        return ended(finished, self.printed(finished.path, session), self.name)
+        from evenhand.cli.exits import NO_VERDICT, complaint
+
+        try:
+            code = self.printed(finished.path, session)
+        except UsageError as error:
+            if finished.ending.status == "finished":
+                raise
+            # Too little was answered for a report. That it stopped is what counts, and can be resumed.
+            tell(complaint(error).removesuffix("\n"))
+            code = NO_VERDICT
+        return ended(finished, code, self.name)
 
     def printed(self, file: Path, session: Session) -> int:
         """Prints what its file has come to, and returns the exit code.

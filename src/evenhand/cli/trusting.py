@@ -38,7 +38,7 @@ def look_at_origin(meta: RunMeta, *, trust: bool) -> None:
         UsageError: It was made elsewhere: with what it would run. Or a file has changed since.
     """
     from evenhand.store.catalogue import homes
-    from evenhand.store.signing import is_signed
+    from evenhand.store.home import is_signed
 
     # The signature is of this home's own key: who copies a file can't make it.
     if not trust and not is_signed(meta, homes(Path.cwd())):

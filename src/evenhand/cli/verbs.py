@@ -134,6 +134,13 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.above and args[0][:1] != "-" and self.get_command(ctx, args[0]) is None:
+            from evenhand.core.names import did_you_mean
+
+            known = _summaries(*self.above)
+            hint = did_you_mean(args[0], known, f"There are: {', '.join(known)}.")
+            what = f"'{args[0]}' is not a command of `evenhand {' '.join(self.above)}`"
+            raise click.UsageError(f"{what}. {hint}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if "--help-all" in rest:
             ctx.meta[EVERY_OPTION] = True

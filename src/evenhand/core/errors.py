@@ -336,9 +336,19 @@ class SimulatorError(EvenhandError):
 
 
 class ScoreError(EvenhandError):
-    """What an expectation looks at is not there, or not of the right kind: it can be neither met nor missed."""
+    """What an expectation looks at is not there, or not of the right kind: it can be neither met nor missed.
+
+    Attributes:
+        metadata: What is known of its parts, for the outcome.
+    """
 
     slug = "score"
+
+    def __init__(
+        self, message: str, *, hint: str = "", metadata: Mapping[str, object] | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.metadata = metadata or {}
 
 
 class JudgeError(EvenhandError):

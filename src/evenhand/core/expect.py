@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from evenhand.core.case import Case
 from evenhand.core.definition import Definition
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.provider import Host, Provider
 from evenhand.core.record import Record
@@ -280,17 +281,24 @@ def scale_of_mean(outcomes: Sequence[Outcome]) -> Scale | None:
     )
 
 
+NAMED_WEIGHTS = "named_weights"
+"""The key of an outcome's metadata for the weights of its further numbers, by name, where one isn't 1."""
+
+
 def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """The weighted mean score by metric. Names without a score, or with one that isn't known, are left out."""
+    """The weighted mean score by metric. Names without a score, or with one that isn't known, are left out.
+
+    An outcome counts once for a name: its score, where its metric and one of its further numbers have the same name.
+    """
     by_name: dict[str, list[tuple[float, float]]] = {}
     open_names: set[str] = set()
     for o in outcomes:
         if unknown(o.outcome, o.score):
             open_names.add(o.metric)
-        if o.metric and o.score is not None:
-            by_name.setdefault(o.metric, []).append((o.score, o.weight))
-        for name, value in o.named.items():
-            by_name.setdefault(name, []).append((value, o.weight))
+        for name, weight in _weights(o).items():
+            value = o.score if name == o.metric else o.named[name]
+            if value is not None:
+                by_name.setdefault(name, []).append((value, weight))
     means: dict[str, float] = {}
     for name, pairs in by_name.items():
         total = sum(weight for _, weight in pairs)
@@ -298,3 +306,18 @@ def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
         if total and name not in open_names:
             means[name] = sum(value * weight for value, weight in pairs) / total
     return means
+
+
+def named_weights(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """The weight of all that `named_scores` takes a mean of, by name."""
+    weights: dict[str, float] = {}
+    for o in outcomes:
+        for name, weight in _weights(o).items():
+            weights[name] = weights.get(name, 0.0) + weight
+    return weights
+
+
+def _weights(o: Outcome) -> dict[str, float]:
+    inside = as_mapping(o.metadata.get(NAMED_WEIGHTS))
+    own = {o.metric: o.weight} if o.metric else {}
+    return own | {name: o.weight * inside.get(name, 1.0) for name in o.named} | own

@@ -244,7 +244,7 @@ def judge_id(judge: object) -> object:
     """
     if isinstance(judge, (list, tuple)):
         return fallback_id(cast("Sequence[str]", judge))
-    if isinstance(judge, Mapping) and "first" in judge:
+    if isinstance(judge, Mapping) and ("first" in judge or "then" in judge):
         return "cascade:" + json.dumps(judge, sort_keys=True, separators=(",", ":"), default=str)
     return judge
 

@@ -45,7 +45,9 @@ class Range(Record, frozen=True):
         """What to say of a value that is not in the range; empty for one that is, and for None."""
         if value is None or value in self:
             return ""
-        percentage = _percentage(value) if (self.least, self.most) == (0, 1) else None
+        share = self.least >= 0 and self.most <= 1
+        written = isinstance(value, str) and value.strip().endswith("%") and not self.unit
+        percentage = _percentage(value) if share or (written and not self.whole) else None
         meant = "" if percentage is None else f": {percentage:g} % is {percentage / 100:g}"
         return f"{name} is {_shown(value)}, not {self}{meant}"
 

@@ -102,6 +102,19 @@ class RunMeta(Record, frozen=True):
         return "gate" in self.settings
 
     @property
+    def is_sample(self) -> bool:
+        """Whether it ended after cases that were drawn beforehand: nothing that came of them chose where it ended."""
+        terms = self.settings.get("gate") or self.settings.get("drawn")
+        if self.status != "decided" or not isinstance(terms, Mapping):
+            return False
+        return isinstance(terms.get("sample"), int) and not terms.get("stops")
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether it ended as soon as it was decided. Ordinary intervals don't allow for having looked."""
+        return self.status == "decided" and not self.is_sample
+
+    @property
     def is_edited(self) -> bool:
         """Whether the run is one cell of another one, edited and asked again."""
         request = self.settings.get("asked")

@@ -16,9 +16,11 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Literal, get_args
 
+import msgspec
 from msgspec import field
 
 from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.malformed import shape_fault
 from evenhand.core.plugins import WINGS, Plugin, plugin, plugins
 from evenhand.core.record import Record
 from evenhand.core.version import __version__
@@ -222,11 +224,16 @@ def wing_of(one: Plugin) -> Wing:
         UsageError: It cannot be loaded, or is something else.
     """
     loaded = one.load()
-    if isinstance(loaded, Wing):
-        return loaded
-    raise one.broken(
-        f"is {type(loaded).__name__}, not a Wing", hint="It has to be a `Wing` of evenhand.wings."
-    )
+    if not isinstance(loaded, Wing):
+        what = f"is {type(loaded).__name__}, not a Wing"
+        raise one.broken(what, hint="It has to be a `Wing` of evenhand.wings.")
+    try:
+        # A record doesn't look at what it is made of: a text for a list of endings would be one of letters.
+        msgspec.convert(msgspec.to_builtins(loaded), Wing)
+    except (msgspec.ValidationError, TypeError) as error:
+        fault = shape_fault(error) if isinstance(error, msgspec.ValidationError) else error
+        raise one.broken(f"is no Wing that can be used: {fault}") from error
+    return loaded
 
 
 def shadowed(wing: Wing) -> Iterator[tuple[Kind, str]]:

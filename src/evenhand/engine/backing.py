@@ -131,7 +131,7 @@ class CallAccount(Protocol):
         """The calls that are written down before they are let through."""
         ...
 
-    async def acquire(self, priority: int, tokens: int) -> Permit:
+    async def acquire(self, priority: int, tokens: int, model: str = "") -> Permit:
         """Waits until a call may be sent. Every permit has to be given back: released, withdrawn or forgotten."""
         ...
 

@@ -24,18 +24,20 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 from evenhand.core.decision import Decision, DecisionQuestion
-from evenhand.core.errors import CodeError, EvenhandError, ProviderError
+from evenhand.core.errors import CodeError, EvenhandError, ProviderError, UsageError
 from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task, ToolCall
+from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.engine.budget import Spending
 from evenhand.engine.shared_workers import Askers, SharedWorkers
 from evenhand.providers.configured import reading_by
 
+_ROLES: tuple[CallRole, ...] = get_args(CallRole)
 phase: ContextVar[CallRole] = ContextVar("evenhand_phase", default="subject")
 """What a trial is doing: preparing, asking its subject, or judging."""
 
@@ -64,10 +66,22 @@ def add_asked(calls: Iterable[tuple[str, int]]) -> None:
         mine.extend(calls)
 
 
+def checked_role(role: CallRole | None) -> CallRole | None:
+    """A role that somebody has given, or None.
+
+    Raises:
+        UsageError: It isn't one.
+    """
+    if role is None or role in _ROLES:
+        return role
+    hint = did_you_mean(str(role), _ROLES, f"There are: {', '.join(_ROLES)}.")
+    raise UsageError(f"role is {role!r:.60}, and there is no such role", hint=hint)
+
+
 @contextmanager
 def during(role: CallRole) -> Iterator[None]:
     """Inside, calls of the application's own have this role, unless it says another."""
-    token = phase.set(role)
+    token = phase.set(checked_role(role) or "subject")
     try:
         yield
     finally:

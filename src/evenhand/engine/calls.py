@@ -50,7 +50,6 @@ from evenhand.engine.backing import (
 from evenhand.engine.budget import NOTHING, Reservation, asked_with
 from evenhand.engine.call_context import Flight, Strangers, add_asked
 from evenhand.engine.call_ends import ended, worth_keeping
-from evenhand.engine.cascading import settings_in
 from evenhand.engine.outcome import answer_in
 from evenhand.engine.pace import Permit
 from evenhand.engine.replay.answering import Replay, recorded_error
@@ -139,7 +138,7 @@ class CallDesk:
             reply = await self._free(trial, provider, request, role)
             return answer_in(trial, provider, reply) if role == "subject" else reply
         if role == "subject":
-            trial.settings.add(settings_in(request.identity))
+            trial.identities.append(request.identity)
         nth = trial.nth(request.key)
         add_asked([(request.key, nth)])
         if role != "subject":
@@ -362,12 +361,12 @@ class CallDesk:
     ) -> Permit:
         """The permit to send a call, which is written down before."""
         if attempt.call is not None:
-            return await account.acquire(start.trial, request.tokens_in)
+            return await account.acquire(start.trial, request.tokens_in, provider.id)
         await account.next_up.come(start.trial)
         try:
             self._raise_if_dead(provider)
             attempt.call = await self._journal.begin(start)
-            return await account.acquire(start.trial, request.tokens_in)
+            return await account.acquire(start.trial, request.tokens_in, provider.id)
         finally:
             account.next_up.go()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from evenhand.core.cascade import CascadeLimits
@@ -10,7 +10,7 @@ from evenhand.core.case import Case
 from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import UsageError
-from evenhand.core.json_shapes import is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.message import CallRole, Messages, Model, Prompt, Reply
 from evenhand.core.provider import Provider
 from evenhand.core.variant import Variant
@@ -108,7 +108,7 @@ class Judged(Protocol):
 
     prompt_text: str
     reply: Reply | None
-    settings: set[str]
+    identities: list[bytes]
 
     @property
     def case(self) -> Case:
@@ -138,7 +138,8 @@ def system_of(trial: Judged) -> str:
     prompt = variant.prompt_raw or sent or variant.eval or variant.prompt
     model = (trial.reply.model if trial.reply is not None else "") or variant.model
     # As a judge's calibration goes by them: without settings nothing is added, so that earlier digests hold.
-    return digest(prompt, model, *axes, *sorted(trial.settings))[:16]
+    settings = {settings_in(identity) for identity in trial.identities}
+    return digest(prompt, model, *axes, *sorted(settings))[:16]
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -186,9 +187,10 @@ class FallbackModel(_SeveralModels):
 
 
 ASKED = frozenset(
-    "messages input contents prompt system instructions systemInstruction system_instruction".split()
+    "messages input inputs instances content contents prompt system instructions systemInstruction"
+    " system_instruction state questions".split()
 )
-"""Keys of a request that hold what is asked; the others are settings."""
+"""Keys of a request that hold what is asked; the others are settings. A decision names its question by the output."""
 
 
 def settings_in(identity: bytes) -> str:
@@ -198,6 +200,16 @@ def settings_in(identity: bytes) -> str:
     """
     request = decode(identity)
     body = request.get("body") if is_object(request) else None
-    if not is_object(body):
+    if not is_object(request) or not is_object(body):
         return digest(b"")
-    return digest(encode({key: value for key, value in body.items() if key not in ASKED}))
+    # Of our own requests alone: an application's system prompt may have the question in it.
+    configured = _of_config(body) if "version" in request else set[str]()
+    return digest(
+        encode({key: value for key, value in body.items() if key in configured or key not in ASKED})
+    )
+
+
+def _of_config(body: Mapping[str, object]) -> set[str]:
+    """The keys that hold a system prompt of a model's config: those of a prompt's messages go elsewhere, or differ."""
+    gemini = as_mapping(body.get("systemInstruction"))
+    return {"instructions", *(["systemInstruction"] if "role" in gemini else [])}

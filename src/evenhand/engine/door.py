@@ -53,11 +53,11 @@ from evenhand.engine.surroundings import run_surrounded
 from evenhand.engine.tasks import run_to_end
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
+from evenhand.store.home import signed
 from evenhand.store.journal import Journal
 from evenhand.store.locks import lock_of
 from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
-from evenhand.store.signing import signed
 
 if TYPE_CHECKING:
     from evenhand.engine.batches.lane import BatchPolicy

@@ -44,7 +44,7 @@ _PASSED_ON = {
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGTSTP")
 }  # fmt: skip
-_WATCHED = {*_PASSED_ON, signal.SIGCHLD}
+_WATCHED = {*_PASSED_ON, signal.SIGCHLD, signal.SIGALRM}
 _ASKED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 """Whoever sends these knows why the command ended."""
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU}
@@ -330,12 +330,17 @@ def _follow(page: mmap.mmap, tell: Callable[[str], object], line: str, *, known:
 
 def _next_signal() -> tuple[int, bool]:
     """The next signal, and whether the kernel sent it: then a terminal did, to the child as well; 0 for none so far."""
-    if hasattr(signal, "sigtimedwait"):
-        info = signal.sigtimedwait(_WATCHED, LOOK_S)
-        return (info.si_signo, info.si_code > 0) if info is not None else (0, False)
-    number = signal.sigwait(_WATCHED)  # macOS does not say who sent it
-    keys = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
-    return number, number in keys and os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
+    # Not `sigtimedwait`: if its time is over while the process is stopped, or the machine sleeps, Python returns
+    # whatever is in memory there: a signal that never came.
+    signal.setitimer(signal.ITIMER_REAL, LOOK_S)
+    if hasattr(signal, "sigwaitinfo"):
+        info = signal.sigwaitinfo(_WATCHED)
+        number, from_kernel = info.si_signo, info.si_code > 0
+    else:
+        number = signal.sigwait(_WATCHED)  # macOS does not say who sent it
+        keys = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
+        from_kernel = number in keys and os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
+    return (0, False) if number == signal.SIGALRM else (number, from_kernel)
 
 
 def _look_after(child: int, page: mmap.mmap, tell: Callable[[str], object]) -> None:

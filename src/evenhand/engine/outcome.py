@@ -276,7 +276,7 @@ def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
         weight=expectation.weight,
         metric=expectation.metric,
         metadata=_beside(expectation.metadata, error.metadata)
-        if isinstance(error, Undecided)
+        if isinstance(error, (Undecided, ScoreError))
         else expectation.metadata,
         error=slug_of(error),
         # The same test as where the scorer gave a number: comparisons leave cases out whose bounds differ.

@@ -82,6 +82,7 @@ class Permit:
         window: In which window.
         extra: One more than the window is known to hold.
         trial: Whose call it is.
+        model: Who is asked.
     """
 
     tokens: int
@@ -91,6 +92,7 @@ class Permit:
     window: int
     extra: bool
     trial: int = -1
+    model: str = ""
 
 
 class _Rates(MutableRecord):

@@ -241,7 +241,7 @@ class Account:
         self._tokens = HeaderBucket()
         self._unforeseen = Mean(LATEST)
         self._fatal: ProviderError | None = None
-        self._waiters: list[tuple[int, int, int, asyncio.Future[Permit]]] = []
+        self._waiters: list[tuple[int, int, int, str, asyncio.Future[Permit]]] = []
         self._arrivals = 0
         # uvloop's handle of a time that is nearly now does not say when, so that is kept beside it.
         self._timer: asyncio.Handle | None = None
@@ -249,29 +249,34 @@ class Account:
         self._failures = 0
         self._failing_since = 0.0
         self._answered_at: float | None = None
-        self._failing: set[int] = set()
+        self._failing: set[tuple[int, str]] = set()  # trials, and which model failed them
         self._doubt: Unreachable | None = None
         self._doubted_since = 0.0
         self._failed_at_once = 0
         self._left_some = self._insists = False
 
-    async def acquire(self, priority: int, tokens: int) -> Permit:
+    async def acquire(self, priority: int, tokens: int, model: str = "") -> Permit:
         """Waits until a call may be sent. Every permit has to be given back: released, withdrawn or forgotten.
 
+        Args:
+            priority: The place of its trial: lower ones go first.
+            tokens: What it will use, as far as that is known.
+            model: Who is asked. Another model of the account may answer where this one is down.
+
         Raises:
-            ProviderError: The account has failed for good, or has failed this trial and is doubted.
+            ProviderError: The account has failed for good, or is doubted and this model has failed this trial.
         """
         if self._fatal is not None:
             raise self._fatal
-        if self._doubt is not None and priority in self._failing:
+        if self._doubt is not None and (priority, model) in self._failing:
             raise self._doubt
         tokens += self._usually_more()
         now = self._clock()
         if not self._waiters and self._admits(tokens, now):
-            return self._admit(priority, tokens, now)
+            return self._admit(priority, tokens, model, now)
         future: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
         self._arrivals += 1
-        heapq.heappush(self._waiters, (priority, self._arrivals, tokens, future))
+        heapq.heappush(self._waiters, (priority, self._arrivals, tokens, model, future))
         try:
             self._wake()
             return await future
@@ -389,13 +394,13 @@ class Account:
         """The tokens that a call uses beyond what is known beforehand."""
         return int(self._unforeseen.mean) if self._unforeseen.count >= ENOUGH else 0
 
-    def _admit(self, trial: int, tokens: int, now: float) -> Permit:
+    def _admit(self, trial: int, tokens: int, model: str, now: float) -> Permit:
         self.in_flight += 1
         if self._requests.resets_at or self._tokens.resets_at:
             self._requests.take(1, now)
             self._tokens.take(tokens, now)
         permit = self.pace.permit(tokens, self.in_flight, now)
-        permit.trial = trial
+        permit.trial, permit.model = trial, model
         return permit
 
     def _is_saturated(self) -> bool:
@@ -413,14 +418,14 @@ class Account:
         """Lets through whoever may go; sets a timer for the next one where only time is in the way."""
         now = self._clock()
         while self._waiters:
-            trial, _, tokens, future = self._waiters[0]
+            trial, _, tokens, model, future = self._waiters[0]
             if future.done():
                 heapq.heappop(self._waiters)
                 continue
             if not self._admits(tokens, now):
                 break
             heapq.heappop(self._waiters)
-            future.set_result(self._admit(trial, tokens, now))
+            future.set_result(self._admit(trial, tokens, model, now))
         if not self._waiters:
             return
         tokens = self._waiters[0][2]
@@ -488,8 +493,9 @@ class Account:
         if not self._failures:
             self._failing_since = now
         self._failures += 1
-        at_once = permit.trial not in self._failing
-        self._failing.add(permit.trial)
+        call = permit.trial, permit.model
+        at_once = call not in self._failing
+        self._failing.add(call)
         if self._doubt is not None:
             # What was under way when it was doubted says nothing new.
             self._failed_at_once += at_once and permit.sent_at >= self._doubted_since
@@ -505,8 +511,8 @@ class Account:
             self._doubt, self._doubted_since = self._unreachable(error), now
             self._doubt.for_good = False
             self._failed_at_once, self._left_some = 0, True
-            for trial, _, _, future in self._waiters:
-                if trial in self._failing:
+            for trial, _, _, model, future in self._waiters:
+                if (trial, model) in self._failing:
                     _turn_away(future, self._doubt)
 
     def _unreachable(self, error: ProviderError) -> Unreachable:

@@ -100,6 +100,7 @@ class LiveTrial:
         "checks",
         "compared",
         "home",
+        "identities",
         "late",
         "left_out",
         "limit_s",
@@ -113,7 +114,6 @@ class LiveTrial:
         "prompt_text",
         "reply",
         "result",
-        "settings",
         "shows_thoughts",
         "spending",
         "suspended",
@@ -146,8 +146,8 @@ class LiveTrial:
         self.metadata: Mapping[str, Any] = planned.case.metadata
         if planned.case.tags:  # for slices
             self.metadata = {"tags": list(planned.case.tags), **planned.case.metadata}
-        self.settings: set[str] = set()
-        """Digests of what its subject was asked with, beside the question; see `settings_in`."""
+        self.identities: list[bytes] = []
+        """Of its subject's requests."""
         self.shows_thoughts = planned.shows_thoughts
         self.left_out = False
         self.spending = Spending()

@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from types import NoneType
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
@@ -477,20 +478,27 @@ def kind_of(url: str) -> str:
     return "" if place is None else place.endpoint.kind
 
 
-def checked(prices: Prices | None) -> Prices:
+_WRITE_PRICES = (
+    "Write {model: (in, out)}, in US dollars per million tokens, from 0 on; as a third number, what one call costs at"
+    " most where it costs something else than tokens."
+)
+
+
+def checked_prices(prices: Prices | None) -> Prices:
     """The prices that somebody has given.
 
     Raises:
         UsageError: One of them isn't one.
     """
+    if not isinstance(prices, (Mapping, NoneType)):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+        raise UsageError(f"prices is {prices!r:.60}, not a dict", hint=_WRITE_PRICES)
     items: Mapping[str, object] = prices or {}  # whatever a caller without type checks gave
     for model, price in items.items():
         several = cast("Sequence[object]", price) if isinstance(price, (tuple, list)) else ()
         if len(several) not in (2, 3) or not all(map(is_price, several)):
             raise UsageError(
                 f"prices: {price!r} for {model!r} isn't a pair of prices",
-                hint="Write {model: (in, out)}, in US dollars per million tokens, from 0 on; as a third number, what "
-                "one call costs at most where it costs something else than tokens.",
+                hint=_WRITE_PRICES,
             )
     return prices or {}
 

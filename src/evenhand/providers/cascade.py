@@ -17,6 +17,7 @@ from evenhand.core.cascade import CascadeLimits
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import as_array, as_mapping, is_number, is_object
+from evenhand.core.names import nearest
 from evenhand.core.provider import SEVERAL, Provider, judge_id
 from evenhand.languages.documents.project import project_folder
 from evenhand.providers.catalog import create
@@ -77,6 +78,11 @@ class CascadeJudge(SeveralJudges):
         )
 
 
+def _unknown(key: str) -> str:
+    near = nearest(key, _KEYS)
+    return f"'{key}' is not known" + (f" (did you mean '{near}'?)" if near else "")
+
+
 def make(wanted: Wanted) -> CascadeJudge:
     """The cascade of an id.
 
@@ -89,7 +95,7 @@ def make(wanted: Wanted) -> CascadeJudge:
         table = None
     if not is_object(table):
         raise UsageError(f"provider '{wanted.id}' is not a cascade", hint=_WRITE)
-    problems = [f"'{key}' is not known" for key in table if key not in _KEYS]
+    problems = [_unknown(key) for key in table if key not in _KEYS]
     problems += [
         f"'{key}' is no model's id" if table.get(key) else f"there is no '{key}'"
         for key in ("first", "then")

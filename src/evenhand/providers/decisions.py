@@ -7,6 +7,7 @@ as a text, JSON, which the API takes beside its own parts, so that other servers
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from evenhand.core.errors import BadReply
 from evenhand.core.json_shapes import as_array, as_mapping, is_number, is_object
 from evenhand.core.message import Message, Reply, Task, Usage
 from evenhand.core.provider import Price
+from evenhand.providers.answer_text import unfinished
 from evenhand.providers.chat import Dialect, counted, rates
 from evenhand.providers.prices import cost
 
@@ -57,12 +59,16 @@ def reader(
         del parsed
         try:
             # Not `decode`: one NaN, which some servers write, would take all other answers with it.
-            value: object = json.loads(body, parse_constant=str, object_pairs_hook=_object)
+            value: object = json.loads(
+                body, parse_constant=str, parse_float=_finite, object_pairs_hook=_object
+            )
             text = encode(as_mapping(value).get("answers"), ordered=False).decode()
         except (ValueError, RecursionError) as error:
             raise BadReply(f"the reply is not JSON: {error}", billed=None) from None
         if not is_object(value):
             raise BadReply("the reply is not a JSON object", billed=None)
+        if value.get("error"):
+            raise unfinished("error", value["error"])
         usage = tokens(value)
         output = dict(answers(value))
         return Reply(
@@ -75,6 +81,12 @@ def reader(
         )
 
     return read
+
+
+def _finite(digits: str) -> object:
+    """A number of a reply; one that is too large to be one stays a text."""
+    number = float(digits)
+    return number if math.isfinite(number) else digits
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from evenhand.core.errors import (
 )
 from evenhand.providers.http_answer import Headers, HttpAnswer, Listener
 from evenhand.providers.http_routes import Route, as_sent, host_of
+from evenhand.providers.unpacking import ACCEPTED, NotUnpackable, Unpacking
 
 if TYPE_CHECKING:
     from evenhand.providers.curl_loop import CurlLoop, Ending, KeptConnections, Name
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 CONNECT_S = 15.0
 _WITH_BODIES = ("POST", "PUT", "PATCH")
 _LAPSED = -1  # beside libcurl's numbers: nothing came for too long
+_WITHOUT_WORDS = {100: "the answer's headers are too long"}  # libcurl's number → what it means
 _TIMEOUT_HINT = (
     "It may have been charged for. Set timeoutMs in the provider's config to wait longer."
 )
@@ -54,6 +56,7 @@ class Exchange:
         self._head = bytearray()
         self._pieces: list[bytes] = []
         self._length = 0
+        self._unpacking: Unpacking | None = None
         self._listener: Listener | None = None
         self._heard_at = 0.0
         self._sent_at = 0.0
@@ -61,7 +64,6 @@ class Exchange:
         for option, value in (
             (pycurl.NOSIGNAL, 1),
             (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
-            (pycurl.ACCEPT_ENCODING, ""),  # all that it can unpack
             (pycurl.USERAGENT, ""),  # who asks is said by the headers, or not at all
             (pycurl.TCP_KEEPALIVE, 1),
             (pycurl.UPLOAD_BUFFERSIZE, 16 * 1024),
@@ -122,6 +124,7 @@ class Exchange:
         self._head.clear()
         self._pieces = []
         self._length = 0
+        self._unpacking = None
         self._is_sent = False
 
     def tell(self, listener: Listener, limit_s: float, curls: CurlLoop) -> Lapse:
@@ -166,14 +169,13 @@ class Exchange:
         """The answer, now that it is whole.
 
         Raises:
-            ConnectionFailed: Its head has no end, of which libcurl says nothing.
+            ConnectionFailed: It has no end, of which libcurl says nothing.
         """
         headers = Headers(bytes(self._head))
         if not headers.is_whole:
-            raise ConnectionFailed(
-                f"the connection to {host_of(self._url)} was cut off: the answer's head has no end",
-                billed=None,
-            )
+            raise _cut_off(self._url, "the answer's head has no end")
+        if self._unpacking is not None and not self._unpacking.is_whole:
+            raise _cut_off(self._url, "the answer is packed, and its end is missing")
         if self._is_renewed:
             self._is_renewed = False
             self.curl.setopt(pycurl.FRESH_CONNECT, 0)
@@ -225,6 +227,14 @@ class Exchange:
     def _write(self, data: bytes) -> int | None:
         """Some more of the answer, from libcurl; 0 ends the transfer."""
         is_first = not self._length
+        if is_first or self._unpacking is not None:
+            try:
+                data = self._unpacked(data, is_first=is_first)
+            except NotUnpackable as error:
+                self.error = _cut_off(self._url, str(error))
+                return 0
+            if not data:  # of packed data, something may have come of which nothing can be read yet
+                return None
         self._length += len(data)
         if self._length > self.most:
             self.error = _too_long(self._url, self.most)
@@ -241,6 +251,16 @@ class Exchange:
                 self.error = error
                 return 0
         return None
+
+    def _unpacked(self, data: bytes, *, is_first: bool) -> bytes:
+        """A piece as it is without packing; raises NotUnpackable."""
+        if is_first and self._unpacking is None and b"content-encoding" in self._head.lower():
+            encoding = Headers(bytes(self._head)).get("content-encoding", "")
+            if encoding.lower() not in ("", "identity"):
+                self._unpacking = Unpacking(encoding)
+        if self._unpacking is None:
+            return data
+        return self._unpacking.unpack(data, self.most - self._length + 1)
 
 
 class Lapse:
@@ -291,6 +311,8 @@ def _header_lines(headers: Mapping[str, str], url: str) -> list[bytes]:
         names.add(name.lower())
     if "content-type" not in names:
         lines.append(b"Content-Type:")  # libcurl would call it a form
+    if "accept-encoding" not in names:
+        lines.append(f"Accept-Encoding: {ACCEPTED}".encode())
     return lines
 
 
@@ -313,7 +335,7 @@ def _failure(
 ) -> ProviderError:
     """What an error of libcurl's means, and whether anything can have been charged for."""
     number = ending.number
-    message = ending.message[:200] or f"libcurl's error {number}"
+    message = ending.message[:200] or _WITHOUT_WORDS.get(number) or f"libcurl's error {number}"
     if number in (pycurl.E_SEND_FAIL_REWIND, pycurl.E_ABORTED_BY_CALLBACK):  # no second time
         message = "it was closed before an answer came"
     if number == pycurl.E_URL_MALFORMAT:
@@ -346,6 +368,10 @@ def _failure(
         )
     what = "was cut off" if curl.getinfo(pycurl.RESPONSE_CODE) else "was lost"
     return ConnectionFailed(f"the connection to {route.way} {what}: {message}", billed=None)
+
+
+def _cut_off(url: str, why: str) -> ConnectionFailed:
+    return ConnectionFailed(f"the connection to {host_of(url)} was cut off: {why}", billed=None)
 
 
 def _too_long(url: str, largest: int) -> BadReply:

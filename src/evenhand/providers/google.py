@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
-from evenhand.core.json_shapes import as_array, as_mapping
+from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, ending
@@ -192,15 +192,19 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     if generation:
         body["generationConfig"] = generation
     if config.get("systemInstruction"):
-        instruction = config["systemInstruction"]
-        body["systemInstruction"] = (
-            {"parts": [{"text": instruction}]} if isinstance(instruction, str) else instruction
-        )
+        body["systemInstruction"] = _instruction(config["systemInstruction"])
     tools = config.get("tools")
     if tools:
         body["tools"] = [_tool_of(as_mapping(tool)) for tool in tools]
     body.update(as_mapping(config.get("passthrough")))
     return body
+
+
+def _instruction(configured: object) -> object:
+    """A config's system prompt, with a role as the SDK sends it: what comes of messages has none."""
+    if isinstance(configured, str):
+        configured = {"parts": [{"text": configured}]}
+    return {"role": "user", **configured} if is_mapping(configured) else configured
 
 
 def _tool_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:

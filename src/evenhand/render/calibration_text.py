@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 
@@ -29,7 +30,15 @@ from evenhand.analysis.trust.probabilities import ProbabilityCalibration
 from evenhand.analysis.trust.ranking_calibration import RankingCalibration
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.analysis.trust.selective import SelectiveVerdicts, lines_of
-from evenhand.analysis.trust.trust_rules import FEWEST, LOOKED, NO_VERDICT, NOT_CHECKED, age
+from evenhand.analysis.trust.trust_rules import (
+    CROWD,
+    FEWEST,
+    LOOKED,
+    NO_VERDICT,
+    NOT_CHECKED,
+    ONE_METRIC,
+    age,
+)
 from evenhand.core.errors import UsageError
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import (
@@ -47,6 +56,7 @@ from evenhand.core.wording.words import (
 from evenhand.stats.agreement import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
+from evenhand.stats.paired_difference import FEWEST as FEWEST_PAIRS
 from evenhand.stats.tallies import Share
 from evenhand.stats.weighted import half_width_by_strata
 from evenhand.store.runfile import RunFile
@@ -147,9 +157,14 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
             "    ",
             "      ",
         )
+    crowds = crowded(rates)
     for one in rates:
+        if one.metric in crowds:
+            continue
         of = f" · {safe(names[one.variant])}" if several else ""
         lines += folded(f"{safe(one.metric)}{of}: {standing(one)}", width, "    ", "      ")
+    for line in crowd_lines(crowds, rates):
+        lines += folded(line, width, "    ", "      ")
     for pairs, correction in rankings:
         lines += folded(
             f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}",
@@ -168,6 +183,42 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     for sentence in () if canaries is None else canary_sentences(canaries):
         lines += folded(sentence, width, "    ", "      ")
     return lines
+
+
+def crowded(rates: Iterable[JudgedRate]) -> dict[str, str]:
+    """Unlabelled metrics that are named by their criteria, of one kind and many, each with few outputs: their kinds.
+
+    Criteria that are filled in from the case, or written for each test, make such metrics: one for each case. A line
+    for each would say nothing.
+    """
+    kinds: dict[str, str] = {}
+    large: set[str] = set()
+    for one in rates:
+        kind, quote, _ = one.metric.partition(' "')
+        if quote and one.status == "missing" and not one.fallback and one.items < FEWEST_PAIRS:
+            kinds[one.metric] = kind
+        else:
+            large.add(one.metric)
+    kinds = {metric: kind for metric, kind in kinds.items() if metric not in large}
+    sizes = Counter(kinds.values())
+    return {metric: kind for metric, kind in kinds.items() if sizes[kind] >= CROWD}
+
+
+def crowd_lines(crowds: Mapping[str, str], rates: Iterable[JudgedRate]) -> Iterator[str]:
+    """A line for each kind of such metrics: how many they are, and how to make them one."""
+    outputs: Counter[str] = Counter()
+    models: dict[str, dict[str, None]] = {}
+    for one in rates:
+        if (kind := crowds.get(one.metric)) is not None:
+            outputs[kind] += one.items
+            models.setdefault(kind, {})[one.model] = None
+    sizes = Counter(crowds.values())
+    for kind, of in outputs.items():
+        by = ", ".join(map(safe, models[kind]))
+        yield (
+            f"{safe(kind)}: {sizes[kind]:,} criteria, {count(of, 'output')}, by {by} · {NOT_CHECKED};"
+            f" {ONE_METRIC}"
+        )
 
 
 def score_lines(judge: JudgeCalibration) -> Iterator[str]:

@@ -180,7 +180,7 @@ def call_lines(run: RunFile, trial: TrialResult, width: int, ink: Ink, *, whole:
     calls = run.calls_of(trial)
     lines = ["", f"  {ink('calls', 'dim')}"] if calls else []
     for call in calls:
-        lines += _call(call, width)
+        lines += _call(call, width, scripted=run.meta.is_scripted)
         lines += text_lines(call, width, ink) if whole else ()
     return lines
 
@@ -196,7 +196,7 @@ def _variables(variables: Mapping[str, object], width: int, ink: Ink) -> list[st
     ]
 
 
-def _call(call: CallRecord, width: int) -> list[str]:
+def _call(call: CallRecord, width: int, *, scripted: bool) -> list[str]:
     end = call.end
     if end is None:
         result = "in doubt: cut off before its end, by a kill or by its caller"
@@ -204,7 +204,10 @@ def _call(call: CallRecord, width: int) -> list[str]:
         result = end.error
     else:
         result = f"{end.origin} · {seconds(end.latency_s)}"
-        result += " · price not known" if end.cost_usd is None else f" · {money(end.cost_usd)}"
+        if end.cost_usd is not None:
+            result += f" · {money(end.cost_usd)}"
+        elif not scripted:
+            result += " · price not known"
         if end.tokens_in is not None and end.tokens_out is not None:
             result += f" · {tokens(end.tokens_in, end.tokens_out)}"
         if end.attempts > 1:

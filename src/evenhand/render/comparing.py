@@ -18,7 +18,6 @@ from evenhand.analysis.comparison.comparison_results import (
     metric_rows,
 )
 from evenhand.analysis.comparison.comparison_sides import LISTED, RunSource
-from evenhand.analysis.comparison.drawn_part import is_sample
 from evenhand.analysis.comparison.pairing import with_verdicts
 from evenhand.analysis.summaries.clusters import copies_note
 from evenhand.analysis.summaries.frames import Framed, Table
@@ -162,7 +161,7 @@ def _notes(around: Circumstances) -> Iterator[str]:
 def _unfinished(run: RunState) -> str:
     """That a run stopped before its last trial; empty where it didn't."""
     meta, so_far = run.meta, f"{run.settled:,} of {run.meta.planned:,} trials"
-    if is_sample(meta):
+    if meta.is_sample:
         return f"{run.name} ran a sample of its cases: {so_far}"
     if meta.status == "decided":
         return (

@@ -42,7 +42,7 @@ from evenhand.core.wording.words import (
     rounded,
     safe,
 )
-from evenhand.render.calibration_text import doubt_about
+from evenhand.render.calibration_text import crowd_lines, crowded, doubt_about
 from evenhand.render.comparison_document import (
     CompareChange,
     CompareDocument,
@@ -119,7 +119,7 @@ def same_results(of: Compared, results: Iterable[Compared]) -> Iterator[str]:
         if one.same_as == of.metric and one.columns == of.columns
     ]
     if names:
-        yield f"{', '.join(names)}: the same result"
+        yield f"{', '.join(names)}: the same as {safe(of.metric)}"
 
 
 def _withheld(comparison: ComparedRuns) -> list[str]:
@@ -131,20 +131,25 @@ def _withheld(comparison: ComparedRuns) -> list[str]:
 def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]) -> Iterator[str]:
     if comparison.judged:
         yield "judged metrics"
+    rates = [rate for each in comparison.judged for rate in (each.first, each.second)]
+    crowds = crowded(rates)
     for each in comparison.judged:
+        if each.metric in crowds:
+            continue
         yield f"  {judged_line(each, pairs.get(each.columns, ''))}"
         verdicts = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
         one = each.corrected
         if one is not None and one.low <= 0 <= one.high and verdicts & {"better", "worse"}:
             yield "  ! the judge's verdicts show a difference, and people's labels don't yet"
+    yield from (f"  {line}" for line in crowd_lines(crowds, rates))
 
 
 def judged_line(each: JudgedDifference, pair: str = "") -> str:
     """A judged difference in words, on one line; after what its two variants are called, where there are several."""
-    columns = f"{pair or ' → '.join(each.columns)} · " if each.several else ""
+    place = f"{safe(pair or ' → '.join(each.columns))} · " if each.several else ""
     raw = points(each.second.raw.value - each.first.raw.value)
     judge = f"{raw} points by the judge"
-    name = f"{safe(columns)}{safe(each.metric)}"
+    name = f"{place}{safe(each.metric)}"
     stopped = each.first.stopped or each.second.stopped
     looked = f" · {LOOKED}" if stopped and (each.corrected or each.mean) else ""
     if each.corrected is None:

@@ -25,6 +25,7 @@ from evenhand.core.wording.words import (
     money,
     near,
     padded,
+    paid,
     passed_of,
     percents,
     put,
@@ -201,7 +202,8 @@ def _listed_cells(listed: ListedRun) -> tuple[str, str, str, str, str] | str:
             totals, tags = run.totals(), run.remarks.tags
     except StoreError as error:
         return safe(error.message)
-    status = "running" if listed.alive else "killed" if meta.status == "running" else meta.status
+    word = "sample" if meta.is_sample else meta.status
+    status = "running" if listed.alive else "killed" if meta.status == "running" else word
     kind = "gate · " if meta.is_of_gate else ""
     return (
         time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at)),
@@ -322,7 +324,7 @@ def _share(run: RunFile, totals: Totals, grid: Grid | None) -> Share | None:
         return None
     if grid is not None:
         return share_in(run.meta, grid.tallies[0], run.groups()[0])
-    if run.meta.repeats == 1 and run.meta.status != "decided":
+    if run.meta.repeats == 1 and not run.meta.ended_early:
         return rate_of_trials(Tally(totals.passed, totals.failed, totals.errors))
     return None
 
@@ -337,7 +339,7 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
         if totals.tokens_in or totals.tokens_out:
             parts.append(tokens(totals.tokens_in, totals.tokens_out))
     if totals.calls or spend.calls:
-        parts.append("cost not known" if spend.cost_usd is None else money(spend.cost_usd))
+        parts.append(paid(spend.cost_usd, scripted=run.meta.is_scripted))
     if spend.wasted:
         parts.append(f"{count(spend.wasted, 'failed attempt')} may have been charged too")
     if spend.in_doubt and not run.alive:

@@ -105,10 +105,17 @@ def _extra(run: RunFile, grid: Grid) -> list[_TableColumn]:
         _TableColumn("score", [mean_cell(mean) for mean in scores(run)]),
         *_words(run, sum(t.trials for t in totals)),
         _TableColumn("latency", [mean_cell(mean, seconds, "") for mean in latencies(run)]),
-        _TableColumn("cost", list(map(_cost, run.meta.variants, totals))),
+        *_costs(run, totals),
         *_counted("judge calls", run.judge_calls()),
         *_counted("errors", [t.errors for t in totals]),
     ]
+
+
+def _costs(run: RunFile, totals: Sequence[Totals]) -> list[_TableColumn]:
+    """What the columns cost; nothing where a script answered, which has no price."""
+    if run.meta.is_scripted and all(each.cost_usd is None for each in totals):
+        return []
+    return [_TableColumn("cost", list(map(_cost, run.meta.variants, totals)))]
 
 
 def _cost(variant: Variant, totals: Totals) -> str:

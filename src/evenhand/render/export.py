@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from evenhand.analysis.trust.beside_people import every_label
-from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.variant import Variant
 from evenhand.core.wing import exporter_of, format_of, imported, part, parts
 from evenhand.core.wording.json_text import json_text, writer
@@ -212,11 +212,20 @@ def _brought(name: str, before: RunFile | None) -> Writer | None:
     one, brought = exporter_of(name), part("exporters", name)
     if one is None or brought is None:
         return None
-    write = brought.load()
-    if one.compares:
-        compared = cast("Callable[[RunFile, TextIO, RunFile | None], int]", write)
-        return lambda run, out: compared(run, out, before)
-    return cast("Writer", write)
+    write = cast("Callable[..., int]", brought.load())
+    more = (before,) if one.compares else ()
+
+    def writes(run: RunFile, out: TextIO) -> int:
+        try:
+            return write(run, out, *more)
+        except (EvenhandError, OSError):
+            raise
+        except Exception as error:
+            if brought.ours:
+                raise
+            raise brought.broken(f"raised {type(error).__name__}: {error}") from error
+
+    return writes
 
 
 def check_endings(files: Iterable[str], variants: Sequence[Variant]) -> None:

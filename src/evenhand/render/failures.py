@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from evenhand.analysis.summaries.column_names import in_ranges
@@ -26,6 +27,7 @@ _IN_FILES = ("config", "usage", "code", "template")
 """Errors of what is run itself: once the files are corrected, its run can't be resumed."""
 _DEBUGGER = "it opened a debugger"
 _ASK_ANEW = "`evenhand resume --errors --no-cache`"
+_UNSURE = re.compile(r"--unsure [\d.e-]+")
 """What an error says that another answer may settle."""
 
 
@@ -94,6 +96,9 @@ def _where(grid: Grid, trials: Sequence[TrialResult], width: int) -> str:
     column = "" if len(grid.names) == 1 else f"{', '.join(in_ranges(labels))} · "
     if columns(column) > width // 2:
         column = f"{len(labels)} variants · "
+    number, name = next(iter(names.items()))
+    if len(names) == 1 and name == f"Row #{number}":
+        return f"{column}{name}"
     start = f"{column}{'cases' if len(names) > 1 else 'case'} "
     room = width - columns(start) - 10
     listed: list[str] = []
@@ -156,6 +161,10 @@ def remedy(run: RunFile, grid: Grid, name: str) -> str:
         # Code may raise because something was away for a while; a mistake in how it is written stays.
         passing = any(error.slug == "code" and _DEBUGGER not in error.message for error in errors)
         return f"{again}; or, as it is, evenhand resume {name}" if passing else again
+    if all(error.slug == "undecided" for error in errors):
+        # Asked again, the judges would be as unsure.
+        risk = _UNSURE.search(f"{errors[0].message} {errors[0].where}")
+        return f"evenhand label {name} {risk[0]}" if risk else ""
     if all(_ASK_ANEW in f"{error.message} {error.where}" for error in errors):
         return f"evenhand resume --errors {name} --no-cache"
     return ""

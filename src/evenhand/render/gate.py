@@ -21,6 +21,7 @@ from evenhand.analysis.gates.gate_results import Advice, Gate, GateResult, GateV
 from evenhand.analysis.summaries.column_names import SHORT
 from evenhand.analysis.summaries.variance_shares import REPEAT_SHOWS_IT, cost_words, shares_in_words
 from evenhand.core.document import as_object, filled
+from evenhand.core.scripted import SCRIPTED
 from evenhand.core.wording.ink import UNBOUND, Ink
 from evenhand.core.wording.words import columns, count, folded, money, safe
 from evenhand.render.comparison import (
@@ -82,10 +83,11 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
     rest: list[str] = []
     tests = len(distinct(r.compared for r in gate.results if r.compared and not r.why)[0])
     if tests > 1:
-        rest.append(f"corrected for {tests} results (Holm)")
+        rest.append(f"worse and better are corrected for {tests} results")
     if gate.stopping is not None:
         rest.append(_stopping(gate.stopping))
-    advised = [result.advice for result in gate.results if result.advice is not None]
+    # Of a sample whose other cases would decide it, nobody looked how much repeats vary.
+    advised = [one.advice for one in gate.results if one.advice and not one.advice.of_sample]
     if advised and not any(one.repeated for one in advised):
         rest.append(UNREPEATED)
     rest += [_asked(gate), *gate.notes]
@@ -172,15 +174,17 @@ def _reason(result: GateResult) -> str:
     reach = f"it may be {sized(compared, least)} worse"
     if result.more is None:
         return f" ({reach}; more cases would hardly decide it)"
-    return f" ({reach}; {_advised(result.more, result.advice)})"
+    return f" ({reach}; {_advised(result.more, result.advice, left_out=compared.predicted > 0)})"
 
 
-def _advised(more: int, advice: Advice | None) -> str:
-    """What would decide a result at the least cost, in words."""
+def _advised(more: int, advice: Advice | None, *, left_out: bool) -> str:
+    """What would decide a result at the least cost, in words; `left_out`: some of the cases were predicted."""
     cases = more if advice is None else advice.cases
     what = (
         f"about {rounded(cases)} more {'clusters of ' if advice and advice.clusters else ''}cases"
     )
+    # As many as were left out wouldn't do: the advice would be `of_sample`.
+    what += ", those that were left out among them," if left_out else ""
     again = (
         {} if advice is None else {"run": advice.run_repeats, "baseline": advice.baseline_repeats}
     )
@@ -193,7 +197,7 @@ def _advised(more: int, advice: Advice | None) -> str:
     elif advice is not None and advice.of_sample:
         what = f"about {rounded(cases)} more of the cases that were left out"
     elif advice is not None and advice.repeated:
-        what += ", no more repeats,"
+        what = f"{what.removesuffix(',')}, no more repeats,"
     cost = "" if advice is None else cost_words(advice.calls, advice.cost_usd)
     return f"{what} would decide it{f': {cost}' if cost else ''}"
 
@@ -234,8 +238,11 @@ def _asked(gate: Gate) -> str:
         parts.append(
             f"{gate.taken:,} taken from the baseline (same request, expectations, judges and code)"
         )
-    spent = "cost not known" if gate.cost_usd is None else f"{money(gate.cost_usd)} spent"
-    return " · ".join((*parts, spent))
+    if gate.cost_usd is not None:
+        parts.append(f"{money(gate.cost_usd)} spent")
+    elif SCRIPTED not in gate.notes:
+        parts.append("cost not known")
+    return " · ".join(parts)
 
 
 def document(gate: Gate) -> dict[str, Any]:
@@ -264,7 +271,7 @@ def _row(result: GateResult) -> GateRow:
         variant=result.variant,
         verdict=result.verdict,
         difference=dict.fromkeys(("value", "low", "high")),
-        because=result.why.strip(" ()") or None,
+        because=result.why or None,
         more_cases=result.more,
         advice=result.advice,
         where=result.where or None,
@@ -305,7 +312,7 @@ def _row(result: GateResult) -> GateRow:
         unsettled=len(compared.unsettled),
         predicted=compared.predicted,
         explained=round(compared.helped, 4) if compared.predicted else None,
-        because=_reason(result).strip(" ()") or None,
+        because=_reason(result).removeprefix(" (").removesuffix(")") or None,
         text=_moved(result),
     )
 

@@ -241,7 +241,8 @@ def _of_run(run: HistoryRun, layout: _Layout, width: int) -> Iterator[str]:
     marks = _marks(run)
     head = (started, short_id(run.id))
     if not run.finished:
-        status = "unfinished" if run.status == "finished" else run.status.replace("_", " ")
+        word = "sample" if run.sample else run.status.replace("_", " ")
+        status = "unfinished" if run.status == "finished" else word
         what = f"{status}: {run.trials:,} of {count(run.planned, 'trial')}"
         yield from folded(f"{head[0]}  {head[1]}  {what}{marks}", width, "", "  ")
         return

@@ -12,7 +12,15 @@ from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.rates import HEADS, rate_cells
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.wording.ink import Ink
-from evenhand.core.wording.words import count, money, passed_of, safe, seconds, short_id, tokens
+from evenhand.core.wording.words import (
+    count,
+    paid,
+    passed_of,
+    safe,
+    seconds,
+    short_id,
+    tokens,
+)
 from evenhand.render.calibration_text import judged_or_damaged
 from evenhand.render.failures import failure_lines
 from evenhand.render.findings import findings
@@ -46,7 +54,7 @@ def _parts(run: RunFile) -> Iterator[str]:
         if totals.tokens_in or totals.tokens_out:
             facts.append(tokens(totals.tokens_in, totals.tokens_out))
         cost = run.spend().cost_usd
-        facts.append("cost not known" if cost is None else money(cost))
+        facts.append(paid(cost, scripted=meta.is_scripted))
     # How long the whole run took says nothing of some of its trials.
     if meta.finished_at is not None and not run.narrowed:
         facts.append(seconds(meta.finished_at - meta.created_at))

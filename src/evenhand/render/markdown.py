@@ -17,7 +17,7 @@ from evenhand.core.run import Totals
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
     count,
-    money,
+    paid,
     passed_of,
     put,
     safe,
@@ -55,7 +55,7 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
         facts += [
             count(totals.calls, "call"),
             *([tokens(totals.tokens_in, totals.tokens_out)] if totals.tokens_in else []),
-            "cost not known" if cost is None else money(cost),
+            paid(cost, scripted=meta.is_scripted),
         ]
     lines = [f"## {_MARKS[word]} {code(meta.title)}", "", " · ".join(facts)]
     if totals.trials:

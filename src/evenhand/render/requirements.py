@@ -64,7 +64,8 @@ def why(one: Held) -> str:
     if one.variant is None:
         return _why_nothing(one)
     if one.decided:
-        return "" if one.state != "open" else f"{count(one.cases, 'case')} do not decide it"
+        do = "does" if one.cases == 1 else "do"
+        return "" if one.state != "open" else f"{count(one.cases, 'case')} {do} not decide it"
     if one.state == "open":
         return f"{count(one.errors, 'trial')} in error or not run could turn it"
     if one.sure:
@@ -83,7 +84,9 @@ def _line(one: Held, names: Sequence[str]) -> str:
     value = f"{value_words(one)} [{reach}]" if reach else value_words(one)
     if one.left_out:
         rest = "predicted" if one.predicted else "taken to be like them"
-        value += f" over {count(one.cases + one.left_out, 'case')}, {one.cases:,} run and {one.left_out:,} {rest}"
+        about = "about " if one.about else ""
+        value += f" over {about}{count(one.cases + one.left_out, 'case')}"
+        value += f", {one.cases:,} run and {about}{one.left_out:,} {rest}"
     because = why(one)
     join = ": " if one.state == "open" else "; "
     text = f"{_MARKS[one.state]} {name}{what} {value}, wanted {bound}"

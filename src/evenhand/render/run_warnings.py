@@ -6,7 +6,7 @@ from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.core.score import OFF_SCALE
 from evenhand.core.scripted import SCRIPTED
-from evenhand.core.wording.words import count, money, near, safe, seconds, tokens
+from evenhand.core.wording.words import count, near, paid, safe, seconds, tokens
 from evenhand.store.counted import ModelUsage, added
 from evenhand.store.runfile import RunFile
 
@@ -46,7 +46,11 @@ def usage_line(run: RunFile) -> str:
         roles[used.role] = added(before, used) if before else used
     if len(roles) < 2:
         return ""
-    parts = [f"{_ROLES.get(role, role)}: {_used(used)}" for role, used in roles.items()]
+    scripted = run.meta.is_scripted
+    parts = [
+        f"{_ROLES.get(role, role)}: {_used(used, scripted=scripted)}"
+        for role, used in roles.items()
+    ]
     totals = run.totals()
     # Neither what a model answered for nothing, nor what an earlier session received, was asked for by another trial.
     again = min(
@@ -58,12 +62,13 @@ def usage_line(run: RunFile) -> str:
     return " · ".join(parts)
 
 
-def _used(used: ModelUsage) -> str:
+def _used(used: ModelUsage, *, scripted: bool) -> str:
     replayed = f" ({used.cached:,} replayed)" if used.cached else ""
     parts = [count(used.calls, "call") + replayed]
     if used.tokens_in or used.tokens_out:
         parts.append(tokens(used.tokens_in, used.tokens_out))
-    parts.append("cost not known" if used.cost_usd is None else money(used.cost_usd))
+    if used.cost_usd is not None or not scripted:
+        parts.append(paid(used.cost_usd, scripted=scripted))
     return ", ".join(parts)
 
 

@@ -33,7 +33,9 @@ _EDGE = 1e-3
 """Probabilities nearer to 0 or 1 than this are taken to be so near: log odds have no end."""
 _INTERCEPT, _SLOPE = 1.0, 0.5
 """Standard deviations of the prior of a line, around 0 and 1: how far a judge's log odds are thought to be off."""
-_STEPS = 30
+_STEPS = 50
+_HALVINGS = 40
+_CLOSE = 1e-10
 
 
 class ProbabilityLabel(NamedTuple):
@@ -109,6 +111,7 @@ def platt(labels: Sequence[tuple[float, bool]]) -> Platt:
     """
     rows = [(log_odds(probability), float(people)) for probability, people in labels]
     a, b = 0.0, 1.0
+    loss = _loss(rows, a, b)
     for _ in range(_STEPS):
         down_a, down_b = a / _INTERCEPT**2, (b - 1) / _SLOPE**2
         aa, ab, bb = 1 / _INTERCEPT**2, 0.0, 1 / _SLOPE**2
@@ -123,10 +126,14 @@ def platt(labels: Sequence[tuple[float, bool]]) -> Platt:
         determinant = aa * bb - ab * ab
         step_a = (bb * down_a - ab * down_b) / determinant
         step_b = (aa * down_b - ab * down_a) / determinant
-        # A step of more than 2 on the scale of log odds would overshoot where nearly all labels are alike.
-        size = max(1.0, abs(step_a) / 2, abs(step_b) / 2)
-        a, b = a - step_a / size, b - step_b / size
-        if abs(step_a) + abs(step_b) < 1e-10:
+        # A whole step leads far past the mode, to and fro for ever, where a judge says 0 or 1 and is often wrong.
+        for halvings in range(_HALVINGS):
+            next_a, next_b = a - step_a / 2**halvings, b - step_b / 2**halvings
+            after = _loss(rows, next_a, next_b)
+            if after <= loss + _CLOSE:
+                a, b, loss = next_a, next_b, after
+                break
+        if abs(step_a) + abs(step_b) < _CLOSE:
             break
     return Platt(a, b)
 
@@ -197,6 +204,13 @@ def reliability(rows: Sequence[tuple[float, bool]]) -> list[ReliabilityPoint]:
         points.append(ReliabilityPoint(stated, rate, len(part)))
         start = end
     return points
+
+
+def _loss(rows: Sequence[tuple[float, float]], a: float, b: float) -> float:
+    """Minus the logarithm of the likelihood of a line and of its prior, but for a constant."""
+    prior = (a / _INTERCEPT) ** 2 / 2 + ((b - 1) / _SLOPE) ** 2 / 2
+    odds = ((a + b * x) * (1 if y else -1) for x, y in rows)
+    return prior + math.fsum(math.log1p(math.exp(-abs(o))) + max(-o, 0.0) for o in odds)
 
 
 def _expit(x: float) -> float:

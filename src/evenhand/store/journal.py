@@ -100,12 +100,13 @@ class Journal:
         self._counting = threading.Lock()
 
     @classmethod
-    def create(cls, folder: Path, meta: RunMeta) -> Journal:
+    def create(cls, folder: Path, meta: RunMeta, *, replaces: bool = False) -> Journal:
         """Makes a new run file in this folder, and sees to it that it can be written before anything is paid for.
 
         Args:
             folder: The one that keeps runs.
             meta: What the run is.
+            replaces: Whether a file of this run that is there, and that nobody writes, makes room.
 
         Raises:
             StoreError: The folder or the file cannot be written.
@@ -118,6 +119,8 @@ class Journal:
         try:
             make_folder(folder)
             lock = Lock(lock_of(path), f"run {meta.id}")
+            if replaces:
+                _forget(path)
             # SQLite would make the file with the rights of the umask, and open one that is there.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             complete = True

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from evenhand.core.errors import StoreError
 from evenhand.store.home import make_folder
+from evenhand.store.replacing import is_at
 
 
 def lock_of(run: Path) -> Path:
@@ -59,14 +60,6 @@ def _locked(path: Path, what: str) -> int:
             hint="Wait for it to end, or stop it; what it has done so far can be seen with `evenhand show`.",
         ) from None
     return fd
-
-
-def is_at(fd: int, path: Path) -> bool:
-    """Whether an open file is the one that is there."""
-    try:
-        return os.path.samestat(os.fstat(fd), path.stat())
-    except OSError:
-        return False
 
 
 def held(path: Path) -> bool:

@@ -12,8 +12,9 @@ place is copied for the trials that are taken; `call` and what hangs on it gets 
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,13 +24,15 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.store.catalogue import files, home_for, id_at, run_folder
+from evenhand.store.home import is_signed, make_folder, signed
 from evenhand.store.journal import Journal
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.locks import held, lock_of
 from evenhand.store.opened import readable
 from evenhand.store.replacing import replaced
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
-from evenhand.store.signing import is_signed, signed
 
 OF_CALLS = {"call": "id", "reply": "call", "body": "call"}
 """Tables of calls, with the column that names the call."""
@@ -330,12 +333,21 @@ BATCH = 1_000
 """Rows of a transaction."""
 
 
-async def keep_run(start: Path, meta: RunMeta, trials: Iterable[TrialResult]) -> Path:
+async def keep_run(
+    start: Path,
+    meta: RunMeta,
+    trials: Iterable[TrialResult],
+    labels: Callable[[], Iterable[NewLabel]] = tuple,
+) -> Path:
     """Writes a finished run, a trial at a time; its file.
+
+    It is written in a folder of its own and moved to the others when it is whole: if this process is killed, no part of
+    it passes for the run.
 
     Args:
         start: The folder that its user stands in: it is kept there, or in EVENHAND_HOME.
         trials: Taken while the file is written. Whatever this raises, no file is left.
+        labels: Has what people said of its trials, once these are taken.
 
     Raises:
         UsageError: There is a run with this id, wherever `find` looks.
@@ -347,7 +359,10 @@ async def keep_run(start: Path, meta: RunMeta, trials: Iterable[TrialResult]) ->
                 f"run {meta.id} is there already: {known}",
                 hint=f"Look at it with `evenhand show {meta.id}`; delete its file to import it again.",
             )
-    journal = Journal.create(run_folder(home_for(start)), meta)
+    home = home_for(start)
+    make_folder(run_folder(home))
+    begun = home / "importing"
+    journal = Journal.create(begun, meta, replaces=True)
     journal.write_in_batches(
         BATCH
     )  # nothing is lost with it: an import that breaks off leaves no file
@@ -355,8 +370,13 @@ async def keep_run(start: Path, meta: RunMeta, trials: Iterable[TrialResult]) ->
         for trial in trials:
             await journal.settle(trial)
         journal.close()  # not finished now, but when its meta says
+        if of_people := list(labels()):
+            append_labels(journal.path, of_people)
+        return journal.path.replace(run_folder(home) / journal.path.name)
     except BaseException:  # an importer of a package may raise anything
         journal.close()
         journal.path.unlink(missing_ok=True)
         raise
-    return journal.path
+    finally:
+        with contextlib.suppress(OSError):  # another import is under way
+            begun.rmdir()

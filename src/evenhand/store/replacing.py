@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from evenhand.core.errors import UsageError
-from evenhand.store.locks import is_at
 
 LOOKED_AT = 8
 """So many writers to one place may have been killed at the same time, and all that they left is removed."""
@@ -83,6 +82,14 @@ def replace_file(data: bytes, path: Path, is_one: Callable[[Path], bool], kind: 
             file.write_bytes(data)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def is_at(fd: int, path: Path) -> bool:
+    """Whether an open file is the one that is there."""
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except OSError:
+        return False
 
 
 def _begun(path: Path, mode: int) -> tuple[Path, int]:

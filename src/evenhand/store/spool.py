@@ -1,4 +1,4 @@
-"""A spool on disk: items arrive in any order and are read back group by group. Closing it removes its file."""
+"""A spool on disk: items arrive in any order and are read back group by group. Its file has no name once it is open."""
 
 from __future__ import annotations
 
@@ -45,11 +45,16 @@ class Spool:
         folder = tempfile.mkdtemp(prefix="evenhand-")
         self._waiting: list[tuple[str, int | None, bytes, str | None, int, str | None]] = []
         self._indexed = False
+        try:
+            self._open(Path(folder) / "spool.db")
+        finally:
+            # The file is there until it is closed, and nothing is left however the process ends.
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _open(self, path: Path) -> None:
         with _told():
-            self._db = sqlite3.connect(
-                Path(folder) / "spool.db", isolation_level=None, check_same_thread=False
-            )
-            self._gone = weakref.finalize(self, _remove, self._db, folder)
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._gone = weakref.finalize(self, self._db.close)
             self._db.executescript(
                 # Nothing of a spool outlives its process, so it needs neither a journal nor a sync.
                 "pragma journal_mode = off; pragma synchronous = off; pragma temp_store = file;"
@@ -123,11 +128,6 @@ class Spool:
                 )
                 self._db.execute("commit")
             self._waiting.clear()
-
-
-def _remove(db: sqlite3.Connection, folder: str) -> None:
-    db.close()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

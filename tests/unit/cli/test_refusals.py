@@ -93,6 +93,28 @@ def test_a_file_of_another_tool_is_refused_with_the_tools(
         (["run", "data.csv"], "data.csv: is data, not something to run"),
         (["check", "-t", "data.csv"], "data.csv: is an Excel workbook"),
         (["check", "-t", "data.jsonl"], "data.jsonl: is a Parquet file"),
+        (["init", "--agent", "--agent-framework", "crewai"], "--agent and --agent-framework: each"),
+        (
+            ["init", "--python", "--from", "promptfooconfig.yaml"],
+            "--python and --from: each creates",
+        ),
+        (["review", "lst"], "'lst' is not a command of `evenhand review`. Did you mean 'list'?"),
+        (["info", "zzz"], "is not a command of `evenhand info`. There are: "),
+        (["audit", "latest"], "It is the name of a run, and here evals are named"),
+        (["gate", "latest~1"], "To see the run: evenhand show latest~1"),
+        (["run", "--draw", "flips"], "`evenhand gate` has it: --sample 200 --draw flips"),
+        (
+            ["gate", "--margin", "5%"],
+            "it is '5%', not a number from 0 to 1,000,000,000,000: 5 % is 0.05",
+        ),
+        (
+            ["calibrate", "--accept-risk", "10"],
+            "it is 10, not a number from 0.001 to 0.999: 10 % is 0.1",
+        ),
+        (
+            ["run", "--budget", "5%"],
+            "it is '5%', not a number of US dollars from 0 to 1,000,000,000.",
+        ),
     ],
 )
 def test_a_slip_is_refused_in_words_and_once(
@@ -316,3 +338,46 @@ def test_a_command_with_nothing_to_show_says_so(
         main(words)
     assert says in refused.readouterr().err
     assert ended.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("table", "words", "says"),
+    [
+        (
+            "audit]\nallow = 'x'",
+            ["audit"],
+            ":2: [tool.evenhand.audit]: `allow` is text, not a table",
+        ),
+        (
+            "audit.allow]\nnothin = 'x'",
+            ["audit"],
+            "[tool.evenhand.audit]: allow: 'nothin' is neither a subject nor a finding. Did you mean 'nothing'?",
+        ),
+        ("viewer]\nreadrs = 1", ["view", "--serve"], ":2: [tool.evenhand.viewer] has no 'readrs'"),
+        (
+            "viewer.proxy]\nheadr = 'x'",
+            ["view", "--serve"],
+            "`proxy.headr` is not known\n  Did you mean 'header'?",
+        ),
+        (
+            "judge]\nthen = 'openai:gpt-5'\nfrist = 'openai:decisions:x'",
+            ["check"],
+            "'frist' is not known (did you mean 'first'?); there is no 'first'",
+        ),
+    ],
+)
+def test_a_slip_in_the_projects_table_is_refused_once_with_its_line(
+    table: str, words: list[str], says: str, tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """Also of a wing's table, and of a table in it."""
+    (tmp_path / "pyproject.toml").write_text(f"[tool.evenhand.{table}\n")
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [a]\nproviders: [echo]\ntests: [{assert: [{type: llm-rubric, value: a}]}]\n"
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    message = refused.readouterr().err
+    assert ended.value.code == 2
+    assert says in message
+    assert "2 problems" not in message
+    assert "Traceback" not in message

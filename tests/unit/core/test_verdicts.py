@@ -66,6 +66,13 @@ def test_named_scores_are_weighted_means_by_metric():
     assert made == {"tone": pytest.approx(2 / 5), "length": 12.0}
 
 
+def test_an_outcome_counts_once_for_a_name():
+    """The score decides where a grader's further number has the name of its own metric."""
+    both = outcome("pass", 0.4, 1.0, metric="tone", named={"tone": 0.3, "length": 12.0})
+    assert named_scores([both]) == {"tone": 0.4, "length": 12.0}
+    assert named_scores([both, outcome("pass", 1.0, 1.0, metric="tone")])["tone"] == 0.7
+
+
 @pytest.mark.parametrize(
     ("passed", "failed", "errors", "planned", "rate", "word"),
     [

@@ -116,7 +116,7 @@ async def test_a_fatal_error_leaves_what_is_under_way_elsewhere_alone(tmp_path, 
 
     bench = Bench(example(20, body), tmp_path, cache=cache)
     before = asyncio.all_tasks()
-    ending = await asyncio.wait_for(bench.runner.run(), 5)
+    ending = await asyncio.wait_for(bench.runner.run(), 20)
     assert (ending.status, ending.message) == ("stopped", "wrong key")
     assert asyncio.all_tasks() == before
     assert bench.limits.account("other").in_flight == 0
@@ -140,7 +140,7 @@ async def test_a_judges_fatal_error_leaves_no_other_judge_of_the_trial_asking(tm
 
     bench = Bench(example(3, body), tmp_path)
     before = asyncio.all_tasks()
-    ending = await asyncio.wait_for(bench.runner.run(), 5)
+    ending = await asyncio.wait_for(bench.runner.run(), 20)
     assert ending.status == "stopped"
     assert slow.in_flight == 0
     assert asyncio.all_tasks() == before
@@ -169,7 +169,7 @@ async def test_a_shared_call_is_cancelled_when_all_who_waited_are_gone(tmp_path,
     run = asyncio.create_task(bench.runner.run())
     await until(lambda: model.in_flight == 1)
     bench.runner._stop()
-    await asyncio.wait_for(run, 2)
+    await asyncio.wait_for(run, 20)
     assert model.in_flight == 0
     assert asyncio.all_tasks() == before
     assert not bench.desk._under_way
@@ -207,7 +207,7 @@ async def test_a_drain_that_takes_too_long_is_cut_short(tmp_path, until):
     run = asyncio.create_task(bench.runner.run())
     await until(lambda: model.in_flight == 2)
     bench.runner._drain(15, 0.01)
-    ending = await asyncio.wait_for(run, 2)
+    ending = await asyncio.wait_for(run, 20)
     assert (ending.status, ending.message) == ("interrupted", "interrupted by SIGTERM")
     assert "Ctrl-C" not in bench.notes[0]
     assert len(model.asked) == 2
@@ -494,7 +494,7 @@ async def test_the_delay_between_calls_ends_with_the_run(tmp_path, until):
     run = asyncio.create_task(bench.runner.run())
     await until(lambda: account.in_flight == 1)
     bench.runner._stop()
-    await asyncio.wait_for(run, 2)
+    await asyncio.wait_for(run, 20)
     assert account.in_flight == 0
     (await bench.close()).close()
 

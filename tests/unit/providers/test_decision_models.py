@@ -15,6 +15,7 @@ import pytest
 from evenhand.core.decision import Decision, DecisionQuestion, place_of, read_decision, request_of
 from evenhand.core.errors import BadReply, JudgeError, UsageError
 from evenhand.core.message import Prompt, Reply
+from evenhand.providers.answer_text import NoAnswer
 from evenhand.providers.catalog import create
 from evenhand.providers.chat import ChatProvider
 from evenhand.testing import decisions
@@ -314,6 +315,26 @@ def test_two_answers_to_one_question_are_none(vendor: str, body: str):
     reply = _provider(IDS[vendor]).reply(body.replace("NAME", POLITE_NAME).encode())
     with pytest.raises(JudgeError, match="twice"):
         _read(reply, POLITE_NAME)
+
+
+@pytest.mark.parametrize("vendor", IDS)
+def test_answers_beside_an_error_are_not_finished(vendor: str):
+    """Whatever the vendor had worked out by then."""
+    value = {**REPLIES[vendor][0], "error": {"code": "overloaded", "message": "stopped early"}}
+    with pytest.raises(NoAnswer, match="stopped early"):
+        _provider(IDS[vendor]).reply(json.dumps(value).encode())
+
+
+@pytest.mark.parametrize("vendor", IDS)
+@pytest.mark.parametrize("number", ["1e309", "-1e309", "NaN"])
+def test_a_number_that_is_none_takes_no_other_answer_with_it(vendor: str, number: str):
+    """JSON has no largest number; Python's floats have."""
+    body = json.dumps(REPLIES[vendor][0]).replace("0.9", number)
+    assert number in body
+    reply = _provider(IDS[vendor]).reply(body.encode())
+    with pytest.raises(JudgeError, match=r"not a number from 0 to 1"):
+        _read(reply, POLITE_NAME)
+    assert _read(reply, TONE_NAME).probabilities == pytest.approx((0.3, 0.7))
 
 
 Spoil = Callable[[random.Random, dict[str, Any]], object]

@@ -281,7 +281,7 @@ async def test_a_cancelled_request_closes_its_connection():
             await asyncio.sleep(0.005)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await asyncio.wait_for(server.closed.wait(), 2)
+        await asyncio.wait_for(server.closed.wait(), 20)
         await transport.close()
 
 

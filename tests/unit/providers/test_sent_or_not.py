@@ -263,7 +263,7 @@ async def test_a_connection_that_the_server_closed_while_it_was_idle_is_replaced
     async def answer(_request: Request, writer: Writer) -> None:
         writer.write(OK)
         await writer.drain()
-        await asyncio.wait_for(is_answered.wait(), 10)
+        await asyncio.wait_for(is_answered.wait(), 20)
         end(writer)
 
     tls = authority.context("localhost") if is_encrypted else None

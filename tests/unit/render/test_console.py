@@ -335,6 +335,20 @@ async def test_an_unknown_price_is_not_nothing(make_run: Make) -> None:
     assert "unknown" in text
 
 
+async def test_scripted_replies_have_no_price_that_could_be_unknown(make_run: Make) -> None:
+    """The summary says that they are scripted, and the table has no column for the cost."""
+    run = await make_run(
+        [result(0, calls=1)],
+        calls=[(START, replace(END, cost_usd=None))],
+        settings={"asked": {"offline": True}},
+    )
+    text = shown(run)
+    assert " · replies scripted" in text
+    assert "not known" not in text
+    assert "unknown" not in text
+    assert "cost" not in text
+
+
 async def test_a_run_without_results_is_shown_too(make_run: Make) -> None:
     """Nothing settled yet: a summary, no table."""
     text = shown(await make_run([], planned=3))

@@ -170,6 +170,31 @@ async def test_what_the_environment_strips_is_not_there(
     assert found() == stripped
 
 
+async def test_a_csv_has_the_variables_in_the_order_of_the_tests(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """Not in that of the alphabet: scripts read columns by their place."""
+    trials = [result(0, vars={"z": 1, "a": 2}), result(1, case="other", vars={"b": 3, "a": 4})]
+    head = written(await make_run(trials), tmp_path / "a.csv", "promptfoo-csv").splitlines()[0]
+    assert head.startswith("z,a,b,[")
+
+
+async def test_a_runs_own_description_is_that_of_its_config(make_run: Make, tmp_path: Path) -> None:
+    """`--description` goes over what the config says."""
+    run = await make_run([result(0)], config={"description": "as written", "tags": {"a": "b"}})
+    config = json.loads(written(run, tmp_path / "a", "promptfoo"))["config"]
+    assert config == {"description": run.meta.title, "tags": {"a": "b"}}
+    assert run.meta.title != "as written"
+
+
+async def test_a_metric_and_a_number_of_one_name_count_once(make_run: Make, tmp_path: Path) -> None:
+    """In the sums of a column, too."""
+    outcomes = (Outcome("javascript", "pass", 0.4, metric="m", named={"m": 0.3, "n": 1.0}),)
+    run = await make_run([result(0, outcomes=outcomes, named_scores={"m": 0.4, "n": 1.0})])
+    metrics = json.loads(written(run, tmp_path / "a", "promptfoo"))["results"]["prompts"][0]
+    assert metrics["metrics"]["namedScores"] == {"m": 0.4, "n": 1.0}
+
+
 async def test_derived_metrics_stand_beside_the_others(make_run: Make, tmp_path: Path) -> None:
     """Worked out from each column's sums, weights and all."""
     outcomes = (Outcome("contains", "pass", 1.0, weight=2.0, metric="m"),)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from tests.unit.conftest import Make, result
 
 from evenhand.analysis.summaries.classification import classified
 from evenhand.analysis.summaries.decisions import Decisions
 from evenhand.analysis.summaries.preferences import preferences
-from evenhand.analysis.summaries.rates import allowing_for_looks, rates, repeats
+from evenhand.analysis.summaries.rates import allowing_for_looks, rates, repeats, scores
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -128,3 +129,40 @@ async def test_the_pass_rate_of_each_column_of_a_stopped_run_allows_for_having_l
         assert rate.share is not None
         assert rate.share.value == 0.75
         assert (rate.share.low, rate.share.high) == share_sequence(15, 5)
+
+
+SAMPLES: dict[str, dict[str, object]] = {
+    "run": {"drawn": {"sample": 20}},
+    "gate": {"gate": {"sample": 20, "stops": False}},
+}
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+async def test_what_was_drawn_beforehand_has_the_intervals_of_a_run_of_as_many_cases(
+    make_run: Make, kind: str
+):
+    """Nobody looked and stopped: rate, repeats and means are as sure as those of a run that was planned so."""
+    trials = [
+        result(2 * i + repeat, case=f"c{i}", repeat=repeat, ok=i % 4 != 0)
+        for i in range(20)
+        for repeat in range(2)
+    ]
+    planned = await make_run(trials, repeats=2)
+    settings = SAMPLES[kind]
+    drawn = await make_run(trials, repeats=2, status="decided", decided=DECIDED, settings=settings)
+    assert rates(drawn) == rates(planned)
+    assert repeats(drawn) == repeats(planned)
+    assert measures(drawn) == measures(planned)
+    (mean,) = scores(drawn)
+    assert mean is not None
+    assert mean.low is not None
+
+
+async def test_a_sample_that_may_stop_before_its_end_allows_for_having_looked(make_run: Make):
+    """`--sample 400 --stop-when-decided` looks at what was drawn."""
+    trials = [result(i, ok=i % 4 != 0) for i in range(20)]
+    settings = {"gate": {"sample": 20, "stops": True}}
+    run = await make_run(trials, status="decided", decided=DECIDED, settings=settings)
+    (rate,) = rates(run)
+    assert rate.share is not None
+    assert (rate.share.low, rate.share.high) == share_sequence(15, 5)

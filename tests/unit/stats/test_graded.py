@@ -15,6 +15,7 @@ from evenhand.stats.recalibration import (
     brier,
     cross_fitted,
     graded_rate,
+    log_odds,
     platt,
     reliability,
     verdicts_in,
@@ -96,6 +97,20 @@ def test_a_judge_that_is_too_sure_has_a_line_that_is_flatter():
     assert honest.slope == pytest.approx(1, abs=0.1)
     assert honest.intercept == pytest.approx(0, abs=0.15)
     assert flatter.slope == pytest.approx(1 / 3, abs=0.1)
+
+
+@pytest.mark.parametrize("end", [0.0, 0.001, 0.02])
+def test_a_judge_that_says_0_or_1_and_errs_has_a_line_that_says_how_often(end: float):
+    """Its line is at the mode, where a whole step of Newton's method only leads to and fro over it."""
+    labels = [(end, i < 10) for i in range(26)] + [(1 - end, i < 46) for i in range(54)]
+    line = platt(labels)
+    # The derivatives of likelihood and prior by both parameters.
+    misses = [(line(probability) - people, log_odds(probability)) for probability, people in labels]
+    assert line.intercept + sum(miss for miss, _ in misses) == pytest.approx(0, abs=1e-6)
+    slope = (line.slope - 1) / 0.25
+    assert slope + sum(miss * x for miss, x in misses) == pytest.approx(0, abs=1e-5)
+    assert line(end) == pytest.approx(10 / 26, abs=0.03)
+    assert line(1 - end) == pytest.approx(46 / 54, abs=0.03)
 
 
 def test_a_line_through_nothing_changes_nothing():

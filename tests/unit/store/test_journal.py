@@ -262,7 +262,7 @@ async def test_a_slow_disk_holds_results_back_instead_of_filling_the_memory(
     monkeypatch.setattr(journal_module, "BACKLOG", 3)
     journal = Journal.create(tmp_path / "runs", meta(20))
     for i in range(12):
-        await asyncio.wait_for(journal.settle(result(i)), 5)
+        await asyncio.wait_for(journal.settle(result(i)), 20)
     await journal.finish("finished")
     with RunFile.open(journal.path) as run:
         assert run.totals().trials == 12

@@ -18,9 +18,9 @@ from evenhand.core.errors import UsageError
 from evenhand.doors.eval_sets.writing import write_cases, write_document
 from evenhand.doors.prompt_directories.writing import write
 from evenhand.render.export import export, formats
+from evenhand.store.home import KEY, signed
 from evenhand.store.merging import merge
 from evenhand.store.replacing import LOOKED_AT, beside, replace_file, replaced
-from evenhand.store.signing import KEY, signed
 from evenhand.wings.remotes.commands.remote_runs import fetch
 from evenhand.wings.remotes.opening import FolderObjects, ObjectRemote
 from evenhand.wings.remotes.pushing import push

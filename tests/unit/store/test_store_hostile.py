@@ -204,7 +204,7 @@ async def test_a_row_that_no_table_takes_fails_the_call_and_leaves_nobody_waitin
     journal = Journal.create(tmp_path / "runs", meta())
     call = await journal.begin(start(0))
     with pytest.raises(StoreError, match="cannot be written"):
-        await asyncio.wait_for(journal.end(call, CallEnd(b"a", "provider", tokens_in=10**100)), 5)
+        await asyncio.wait_for(journal.end(call, CallEnd(b"a", "provider", tokens_in=10**100)), 20)
     with pytest.raises(StoreError, match="to its end"):
         await journal.finish("stopped")
     assert locks(tmp_path) == []

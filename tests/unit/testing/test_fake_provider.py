@@ -36,7 +36,7 @@ def ask() -> Iterator[Ask]:
         connection = connections.get(fake.url)
         if connection is None:
             host = fake.url.removeprefix("http://")
-            connection = connections[fake.url] = http.client.HTTPConnection(host, timeout=5)
+            connection = connections[fake.url] = http.client.HTTPConnection(host, timeout=20)
         body = {"model": "m", "messages": [{"role": "user", "content": text}], **more}
         sent = json.dumps(body) if method == "POST" else None
         connection.request(method, path, sent, {"authorization": "Bearer k"})
@@ -182,7 +182,7 @@ def test_requests_in_pieces_and_thousands_at_once_are_answered_in_turn():
             body = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]})
             return f"POST {CHAT} HTTP/1.1\r\ncontent-length: {len(body)}\r\n\r\n{body}".encode()
 
-        with socket.create_connection((host, int(port)), timeout=5) as connection:
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
             data = b"".join(request(str(i)) for i in range(3))
             for i in range(0, len(data), 37):
                 connection.sendall(data[i : i + 37])
@@ -209,7 +209,7 @@ def test_what_is_no_request_is_refused_and_the_connection_closed(sent: bytes, st
     """Instead of waiting forever for what will not come."""
     with FakeProvider() as fake:
         host, port = fake.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=5) as connection:
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
             connection.sendall(sent)
             got = b""
             while piece := connection.recv(65536):
@@ -221,7 +221,7 @@ def test_what_is_no_request_is_refused_and_the_connection_closed(sent: bytes, st
 def test_a_body_that_is_no_object_is_a_bad_request(ask: Ask, body: bytes):
     """And the connection goes on."""
     with FakeProvider() as fake:
-        connection = http.client.HTTPConnection(fake.url.removeprefix("http://"), timeout=5)
+        connection = http.client.HTTPConnection(fake.url.removeprefix("http://"), timeout=20)
         try:
             for _ in range(2):
                 connection.request("POST", CHAT, body)
@@ -296,7 +296,7 @@ def test_nobody_pays_for_what_nobody_waits_for_any_more():
     with FakeProvider(latency_ms=250) as fake:
         host, port = fake.url.removeprefix("http://").split(":")
         body = b'{"model": "m", "messages": []}'
-        with socket.create_connection((host, int(port)), timeout=5) as connection:
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
             connection.sendall(
                 b"POST %s HTTP/1.1\r\ncontent-length: 30\r\n\r\n%s" % (CHAT.encode(), body)
             )
@@ -309,7 +309,7 @@ def test_hanging_requests_are_given_up_when_the_server_stops(ask: Ask):
     """Stopping does not wait for them."""
     fake = FakeProvider(Script([Rule(fault="hang")])).start()
     host, port = fake.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=5) as connection:
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
         connection.sendall(b"POST %s HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}" % CHAT.encode())
         until(lambda: len(fake.requests) == 1)
         started = time.monotonic()
@@ -340,7 +340,7 @@ def test_as_a_process_its_bill_outlives_it(tmp_path: Path):
         [*command, "--script", str(rules)], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
-    connection = http.client.HTTPConnection(process.stdout.readline().strip()[7:], timeout=5)
+    connection = http.client.HTTPConnection(process.stdout.readline().strip()[7:], timeout=20)
     body: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
     try:
         connection.request("POST", CHAT, json.dumps(body))

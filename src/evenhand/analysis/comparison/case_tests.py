@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import field
 
+from evenhand.core.cascade import JOINS
 from evenhand.core.definition import CODE, UNKNOWN, Definition, brief
 from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
@@ -27,6 +28,11 @@ _BROKEN_OFF = "Raised"
 _CONDITION = "Stated"
 """The scorer of a condition that an eval's own code found."""
 _JUDGE_PROMPT = "judge's prompt"
+_OF_CASCADE = "limits or prompt of the judges' cascade"
+_LIMITS = "limits"
+"""Before the digest of a judge's prompt: that of a cascade by limits."""
+_DECIDED = "-decision/"
+"""In the versions of the words that decision models are asked."""
 _ANY = "any"
 """In place of a digest: all values of an argument."""
 
@@ -419,6 +425,11 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
         if mine.get(name, "") != theirs.get(name, "")
         and (known if name != _JUDGE_PROMPT else name in mine and name in theirs)
     ]
+    forms = [side.get(_JUDGE_PROMPT, "").rpartition(" ")[0] for side in (mine, theirs)]
+    by_limits = _LIMITS in forms
+    if _JUDGE_PROMPT in different and not by_limits and forms[0] != forms[1]:
+        # Another judge, a fallback say, and what it is asked is put into the words of its kind.
+        different.remove(_JUDGE_PROMPT)
     # The judge's prompt has all of its arguments in it.
     if len(different) > 1 and _JUDGE_PROMPT in different:
         different.remove(_JUDGE_PROMPT)
@@ -432,7 +443,7 @@ def _between(one: Asked, two: Asked) -> Iterator[Change]:
         yield Change(
             slot=slot,
             names=names,
-            text=f"{name} changed",
+            text=f"{_OF_CASCADE if by_limits and name == _JUDGE_PROMPT else name} changed",
             of_argument=name != CODE,
             argument=argument,
         )
@@ -534,7 +545,14 @@ def _prompt_of(metadata: Mapping[str, object]) -> str:
     """What the judge was asked, apart from what it was to judge; empty where nobody knows, or no judge was asked."""
     members = metadata.get("jury")
     if not is_array(members):
-        return str(metadata.get("instrument") or "")
+        prompt = str(metadata.get("instrument") or "")
+        # Of a cascade it is a digest of how sure its judges have to be as well.
+        form = ""
+        if JOINS in str(metadata.get("judge")):
+            form = _LIMITS
+        elif _DECIDED in str(metadata.get("prompt")):
+            form = "decision"
+        return f"{form} {prompt}" if form and prompt else prompt
     prompts = [str(one.get("instrument") or "") for one in members if is_mapping(one)]
     return brief(prompts) if all(prompts) and prompts else ""
 

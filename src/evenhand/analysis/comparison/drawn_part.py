@@ -58,17 +58,6 @@ class DrawnPart:
         return number is not None and number >= len(self.chances)
 
 
-def is_sample(meta: RunMeta) -> bool:
-    """Whether a run is of cases that were drawn beforehand, and ended after them.
-
-    One that ends as soon as it is decided was looked at on the way, which ordinary intervals don't allow for.
-    """
-    terms = meta.settings.get("gate") or meta.settings.get("drawn")
-    if meta.status != "decided" or not is_mapping(terms):
-        return False
-    return isinstance(terms.get("sample"), int) and not terms.get("stops")
-
-
 def drawn_of(meta: RunMeta, mine: Seen, theirs: Seen, earlier: Earlier) -> DrawnPart | None:
     """The part of a first column's cases that a second was to run, as its run says.
 
@@ -83,7 +72,7 @@ def drawn_of(meta: RunMeta, mine: Seen, theirs: Seen, earlier: Earlier) -> Drawn
         them were drawn together isn't known then.
     """
     of = meta.decided.get("of")
-    if not is_sample(meta) or of != len(mine.cases) or mine.clusters or theirs.clusters:
+    if not meta.is_sample or of != len(mine.cases) or mine.clusters or theirs.clusters:
         return None
     if not theirs.cases or any(number not in mine.cases for number in theirs.cases):
         return None

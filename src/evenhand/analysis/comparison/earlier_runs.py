@@ -19,7 +19,7 @@ from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome
 from evenhand.core.scripted import journaled_name
-from evenhand.core.wording.words import count, short_id
+from evenhand.core.wording.words import count, safe, short_id
 from evenhand.engine.replay.summary import replayed
 from evenhand.store.runfile import RunFile
 
@@ -102,6 +102,10 @@ def earlier_runs(
             continue
         if same:
             repeats += 1
+            if files := _other_code(newest, run):
+                tell(
+                    f"{name} ran other code, and is taken for the same system all the same: {files} changed since"
+                )
             missing = sum(
                 number not in theirs[j].cases for i, j in pairs for number in mine[i].cases
             )
@@ -118,7 +122,17 @@ def earlier_runs(
             "no call of these runs was recorded: that the application was the same in all of them is taken for granted"
         )
     if repeats and not systems:
-        tell("all runs are of one system: earlier systems would say more of how hard each case is")
+        tell("no earlier system is among the runs: some would say more of how hard each case is")
+
+
+def _other_code(newest: RunFile, run: RunFile) -> str:
+    """The files of the sets' own code that changed, in words; empty where recorded calls say what was asked."""
+    now, then = (one.meta.config.get("files") for one in (newest, run))
+    if newest.last_call() or not (is_mapping(now) and is_mapping(then)):
+        return ""
+    changed = [name for name in now if str(name).endswith(".py") and now[name] != then.get(name)]
+    more = f" and {len(changed) - 3:,} more" if len(changed) > 3 else ""
+    return safe(", ".join(map(str, changed[:3])) + more)
 
 
 class _Asked(Record, frozen=True):

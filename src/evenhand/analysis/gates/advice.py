@@ -81,7 +81,9 @@ def _advice(result: GateResult, more: int, columns: tuple[Seen, Seen], about: _A
         return Advice(cases=more, calls=calls, cost_usd=usd, of_sample=True)
     parts = variance_parts(sides, _reach(result))
     tries = [_mean(len(case.sides[k]) for case in sides) for k in (0, 1)] if sides else [1.0, 1.0]
-    trials = more * sum(tries)
+    # The baseline has those that were left out.
+    had = 0 if result.compared is None else result.compared.predicted
+    trials = more * sum(tries) - had * tries[0]
     if parts is None:
         calls, usd = cost.of(trials)
         return Advice(cases=more, calls=calls, cost_usd=usd)

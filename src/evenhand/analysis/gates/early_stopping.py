@@ -129,7 +129,7 @@ class GateDecider:
             # What was decided once stays decided, whatever the trials in flight still come to.
             if self._decided_at is not None:
                 continue
-            self._results += map(_slim, trials)
+            self._results += map(slim, trials)
             units = self._order.units_in
             if units in self._levels and (self._stops or units == self._count):
                 self._look(units)
@@ -174,6 +174,9 @@ class GateDecider:
         if self._decided_at is None:
             return ""
         far = f"stopped after {self._cases_then:,} of {count(len(self._order.cases), 'case')}"
+        if self.by_flips:
+            # Neither counts nor intervals of the run itself weight them.
+            far += " (more of those that came out both ways: its rates are not those of all cases)"
         return f"{far}: {self._word}" if self._word else f"{far}, as many as were to be run"
 
     def record(self) -> Mapping[str, Any]:
@@ -241,7 +244,7 @@ class GateDecider:
         return self._levels[self._decided_at]
 
 
-def _slim(trial: TrialResult) -> TrialResult:
+def slim(trial: TrialResult) -> TrialResult:
     """A trial without its texts: what a comparison reads of it."""
     outcomes = tuple(replace(one, reason="") for one in trial.outcomes)
     return replace(trial, output=None, reason="", outcomes=outcomes)

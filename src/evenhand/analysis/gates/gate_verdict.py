@@ -71,6 +71,13 @@ def gate(
     notes = [SCRIPTED] if meta.is_scripted else []
     notes += [f"not in the run: variant {safe(str(one))}" for one in sides.gone]
     notes += [f"not in the baseline: variant {safe(str(one))}" for one in sides.added]
+    if len(sides.pairs) > 1:  # of a single one there is nothing else to compare it with
+        before = [one.name for one in baseline.header.variants]
+        notes += [
+            f"{safe(names[j])} is compared with the baseline's {safe(before[i])}"
+            for i, j in sides.pairs
+            if before[i] != names[j]
+        ]
     both = [(sides.mine[i], theirs[j]) for i, j in sides.pairs]
     notes += list(_case_notes(both, stopped))
     copies = max((now.copies for _, now in both), default=0)

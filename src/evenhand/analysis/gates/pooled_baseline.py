@@ -28,12 +28,14 @@ class Pool(Record, frozen=True, kw_only=True):
         pooled: How many earlier runs are repeats in it.
         systems: How many other systems it knows the scores of.
         notes: What was left out, and why, a line each.
+        recorded: Whether calls show that the application was the same in all of them.
     """
 
     data: bytes
     pooled: int
     systems: int
     notes: tuple[str, ...]
+    recorded: bool
 
 
 def pooled_baseline(newest: RunFile, earlier: Iterable[RunFile], *, outputs: bool = False) -> Pool:
@@ -67,6 +69,7 @@ def pooled_baseline(newest: RunFile, earlier: Iterable[RunFile], *, outputs: boo
         pooled=len(pooled),
         systems=len(systems),
         notes=tuple(notes),
+        recorded=bool(newest.last_call()),
     )
 
 

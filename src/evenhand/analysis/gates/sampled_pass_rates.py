@@ -13,10 +13,11 @@ from typing import Any
 
 from evenhand.analysis.comparison.case_values import PASSED, Seen
 from evenhand.analysis.comparison.drawn_part import Earlier, means_of_cases, nothing_earlier
+from evenhand.analysis.comparison.same_test import Likeness
 from evenhand.analysis.gates.baseline import Baseline
 from evenhand.analysis.gates.case_order import CaseOrder
 from evenhand.analysis.gates.early_pass_rates import cases_of, pass_rate_bounds
-from evenhand.analysis.gates.early_stopping import baseline_shares, units_of
+from evenhand.analysis.gates.early_stopping import baseline_shares, slim, units_of
 from evenhand.analysis.gates.gate_comparison import GateSides
 from evenhand.core.document import as_object
 from evenhand.core.plan import Plan, PlannedTrial
@@ -62,10 +63,13 @@ class SampleDecider:
         self._order = CaseOrder(plan, seed, option=OPTION, together=True, strata=strata)
         self._count = units_of(self._order, sample)
         self.sampled = self._count < len(self._order.units)
-        self._histories = _histories(baseline, plan)
+        self._sides = GateSides(baseline, plan.variants, metrics=(PASSED,))
+        self._histories = _histories(baseline, self._sides)
         self._cases = cases_of(plan)
         self._tallies: dict[tuple[int, str], Tally] = {}
         self._columns: list[DecidedColumn] = []
+        self._results: list[TrialResult] = []
+        self._changed = 0
 
     @property
     def hint(self) -> str:
@@ -86,8 +90,11 @@ class SampleDecider:
             for trial in trials:
                 place = trial.variant, trial.case
                 self._tallies[place] = counted(self._tallies.get(place, Tally()), trial.outcome)
+            self._results += map(slim, trials)
             if self.sampled and self._order.units_in == self._count:
                 self._columns = [self._column(*bound) for bound in self._bounds]
+                self._changed = len(set(self._other_tests()))
+                self._results = []
 
     @property
     def decided(self) -> str:
@@ -95,7 +102,23 @@ class SampleDecider:
         if not self._columns:
             return ""
         of = count(len(self._order.cases), "case")
-        return f"{self._order.taken_in:,} of {of} run, drawn at random (seed {self.seed})"
+        far = f"{self._order.taken_in:,} of {of} run, drawn at random (seed {self.seed})"
+        if not self._changed:
+            return far
+        tests = "was another test" if self._changed == 1 else "were other tests"
+        return (
+            f"{far}; {self._changed:,} of them {tests} in the baseline, which predicts less for it"
+        )
+
+    def _other_tests(self) -> Iterator[int]:
+        """The cases that were run and are asked, or checked, otherwise in the baseline."""
+        theirs = self._sides.read(self._results, {})
+        for i, j in self._sides.pairs:
+            mine, now = self._sides.mine[i], theirs[j]
+            likeness = Likeness(mine, now)
+            for number in mine.cases:
+                if number in now.cases and likeness.why_not(PASSED, number):
+                    yield number
 
     def record(self) -> Mapping[str, Any]:
         """What is decided, for the run's file."""
@@ -130,13 +153,16 @@ class SampleDecider:
         chance = len(drawn) / len(own) if own else 1.0
         valued = [(members, ends) for members, ends in drawn if ends is not None]
         run = [Ran(i, *ends, chance) for i, (_, ends) in enumerate(valued)]
+        counting = sum(self._counts(variant, case) for members, _ in valued for case in members)
         suite: list[Sequence[float | None]]
         if all((ends is not None) is history.applies(members) for members, ends in drawn):
             others = [members for ran, members in own if not ran and history.applies(members)]
             suite = [history.of(members) for members in (*(m for m, _ in valued), *others)]
+            counting += sum(history.applies([case]) for members in others for case in members)
         else:
             # To which of the others nothing applies isn't known: as many as of those that were drawn.
             suite = [()] * max(len(run), round(len(run) / chance))
+            counting = max(counting, round(counting / chance))
         # One that is missed is enough to fail: each has its part of the chance to be wrong.
         rate = whole_rate(suite, run, 1 - LEVEL / len(self._bounds))
         if rate is None:
@@ -149,9 +175,14 @@ class SampleDecider:
             most=rate.most,
             low=rate.low,
             high=rate.high,
-            of=len(cases),
-            predicted=rate.fitted,
+            of=counting,
+            # Without a history, the fit is the plain mean.
+            predicted=rate.fitted and any(value is not None for row in suite for value in row),
         )
+
+    def _counts(self, variant: int, case: str) -> bool:
+        """Whether a case was run, and something applies to it."""
+        return self._tallies.get((variant, case), Tally()).n > 0
 
     def _ends(self, variant: int, members: Sequence[str]) -> tuple[float, float] | None:
         """The least and the most that a unit came to; None where nothing applies to any of its cases."""
@@ -191,7 +222,6 @@ class _History(Record, frozen=True):
         return self.seen is not None and self.seen.cases.ids.find(case) in self.seen.cases
 
 
-def _histories(baseline: Baseline, plan: Plan) -> Mapping[int, _History]:
+def _histories(baseline: Baseline, sides: GateSides) -> Mapping[int, _History]:
     """By variant of the plan what the baseline says of its cases."""
-    sides = GateSides(baseline, plan.variants, metrics=(PASSED,))
     return {j: _History(sides.mine[i], baseline.earlier(i)) for i, j in sides.pairs}

@@ -74,6 +74,7 @@ class HistoryRun(Record, frozen=True, kw_only=True):
         changes: What is otherwise than in the run before.
         tags: What people call it.
         canaries: What its judges said of canaries, beside earlier checks; None where they were not asked.
+        sample: Whether it ended after cases that were drawn beforehand.
     """
 
     path: Path
@@ -90,6 +91,7 @@ class HistoryRun(Record, frozen=True, kw_only=True):
     changes: tuple[RunChange, ...] = ()
     tags: tuple[str, ...] = ()
     canaries: CanaryReport | None = None
+    sample: bool = False
 
 
 class RunLine(Record, frozen=True):
@@ -268,4 +270,5 @@ def history_run(run: RunFile) -> HistoryRun:
         columns=tuple(columns),
         changes=(),
         tags=tuple(run.remarks.tags),
+        sample=meta.is_sample,
     )

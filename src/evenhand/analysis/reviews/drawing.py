@@ -18,7 +18,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.core.wording.words import clip, count, safe
+from evenhand.core.wording.words import clip, count, safe, short_id
 from evenhand.languages.documents.failures_yml import NoteId
 from evenhand.stats.weighted import allocated
 from evenhand.store.labels.draw import REVIEW, Draw, Stratum
@@ -112,6 +112,15 @@ def draw_outputs(runs: Sequence[RunFile], size: int, seed: int, column: str = ""
         with RunFile.open(run.path) as reopened:  # an open run doesn't see what is written after it
             drawn.append(reopened.draws()[-1])
     return drawn
+
+
+def nothing_drawn(runs: Sequence[RunFile]) -> UsageError:
+    """That there is nothing to review in these runs; others may have a draw."""
+    names = ", ".join(short_id(run.meta.id) for run in runs)
+    return UsageError(
+        f"nothing of {names} is drawn for review yet",
+        hint="Draw: evenhand review draw -n 60. Or name the run that was drawn from, after the command.",
+    )
 
 
 def drawn_notes(runs: Sequence[RunFile]) -> list[NoteId]:

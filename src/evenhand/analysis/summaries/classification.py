@@ -76,7 +76,7 @@ def classified(run: RunFile) -> list[LabelMatrix]:
         if not answers and trial.outcome == "error":
             label = plain(trial.expected) if isinstance(trial.expected, str) else ""
             errors.setdefault(trial.variant, []).append((trial.case, label))
-    stopped, groups = run.meta.status == "decided", run.groups()
+    stopped, groups = run.meta.ended_early, run.groups()
     return [
         _of(variant, pairs[variant], errors.get(variant, ()), groups[variant], stopped=stopped)
         for variant in sorted(pairs)

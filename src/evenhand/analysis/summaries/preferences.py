@@ -66,7 +66,7 @@ def preferences(run: RunFile, places: Sequence[int] | None = None) -> list[Prefe
     if run.by_outcome:
         return []
     by_key: dict[tuple[int, str], Preferences] = {}
-    stopped, groups = run.meta.status == "decided", run.groups()
+    stopped, groups = run.meta.ended_early, run.groups()
     for trial in run.measuring(PREFERENCE) if places is None else run.at(places):
         for outcome in trial.outcomes:
             if result := result_of(outcome):

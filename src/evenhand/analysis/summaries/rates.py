@@ -83,7 +83,7 @@ def share_of_cases(meta: RunMeta, tallies: Iterable[Tally]) -> Share | None:
     """The pass rate of cases of a run each of which stands alone; None for no cases. See `share_in`."""
     counted = [tally for tally in tallies if tally.n]
     share = rate_of(counted)
-    if share is None or meta.status != "decided":
+    if share is None or not meta.ended_early:
         return share
     return allowing_for_looks(share, len(counted))
 
@@ -101,7 +101,7 @@ def share_in(meta: RunMeta, tallies: Mapping[str, Tally], groups: Groups) -> Sha
     if not groups:
         return share_of_cases(meta, tallies.values())
     share = rate_in(tallies, groups)
-    if share is None or meta.status != "decided":
+    if share is None or not meta.ended_early:
         return share
     return allowing_for_looks(share, clusters_among((c for c, t in tallies.items() if t.n), groups))
 
@@ -115,7 +115,7 @@ def allowing_for_looks(share: Share, cases: int) -> Share:
 
 def mean_in(meta: RunMeta, mean: Mean | None) -> Mean | None:
     """A mean of a run; without an interval where it stopped as soon as it was decided: none allows for that."""
-    return replace(mean, low=None, high=None) if mean and meta.status == "decided" else mean
+    return replace(mean, low=None, high=None) if mean and meta.ended_early else mean
 
 
 def rates(run: RunFile) -> list[Rate]:
@@ -169,7 +169,7 @@ def _tries(meta: RunMeta, tallies: Sequence[Tally]) -> tuple[OfTries, ...]:
     from evenhand.stats.tallies import of_tries  # noqa: PLC0415 (only for runs with repeats)
 
     tries = (result for k in range(1, most + 1) if (result := of_tries(tallies, k)))
-    if meta.status != "decided":
+    if not meta.ended_early:
         return tuple(tries)
     return tuple(
         replace(

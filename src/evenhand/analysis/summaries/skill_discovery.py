@@ -59,7 +59,7 @@ def trigger_rates(run: RunFile, places: Sequence[int] | None = None) -> list[Tri
         places: Where in the plan such trials are, and maybe others; without them every trial is looked at.
     """
     by_variant: dict[int, TriggerRates] = {}
-    stopped = run.meta.status == "decided"
+    stopped = run.meta.ended_early
     groups = run.groups()
 
     def of(variant: int) -> TriggerRates:

@@ -135,7 +135,7 @@ def slices_by_tag(run: RunFile) -> dict[str, list[Slice]]:
     by_tag: dict[str, list[Slice]] = {}
     pooled: dict[tuple[str, int], Share] = {}
     # No interval of a mixture of rates allows for looking at them after each case.
-    for variant, column in columns.items() if run.meta.status != "decided" else ():
+    for variant, column in columns.items() if not run.meta.ended_early else ():
         own = [(tag, rate) for tag, rate in rates if rate.variant == variant and rate.share]
         shares = pooled_slices([rate for _, rate in own], column, groups[variant])
         if shares is not None:
@@ -195,7 +195,7 @@ def _scores(
     run: RunFile, by_tag: Mapping[str, list[Slice]]
 ) -> Mapping[tuple[str, int], PooledScore]:
     """The mean scores by tag and column."""
-    if not by_tag or run.meta.status == "decided":
+    if not by_tag or run.meta.ended_early:
         return {}
     scores: dict[tuple[str, int], PooledScore] = {}
     sums, scales = run.sums(), run.scales()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Literal
 
+from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.trust.judgements.judged import judge_of, judgements, metric_of
 from evenhand.core.document import Key
 from evenhand.core.record import Record
@@ -117,12 +119,23 @@ def _of_metrics(run: RunFile) -> Iterator[Label]:
 
 
 def _of_pairs(run: RunFile) -> Iterator[Label]:
+    names = column_names(run.meta.variants)
+
+    @cache
+    def called(index: int) -> str:
+        """The other output of a pair, which is of the same case: by its variant, and its repeat."""
+        trial = run.trial(index)
+        if trial is None:
+            return "another output"
+        return names[trial.variant] + (
+            f", repeat {trial.repeat + 1}" if run.meta.repeats > 1 else ""
+        )
+
     for number, one in enumerate(run.pair_labels()):
         for second, index in enumerate(one.pair):
             value: LabelValue = None
             if one.answer is not None:
                 better = one.answer == ("second" if second else "first")
-                other = one.pair[not second]
                 word = (
                     "tied with"
                     if one.answer == "tie"
@@ -130,6 +143,6 @@ def _of_pairs(run: RunFile) -> Iterator[Label]:
                     if better
                     else "worse than"
                 )
-                value = f"{word} trial {other}"
+                value = f"{word} {called(one.pair[not second])}"
             seq = _OF_PAIRS + 2 * number + second
             yield Label(seq, one.at, one.author, index, "preference", value, metric=one.metric)

@@ -520,7 +520,7 @@ def _rates(
                 verdict=verdict,
                 errors=metric.errors[variant],
                 why=why if own is None else own.why,
-                stopped=meta.status == "decided",
+                stopped=meta.ended_early,
                 fallback=metric.fallback,
             )
         )

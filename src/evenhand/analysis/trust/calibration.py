@@ -410,7 +410,7 @@ def _calibrated(
         seen=evidence_of(metric, judged),
         evals=tuple(_by_eval(metric, judged, rule)),
         repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
-        stopped=meta.status == "decided",
+        stopped=meta.ended_early,
         cascade=None
         if agrees.weighted is not None or not_random
         else cascade_calibration(

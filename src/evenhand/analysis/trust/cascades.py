@@ -195,10 +195,15 @@ def one_of_each_case(draws: Sequence[Draw], by_place: Mapping[int, Item]) -> Ite
             yield own
 
 
+FIRST = 50
+"""So many trials say whether a cascade judges a run: of one in error, or judged by another judge, it isn't known."""
+
+
 def has_cascade(run: RunFile) -> bool:
-    """Whether a cascade judges a run, as far as its first trial says."""
-    first = next(iter(run.trials()), None)
-    return first is not None and any("cascade" in one.metadata for one in first.outcomes)
+    """Whether a cascade judges a run, as far as its first trials say."""
+    return any(
+        "cascade" in one.metadata for trial in run.trials(limit=FIRST) for one in trial.outcomes
+    )
 
 
 def cascade_lines(run: RunFile, metrics: Mapping[tuple[str, str], JudgedMetric]) -> list[str]:
@@ -235,14 +240,18 @@ def _cost_line(run: RunFile, cascade: str, verdicts: int) -> str:
     """What the judges of a cascade cost, and what the second one alone would have cost."""
     table = as_mapping(json.loads(cascade))
     costs: dict[str, list[float | None]] = {str(table.get(key)): [] for key in ("first", "then")}
+    replayed = 0
     for call in run.calls():
         if call.start.role == "judge" and call.end is not None and call.start.provider in costs:
             costs[call.start.provider].append(call.end.cost_usd)
+            replayed += call.end.origin != "provider"
     first, second = (costs[str(table.get(key))] for key in ("first", "then"))
     words = [
         "price not known" if total is None else money(total) for total in map(_sum, (first, second))
     ]
-    line = f"cost of judging: {words[0]} for the first, {words[1]} for the second judge"
+    # Such answers have the price that was paid for them once.
+    once = f", {count(replayed, 'replayed answer')} included" if replayed else ""
+    line = f"cost of judging{once}: {words[0]} for the first, {words[1]} for the second judge"
     total = _sum(second)
     if total is None or not second:
         return f"{line}; what the second one alone would have cost is not known"

@@ -46,6 +46,7 @@ class Held(Record, frozen=True, kw_only=True):
         decided: Whether the run stopped as soon as it was decided, or after a sample; the state is that of all cases.
         left_out: Of a sample, how many cases were not run. The value and its interval are about these as well.
         predicted: Whether the baseline predicted them.
+        about: Whether it is only estimated how many of them count.
     """
 
     requirement: Requirement
@@ -61,6 +62,7 @@ class Held(Record, frozen=True, kw_only=True):
     decided: bool = False
     left_out: int = 0
     predicted: bool = False
+    about: bool = False
 
     @property
     def sure(self) -> bool:
@@ -225,6 +227,9 @@ def _decided(
         names = "least", "most", "low", "high", "predicted"
         ends = {name: getattr(column, name) for name in names}
         ends |= {"left_out": column.of - len(counted)}
+        # To which of the others nothing applies isn't known where the baseline says otherwise of those that were run.
+        drawn = run.meta.decided.get("cases")
+        ends |= {"about": not column.predicted and drawn != len(counted)}
     yield Held(
         requirement=required,
         variant=variant,

@@ -11,6 +11,7 @@ from evenhand.analysis.trust.cascades import one_of_each_case
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, certainties, judgements
 from evenhand.analysis.trust.judgements.strata import uneven, uniform_of
 from evenhand.analysis.trust.labels.drawing import DrawnItem
+from evenhand.core.cascade import JOINS
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, percent, safe, short_id
 from evenhand.stats.cascading import DELTA, JudgedTwice, labels_needed, limits_of
@@ -125,6 +126,8 @@ def selective_verdicts(run: RunFile, risk: float) -> dict[tuple[str, str], Selec
 def items_for_people(run: RunFile, risk: float, metrics: Sequence[str] = ()) -> list[DrawnItem]:
     """The outputs whose verdicts cannot stand, the least sure first, without those of a draw.
 
+    Verdicts that stand by a cascade's limits do so at its risk: without labels of this run, nothing speaks against it.
+
     Args:
         run: The run.
         risk: The share of accepted verdicts that may be wrong, between 0 and 1.
@@ -135,16 +138,26 @@ def items_for_people(run: RunFile, risk: float, metrics: Sequence[str] = ()) -> 
     """
     drawn = {place for draw in run.draws() for place in draw.places}
     items: list[DrawnItem] = []
-    for verdicts in selective_verdicts(run, risk).values():
+    judged = judgements(run, verdicts_only=True).metrics
+    for key, verdicts in selective_verdicts(run, risk).items():
         if metrics and verdicts.metric not in metrics:
+            continue
+        if not verdicts.labels and _stands_by_limits(judged[key], risk):
             continue
         places = [place for place in verdicts.for_people if place not in drawn]
         items += [DrawnItem(trial, verdicts.metric, 0.0) for trial in run.at(places)]
-    for metric in judgements(run, verdicts_only=True).metrics.values():
+    for metric in judged.values():
         if metric.undecided and (not metrics or metric.metric in metrics):
             places = [place for place in metric.undecided if place not in drawn]
             items += [DrawnItem(trial, metric.metric, 0.0) for trial in run.at(places)]
     return items
+
+
+def _stands_by_limits(metric: JudgedMetric, risk: float) -> bool:
+    """Whether all verdicts stand by the limits of a cascade that accepts no more risk."""
+    return JOINS in metric.model and all(
+        item.stages is not None and item.stages.risk <= risk for item in metric.items
+    )
 
 
 def _selected(

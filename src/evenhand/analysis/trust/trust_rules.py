@@ -25,6 +25,10 @@ UNLIKELY = 0.01
 
 
 NOT_CHECKED = "not checked against people"
+CROWD = 4
+"""So many criteria of one kind, each asked of fewer than five outputs, have one line between them."""
+ONE_METRIC = "`metric: NAME`, or metric='NAME' in Python, makes them one"
+"""What to do about criteria that differ from case to case."""
 NO_VERDICT = "the judge gave no verdict"
 LOOKED = (
     "the run stopped as soon as it was decided: it is corrected as if that number of cases had been planned,"

@@ -235,6 +235,17 @@ def money(usd: float | None) -> str:
     return f"${usd:.{digits}f}"
 
 
+def paid(usd: float | None, *, scripted: bool) -> str:
+    """What a run cost, for its summary; of scripted replies (`--offline`), which have no price, what they are.
+
+    >>> paid(0.00123, scripted=False), paid(None, scripted=False), paid(None, scripted=True)
+    ('$0.0012', 'cost not known', 'replies scripted')
+    """
+    if usd is None:
+        return "replies scripted" if scripted else "cost not known"
+    return money(usd)
+
+
 def percent(share: float) -> str:
     """A share as a whole percentage, never rounded to all or nothing when it is not.
 

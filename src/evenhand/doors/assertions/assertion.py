@@ -120,14 +120,14 @@ class Cell(MutableRecord, kw_only=True):
             "config": plain_copy(dict(config)),
             "provider": {"id": self.provider_id, "label": self.provider_label},
             "metadata": self.reply_metadata(),
-            "logProbs": None,
             "providerResponse": {},
         }
         trace = self.trace
         if trace is not None:
             context["trace"] = plain_copy(dict(trace))
         if reply is not None:
-            context["logProbs"] = list(reply.logprobs) if reply.logprobs is not None else None
+            if reply.logprobs is not None:
+                context["logProbs"] = list(reply.logprobs)
             context["providerResponse"] = {
                 "output": plain_copy(self.output),
                 "raw": reply.text,

@@ -39,6 +39,8 @@ DEVIATIONS: Mapping[str, str] = {
     "MCP servers": "The tools of a provider's mcp are not called, unless it has call: true: what the model calls is "
     "its answer, in the form of tool calls. promptfoo calls them: for OpenAI's models their results are the output, "
     "and Anthropic's models are asked again with them. Servers are asked once in a run for what they have.",
+    "callbacks": "functionToolCallbacks are not called: what the model calls is its answer. promptfoo calls them, and "
+    "their results are the output.",
     "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
     "unknown types": "An unknown assertion type, an invalid pattern or schema, a missing value, file or key, and a "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.errors import ScoreError
-from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.expect import NAMED_WEIGHTS, Expectation, Scorer, Trial, named_weights
 from evenhand.core.score import Outcome, Score
 from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -33,14 +33,22 @@ class AssertSet:
         outcomes = await trial.settled(self.expectations)
         verdict = verdict_rule(self.threshold, excusing=self.excusing)(outcomes)
         if verdict.outcome == "error":
-            raise ScoreError(f"one of the set could not be settled: {verdict.reason}")
+            raise ScoreError(
+                f"one of the set could not be settled: {verdict.reason}",
+                metadata={"components": [_component(outcome) for outcome in outcomes]},
+            )
         # One without assertions passes with nothing to show for it.
         score = verdict.score if outcomes else 0.0
+        weights = named_weights(outcomes)
+        equal = all(weight == 1 for weight in weights.values())
         return Score(
             score if verdict.outcome != "not_applicable" else None,
             verdict.outcome == "pass",
             verdict.reason,
-            {"components": [_component(outcome) for outcome in outcomes]},
+            {
+                "components": [_component(outcome) for outcome in outcomes],
+                **({} if equal else {NAMED_WEIGHTS: weights}),
+            },
             verdict.named_scores,
         )
 
@@ -63,6 +71,8 @@ def _component(outcome: Outcome) -> Mapping[str, Any]:
         "score": outcome.score,
         "reason": outcome.reason,
         "metric": outcome.metric,
+        **({"weight": outcome.weight} if outcome.weight != 1 else {}),
+        **({"error": outcome.error} if outcome.error else {}),
     }
 
 

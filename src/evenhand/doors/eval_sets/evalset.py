@@ -392,6 +392,8 @@ def _not_a_model(role: str, value: object) -> list[str]:
             f"{role}= takes a model, and {value.__name__} is a function: call it in the eval, or {file}"
         ]
     remedy = f"write an id, {role}='openai:chat:gpt-5-mini', or give a provider"
+    if role == "judge" and isinstance(value, Mapping):
+        remedy += "; a cascade has the keys 'first', 'then' and 'risk'"
     return [f"{role}= takes a model, and this is {value!r}: {remedy}"]
 
 
@@ -408,6 +410,11 @@ def _axes(over: Mapping[str, Sequence[Any]] | None) -> tuple[dict[str, list[Any]
         if isinstance(values, str) or not axes[axis]:
             example = f"[{values!r}, …]" if values else "[…]"
             wrong.append(f"the axis '{axis}' is {values!r}, not a list of values: write {example}")
+        elif isinstance(values, (Mapping, set, frozenset)):
+            keys_only = "dict, and its keys alone would be the values"
+            what = keys_only if isinstance(values, Mapping) else "set, without an order"
+            named = "[Prompt('short', '…'), …] has prompts with names"
+            wrong.append(f"the axis '{axis}' is a {what}: write a list; {named}")
         if axis in RESERVED and axis != "model":
             wrong.append(f"an axis cannot be called '{axis}', which every eval is given")
     return axes, wrong

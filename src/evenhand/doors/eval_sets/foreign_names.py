@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from importlib import import_module
 
-from evenhand.core.names import nearest
+from evenhand.core.names import did_you_mean, nearest
 from evenhand.core.public_names import PUBLIC
 
 
@@ -49,7 +49,16 @@ _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
         **_each("to_csv to_json save export", "Write dataset.write(path)."),
         **_each("to_pandas to_list", "Write dataset.rows()."),
     },
-    "Prompt": _each("format fill substitute template", "Write prompt.render(name=…)."),
+    "Prompt": {
+        **_each(
+            "format fill substitute template",
+            "Write prompt.render(name=…), or prompt.text for its text.",
+        ),
+        **_each(
+            "replace split strip lower startswith encode join removeprefix format_map content",
+            "Write prompt.text for its text.",
+        ),
+    },
     "Run": _each("results cases outcomes", "Write run.trials() or run.rows()."),
     "Scored": _each(
         "score value metrics", 'Write scored["faithfulness"].value, by the name of a metric.'
@@ -81,7 +90,10 @@ _SCORERS: Mapping[str, str] = {
     **_each("Pairwise PairwiseJudge Battle", "Preferred"),
 }
 """Scorers and metrics of other libraries, and ours."""
+LISTED = 12
+"""So many names of a module are listed where none is near."""
 _NO_ATTRIBUTE = re.compile(r"(?:type object )?'(\w+)'(?: object)? has no attribute '(\w+)'")
+_NO_MEMBER = re.compile(r"module '(evenhand(?:\.\w+)*)' has no attribute '(\w+)'")
 _MISUSED = re.compile(r"'(\w+)' object is not (callable|subscriptable)")
 _NO_NAME = re.compile(r"(?:name '(\w+)' is not defined|cannot import name '(\w+)' from 'evenhand)")
 _OPERATOR = re.compile(r"unsupported operand type\(s\) for ([|&]): '(\w+)'")
@@ -94,6 +106,10 @@ def instead_of(message: str, line: str = "") -> str:
         message: The exception's.
         line: The line of code that it was raised in.
     """
+    if match := _NO_MEMBER.search(message):
+        public = getattr(import_module(match[1]), "__all__", ())
+        few = f"There are: {', '.join(public)}." if 0 < len(public) <= LISTED else ""
+        return did_you_mean(match[2], public, few)
     if match := _NO_ATTRIBUTE.search(message):
         return _attribute(match[1], match[2])
     if match := _MISUSED.search(message):
@@ -132,6 +148,8 @@ def _attribute(kind: str, name: str) -> str:
 def _name(name: str) -> str:
     from evenhand import scorers  # noqa: PLC0415 (for an error only)
 
+    if name == "evenhand":
+        return "Write import evenhand."
     if name in scorers.__all__:
         return f"Write from evenhand.scorers import {name}."
     if name in PUBLIC:

@@ -21,7 +21,10 @@ def rows_of(data: object) -> Iterator[Any]:
     """
     frame = cast("Any", data)
     if isinstance(data, (str, bytes)):
-        raise UsageError(f"{data!r} is a text, not cases", hint="To read a file: Dataset.read(…)")
+        file = repr(data) if isinstance(data, str) and len(data) <= 60 else "…"
+        raise UsageError(
+            f"{data!r:.60} is a text, not cases", hint=f"To read a file: Dataset.read({file})"
+        )
     if isinstance(data, Mapping):
         raise UsageError("cases are given as a dict, not a list", hint=_instead_of_dict(frame))
     if hasattr(data, "dtype") and hasattr(data, "shape"):

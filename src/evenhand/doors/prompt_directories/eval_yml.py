@@ -26,6 +26,7 @@ from evenhand.core.table import (
     choice,
     flag,
     listed,
+    names_of,
     nested,
     own,
     schema_of,
@@ -279,11 +280,13 @@ class EvalFile(Record, frozen=True):
 
     Attributes:
         files: The other files that it was read from.
+        judge_place: Where it names who judges by default, or where it would.
     """
 
     path: Path
     cases: Sequence[EvalCase]
     triggering: Triggering | None
+    judge_place: Place
     defaults: Defaults = Defaults()
     files: frozenset[Path] = field(default_factory=frozenset[Path])
 
@@ -360,6 +363,7 @@ class _EvalFileReader:
             path=self._document.file,
             cases=cases,
             triggering=triggering,
+            judge_place=self._document.at("defaults", "judge"),
             defaults=defaults,
             files=frozenset(self._assertions.files),
         )
@@ -552,7 +556,14 @@ class _EvalFileReader:
             self._problem(at, what, hint)
 
     def _unknown(self, at: Path_, known: Collection[str]) -> None:
-        self._findings.unknown([str(at[-1])], known, self._document.at(*at))
+        key = str(at[-1])
+        of_defaults = len(at) == 1 and key in names_of(Defaults)
+        self._findings.unknown(
+            [key],
+            known,
+            self._document.at(*at),
+            otherwise="It is a key of `defaults`." if of_defaults else "",
+        )
 
     def _problem(self, at: Path_, what: str, hint: str = "") -> None:
         self._findings.problem(self._document.at(*at), what, hint)

@@ -164,11 +164,12 @@ def suite_of(
     default = default_judge(eval_file.defaults.judge.model, EVAL, models.project, models.env)
     judge = router = None
     if any(case.rubric.strip() and not case.judging.model for case in eval_file.cases):
-        judge = _judge(default, prompt, models, findings)
+        judge = _judge(default, prompt, models, findings, eval_file.judge_place)
     if eval_file.triggering and queries:
         own = eval_file.triggering.judge
         chosen = DefaultJudge(model_id(own), EVAL) if own else default
-        router = _judge(chosen, prompt, models, findings)
+        place = eval_file.triggering.place if own else eval_file.judge_place
+        router = _judge(chosen, prompt, models, findings, place)
     content = content_of(prompt, eval_file)
     return Suite(
         prompt=prompt,
@@ -202,10 +203,9 @@ def _lacking(model: Provider | None, place: Place, *, judges: bool = False) -> P
 
 
 def _judge(
-    chosen: DefaultJudge, prompt: PromptFolder, models: Roster, findings: Findings
+    chosen: DefaultJudge, prompt: PromptFolder, models: Roster, findings: Findings, place: Place
 ) -> Provider | None:
-    """The model of whoever judges by default."""
-    place = prompt.at("model")
+    """The model of whoever judges by default; problems are noted at the place where eval.yml names it."""
     if not chosen.id:
         hint = "Write defaults: {judge: {model: …}} in eval.yml, or name one for the project, or in EVENHAND_JUDGE."
         findings.problem(place, f"{prompt.id}: no judge is named", hint)

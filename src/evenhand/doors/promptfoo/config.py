@@ -21,12 +21,14 @@ from evenhand.core.secrets import known
 from evenhand.core.table import TableKey, own
 from evenhand.doors.promptfoo.config_files import Written, read_written
 from evenhand.doors.promptfoo.environment import (
+    WITHOUT_EFFECT,
     declared,
     env_filled,
     not_secret,
     process_environment,
     read_env_files,
     set_in_process,
+    switched_on,
 )
 from evenhand.doors.promptfoo.overrides import Chosen, Overrides, from_options, merged
 from evenhand.languages.documents.findings import SHOWN, At, Findings, Place
@@ -187,6 +189,9 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
         return None
     at = written.document.at
     _look_at_keys(written, value, findings)
+    for name in sorted(WITHOUT_EFFECT & env.keys()):
+        if switched_on(env, name):
+            findings.hint(at(), f"{name} has no effect")
     options, repeats = _run_options(value, at, env, findings)
     gates, cluster = _own_settings(value.get("evenhand"), at, findings)
     options = replace(options, gates=gates)
@@ -323,7 +328,8 @@ def _run_options(
         time_limit_s=project.time_limit_s or CALL_LIMIT_S,
         retries=project.retries,
         concurrency=whole("maxConcurrency", CONCURRENCY),
-        cache=options.get("cache") is not False,
+        cache=options.get("cache") is not False
+        and switched_on(env, "PROMPTFOO_CACHE_ENABLED", otherwise=True),
         trial_limit_s=seconds("timeoutMs", "PROMPTFOO_EVAL_TIMEOUT_MS"),
         run_limit_s=seconds("maxEvalTimeMs", "PROMPTFOO_MAX_EVAL_TIME_MS"),
         delay_s=(delay or 0.0) / 1000,

@@ -14,6 +14,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
 from evenhand.core.names import did_you_mean, nearest
 from evenhand.core.record import Record
+from evenhand.doors.promptfoo.environment import switched_on
 from evenhand.doors.promptfoo.generated_tests import called_now
 from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.languages.documents.file_kinds import is_database
@@ -85,7 +86,7 @@ def read_written(
     for document in read:
         references = References(document, findings)
         value = document.value
-        if not env.get("PROMPTFOO_DISABLE_REF_PARSER"):
+        if not switched_on(env, "PROMPTFOO_DISABLE_REF_PARSER"):
             value = references.replaced(value)
         beside |= references.files
         lending |= references.lending | document.lending

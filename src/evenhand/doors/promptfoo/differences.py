@@ -12,6 +12,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.doors.assertions.assertion import split
 from evenhand.doors.assertions.deviations import DEVIATIONS
 from evenhand.doors.assertions.kinds import SUPPORTED, kind_of
+from evenhand.doors.promptfoo.models import CALLBACKS
 from evenhand.doors.promptfoo.plan import Folder
 from evenhand.doors.promptfoo.prompts import FunctionPrompt, ProgramPrompt, TextPrompt
 from evenhand.doors.promptfoo.tests import Test
@@ -144,6 +145,7 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     "MCP servers": lambda uses: any(
         pair.subject.mcp is not None and not pair.subject.mcp.calls for pair in uses.folder.pairs
     ),
+    "callbacks": lambda uses: any(CALLBACKS in pair.subject.config for pair in uses.folder.pairs),
     "meteor": lambda uses: "meteor" in uses.types,
     "file:// in CSV": lambda uses: uses.tabled and bool(uses.types & {"python", "javascript"}),
     "traces": lambda uses: any(name.startswith(("trace-", "trajectory:")) for name in uses.types),

@@ -26,6 +26,28 @@ _LINE = re.compile(
 )
 
 
+WITHOUT_EFFECT = frozenset(
+    {
+        "PROMPTFOO_DISABLE_JSON_AUTOESCAPE",
+        "PROMPTFOO_DISABLE_OBJECT_STRINGIFY",
+        "PROMPTFOO_DISABLE_TEMPLATE_ENV_VARS",
+        "PROMPTFOO_REQUIRE_JSON_PROMPTS",
+        "PROMPTFOO_SHORT_CIRCUIT_TEST_FAILURES",
+    }
+)
+"""promptfoo's switches that would change prompts or verdicts, and have no effect here."""
+
+
+def switched_on(env: Mapping[str, str], name: str, *, otherwise: bool = False) -> bool:
+    """Whether a switch of promptfoo's is on: `PROMPTFOO_CSV_STRICT=false` is off, and so is what says nothing.
+
+    Args:
+        otherwise: What holds where it isn't set.
+    """
+    value = env.get(name)
+    return value.lower() in ("1", "true", "yes", "yup", "yeppers") if value else otherwise
+
+
 def env_file(path: Path, findings: Findings) -> dict[str, str]:
     r"""The variables that a `.env` file sets: `NAME=value` line by line, `#` for comments, quotes where needed.
 

@@ -343,6 +343,9 @@ class FolderModels:
 
             mcp = read_mcp(settings, provider, base, place, findings)
             self.files.update(() if mcp is None else mcp.files)
+        if CALLBACKS in settings:
+            what = f"{CALLBACKS} of {whose} are not called: what the model calls is its answer"
+            findings.hint(place, what, "Let a provider in Python or JavaScript call them.")
         transform = self._transform(fields.get("transform") or "", place, base, findings)
         return Subject(
             provider=provider,
@@ -497,6 +500,7 @@ def read_settings(
     return settings
 
 
+CALLBACKS = "functionToolCallbacks"
 _NUMBERS = frozenset(
     """temperature top_p topP top_k topK min_p presence_penalty presencePenalty frequency_penalty frequencyPenalty
     max_tokens max_completion_tokens max_output_tokens maxOutputTokens max_new_tokens seed top_logprobs timeoutMs

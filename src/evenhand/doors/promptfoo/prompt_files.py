@@ -47,7 +47,6 @@ ENDINGS = frozenset(
 _PROGRAMS = frozenset(".sh .bash .rb .pl .ps1 .exe .bat .cmd".split())
 _INTERPRETERS = {".sh": ("sh",), ".bash": ("bash",), ".rb": ("ruby",), ".pl": ("perl",)}
 """What runs a script that is not executable, or runs it all the same."""
-_SEPARATOR = re.compile(r"^[ \t]*---[ \t]*$", re.MULTILINE)
 KEYS: Mapping[str, TableKey] = {
     "id": TableKey("The prompt's file, or its name.", own(TEXT)),
     "label": TableKey("What it is called in results.", own(TEXT)),
@@ -209,9 +208,13 @@ class _PromptReader:
             return [self._text(entry.label or raw, raw, entry)]
         prompts: list[AnyPrompt] = []
         for path in paths:
-            label_path = str(path.relative_to(base) if path.is_relative_to(base) else path)
+            # No name has the config's own folder in it: runs of two copies of a folder have the same columns.
+            label_path = os.path.relpath(path, base)
             # A single file keeps the name that the config gives it, since filters go by that name.
-            label_path = text if len(paths) == 1 and pattern == path else label_path
+            if len(paths) == 1 and pattern == path:
+                label_path = (
+                    text if not Path(name).is_absolute() else label_path + text.removeprefix(name)
+                )
             prompts += self._from_file(path, label_path, function, entry)
         return prompts
 
@@ -293,7 +296,8 @@ class _PromptReader:
         text = str(env_filled(text, self._config.env))
         if path.suffix == ".csv":
             return self._from_table(path, text, entry)
-        named = _named_pieces(path.suffix, text, label_path, label)
+        separator = self._config.env.get("PROMPTFOO_PROMPT_SEPARATOR") or "---"
+        named = _named_pieces(path.suffix, text, label_path, label, separator)
         if not named:
             findings.problem(entry.place, f"prompt file {path.name} is empty")
         # Blank lines are no prompts, but they count for the line numbers of the others.
@@ -368,14 +372,17 @@ class _PromptReader:
         )
 
 
-def _named_pieces(suffix: str, text: str, name: str, label: str) -> list[tuple[str, str]]:
+def _named_pieces(
+    suffix: str, text: str, name: str, label: str, separator: str
+) -> list[tuple[str, str]]:
     """The prompts in the text of a file, each with what it is called."""
     pieces = [text]
     if suffix in (".txt", ".jsonl"):
         text = text.replace("\r\n", "\n")  # Git's and Windows' doing: no part of a prompt
         pieces = text.split("\n")
     if suffix == ".txt":
-        pieces = [piece.strip() for piece in _SEPARATOR.split(text)]
+        lines = rf"^[^\S\n]*{re.escape(separator)}[^\S\n]*$"
+        pieces = [piece.strip() for piece in re.split(lines, text, flags=re.MULTILINE)]
     pieces = [piece for piece in pieces if piece.strip()]
 
     def called(piece: str) -> str:

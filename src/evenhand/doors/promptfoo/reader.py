@@ -17,6 +17,7 @@ from evenhand.doors.assertions.reading import AssertionReader, Expected
 from evenhand.doors.promptfoo.checking import OPTIONS, TestChecks, names_of
 from evenhand.doors.promptfoo.config import Config
 from evenhand.doors.promptfoo.defaults import BESIDE, Defaults, read_defaults, shown
+from evenhand.doors.promptfoo.environment import switched_on
 from evenhand.doors.promptfoo.models import FolderModels, Subject, read_settings
 from evenhand.doors.promptfoo.simulated_users import TestUser, TestUsers, is_simulated_user
 from evenhand.doors.promptfoo.sources import Scenario
@@ -224,7 +225,7 @@ class TestReader(Record, frozen=True, kw_only=True):
             suffix=suffix,
             transform=str(options.get("transform") or options.get("postprocess") or ""),
             spread=not options.get("disableVarExpansion")
-            and not env.get("PROMPTFOO_DISABLE_VAR_EXPANSION"),
+            and not switched_on(env, "PROMPTFOO_DISABLE_VAR_EXPANSION"),
             metadata={**defaults.metadata, **metadata} if metadata else defaults.metadata,
             provider_output=self._own("providerOutput", raw) or None,
             providers=names_of(self._own("providers", raw)),
@@ -232,7 +233,7 @@ class TestReader(Record, frozen=True, kw_only=True):
             raw=raw,
             stores=str(options.get("storeOutputAs") or ""),
             listens=not options.get("disableConversationVar")
-            and not env.get("PROMPTFOO_DISABLE_CONVERSATION_VAR"),
+            and not switched_on(env, "PROMPTFOO_DISABLE_CONVERSATION_VAR"),
             alone=bool(options.get("runSerially")),
             scoring=str(
                 raw.get("assertScoringFunction") or defaults.raw.get("assertScoringFunction") or ""

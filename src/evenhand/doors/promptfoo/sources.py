@@ -16,7 +16,7 @@ from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_objec
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import MutableRecord, Record
 from evenhand.doors.promptfoo.config import Config
-from evenhand.doors.promptfoo.environment import env_filled, not_secret
+from evenhand.doors.promptfoo.environment import env_filled, not_secret, switched_on
 from evenhand.doors.promptfoo.generated_tests import generated, is_program
 from evenhand.doors.promptfoo.models import with_files_read
 from evenhand.doors.promptfoo.tests import Line, TestSource, WrittenTest
@@ -389,11 +389,7 @@ class _Sources:
                     "It is one character: a comma, a semicolon or a tab.",
                 )
                 return []
-            strict = self._config.env.get("PROMPTFOO_CSV_STRICT", "").lower() in (
-                "1",
-                "true",
-                "yes",
-            )
+            strict = switched_on(self._config.env, "PROMPTFOO_CSV_STRICT")
             from evenhand.doors.promptfoo.tables import Csv  # noqa: PLC0415 (imported on use)
 
             return [Csv(path, "\t" if suffix == ".tsv" else delimiter, strict)]

@@ -31,6 +31,7 @@ from evenhand.languages.documents.file_kinds import other_kind
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.documents.tree import MARKED, RESOLVE, decoded, is_marked_row, replaced
 from evenhand.languages.documents.unpacking import packed_too_far
+from evenhand.languages.templates.printing import number_text
 
 _ESCAPED = re.compile("[\udc80-\udcff]")
 """Bytes that are not UTF-8, as `surrogateescape` keeps them."""
@@ -255,10 +256,9 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    # Workbooks keep whole numbers as floats too: a 3 is to read `3`, as it does in CSV.
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    if isinstance(value, float):  # whole numbers, too: a 3 is to read `3`, as it does in CSV
+        return number_text(value)
+    return str(value).strip()  # nobody sees the spaces around a sheet's cell; promptfoo drops them
 
 
 def _start(path: Path) -> bytes:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from evenhand.core.errors import CodeError
+from evenhand.doors.promptfoo.environment import switched_on
 from evenhand.languages.documents.findings import Findings
 from evenhand.languages.documents.tree import read_document
 
@@ -93,7 +94,7 @@ def file_value(path: Path, *, whole: bool = False) -> object:
 
 
 def _switched_off(what: str) -> bool:
-    return os.environ.get(f"PROMPTFOO_DISABLE_{what}", "").lower() in ("1", "true", "yes", "yup")
+    return switched_on(os.environ, f"PROMPTFOO_DISABLE_{what}")
 
 
 def _json_of(path: Path) -> str:

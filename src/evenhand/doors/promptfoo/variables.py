@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,10 @@ class VariableReader(Record, frozen=True, kw_only=True):
             self.findings.problem(
                 at("vars", name), f"no file matches {value.removeprefix('file://')}"
             )
-        return [f"file://{path}" for path in files]
+        if not Path(value.removeprefix("file://")).is_absolute():
+            # As written: with the folder's own place in it, a case would have another id in each copy of the folder.
+            files = [Path(os.path.relpath(path, self.base)) for path in files]
+        return [f"file://{path.as_posix()}" for path in files]
 
     def kinds(self, variables: Mapping[str, Any], at: At) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that name files, and those with tags to fill in."""

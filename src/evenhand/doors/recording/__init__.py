@@ -29,6 +29,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.arguments import checked
 from evenhand.core.errors import UsageError
 from evenhand.core.lazy import lazily
 from evenhand.core.message import CallRole
@@ -70,6 +71,7 @@ _LIBRARIES = ("httpx2", "httpx")
 _CONNECTIONS = 1000
 
 
+@checked
 def http_client(
     *, role: CallRole | None = None, prices: Prices | None = None, library: Any = None
 ) -> Any:
@@ -92,6 +94,7 @@ def http_client(
     return chosen.Client(transport=transport, follow_redirects=True)
 
 
+@checked
 def async_http_client(
     *, role: CallRole | None = None, prices: Prices | None = None, library: Any = None
 ) -> Any:

@@ -18,6 +18,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Literal, Self
 
+from evenhand.core.arguments import checked
 from evenhand.core.message import CallRole
 from evenhand.core.record import Record
 from evenhand.doors.recording.wrapping import (
@@ -28,7 +29,8 @@ from evenhand.doors.recording.wrapping import (
     urllib3_pools,
 )
 from evenhand.doors.recording.wrapping.recorder import Recorder, Replaced, recorders
-from evenhand.providers.app_call import Prices, checked
+from evenhand.engine.call_context import checked_role
+from evenhand.providers.app_call import Prices, checked_prices
 
 CANNOT = (
     "gRPC, websockets (realtime models), http.client, other processes, models inside this process"
@@ -147,6 +149,7 @@ class Installed:
         return "\n".join(lines)
 
 
+@checked
 def install(
     *, role: CallRole | None = None, prices: Prices | None = None, strict: bool = True
 ) -> Installed:
@@ -168,7 +171,7 @@ def install(
     Raises:
         UsageError: A price is none.
     """
-    recorder = Recorder(role, checked(prices), strict)
+    recorder = Recorder(checked_role(role), checked_prices(prices), strict)
     with _lock:
         _begin(len(recorders), recorder)
     return Installed(recorder)

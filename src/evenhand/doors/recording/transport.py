@@ -23,8 +23,8 @@ from evenhand.doors.recording.exchange import (
     refuse_to_block,
 )
 from evenhand.doors.recording.outgoing import Outgoing, exchange_for, running_loop, trial_for
-from evenhand.engine.call_context import pass_by
-from evenhand.providers.app_call import Prices, Sender, checked
+from evenhand.engine.call_context import checked_role, pass_by
+from evenhand.providers.app_call import Prices, Sender, checked_prices
 
 ON_LOOP = "by a plain client, on the event loop"
 PASSED = "evenhand"
@@ -38,8 +38,8 @@ class _Recording:
         self, through: Any = None, *, role: CallRole | None = None, prices: Prices | None = None
     ) -> None:
         self._through = through
-        self._role: CallRole | None = role
-        self._prices = checked(prices)
+        self._role = checked_role(role)
+        self._prices = checked_prices(prices)
 
 
 class Transport(_Recording):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import msgspec
+import msgspec.structs
 from msgspec import field
 
 from evenhand.core.errors import ConfigError, Problem
@@ -224,6 +225,27 @@ def _table(path: Path, text: str) -> Mapping[str, Any] | None:
     raise ConfigError([Problem(str(path), 0, 0, f"tool.evenhand is {table!r}, not a table")])
 
 
+def _hint_of(error: str, kind: type[msgspec.Struct]) -> str:
+    """The names that are known where msgspec found one that isn't; empty for another error."""
+    match = _UNKNOWN.search(error)
+    if match is None:
+        return ""
+    for name in match[2].split(".")[1:]:
+        types = [one.type for one in msgspec.structs.fields(kind) if one.encode_name == name]
+        inner = [one for outer in types for one in (outer, *get_args(outer))]
+        tables = [one for one in inner if isinstance(one, type) and issubclass(one, msgspec.Struct)]
+        if not tables:
+            return ""
+        kind = tables[0]
+    names = kind.__struct_encode_fields__
+    return did_you_mean(match[1], names, f"There are: {', '.join(names)}.")
+
+
+_UNKNOWN = re.compile(r"unknown field `(.+?)` - at `([^`]*)`")
+_FIELD = re.compile(r"at `\$\.(\w+)")
+"""The field of a table that a value of another kind is in."""
+
+
 class _TableReader:
     """Reads one table, and notes all that is wrong with it."""
 
@@ -268,21 +290,31 @@ class _TableReader:
         if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
             raise brought.broken("is not a msgspec Struct, which settings have to be")
         names = kind.__struct_encode_fields__
-        for name in value if is_mapping(value) else ():
+        table = value if is_mapping(value) else {}
+        for name in table:
             if name not in names:
                 hint = did_you_mean(name, names, f"There are: {', '.join(names)}.")
                 self._problem(f"{key}.{name}", f"[tool.evenhand.{key}] has no '{name}'", hint)
         try:
-            msgspec.convert(value, kind)
+            # What is not known is said above, with a hint.
+            msgspec.convert(
+                {k: v for k, v in table.items() if k in names} if table else value, kind
+            )
         except msgspec.ValidationError as error:
-            self._problem(key, f"[tool.evenhand.{key}]: {shape_fault(error)}", "")
+            field = _FIELD.search(str(error))
+            line = f"{key}.{field[1]}" if field and self._line(f"{key}.{field[1]}") else key
+            fault = shape_fault(error).replace("an object", "a table")
+            hint = _hint_of(str(error), kind)
+            self._problem(line, f"[tool.evenhand.{key}]: {fault}", hint)
         self._lines[key], self._tables[key] = self._line(key), value
         return True
 
     def _judge(self, judge: object) -> ProjectModel | None:
         if judge is None:
             return None
-        if (is_texts(judge) and judge) or (is_mapping(judge) and "first" in judge):
+        if (is_texts(judge) and judge) or (
+            is_mapping(judge) and ("first" in judge or "then" in judge)
+        ):
             judge = judge_id(judge)
         if not (isinstance(judge, str) and judge.strip()):
             hint = "Write judge = 'anthropic:claude-sonnet-4-5'."

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -18,8 +19,8 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.core.errors import NoOutput
-from evenhand.core.expect import named_scores, weighted_mean
-from evenhand.core.json_shapes import as_array, is_mapping
+from evenhand.core.expect import NAMED_WEIGHTS, named_scores, named_weights, weighted_mean
+from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome, Verdict
@@ -244,19 +245,24 @@ def graded(trial: TrialResult) -> GradedTrial:
     compared = [outcome for outcome in trial.outcomes if _is_contest(outcome)]
     if compared:
         return _after_contest(trial, compared)
-    parts = components(trial.outcomes, trial.test)
+    written = _written(trial.outcomes, trial.test)
+    outcomes = tuple(map(_settled, trial.outcomes, written))
+    parts = components(outcomes, trial.test)
     reason = trial.error.message if trial.error else trial.reason
-    broken = [outcome for outcome in trial.outcomes if outcome.outcome == "error"]
+    broken = [
+        outcome
+        for outcome, settled in zip(trial.outcomes, outcomes, strict=True)
+        if outcome.outcome == "error" or settled is not outcome
+    ]
     # As in promptfoo: it does not pass, and still has no reason for failing (0).
     if trial.error is not None and trial.error.slug == NoOutput.slug:
         return GradedTrial(
             passed=False, score=0.0, failure=0, reason="No output", named={}, components=parts
         )
-    written = _written(trial.outcomes, trial.test)
     makes_no_sense = next(
         (
             outcome
-            for outcome, assertion in zip(trial.outcomes, written, strict=True)
+            for outcome, assertion in zip(outcomes, written, strict=True)
             if outcome.outcome == "error"
             and (outcome.error == "score" or _in_javascript(assertion))
         ),
@@ -267,7 +273,7 @@ def graded(trial: TrialResult) -> GradedTrial:
         return GradedTrial(
             passed=False, score=0.0, failure=2, reason=reason, named={}, components=parts
         )
-    weights, counts = _metrics(trial.outcomes)
+    weights, counts = _metrics(outcomes)
     weightless = {name: 0.0 for name, weight in weights.items() if not weight}
     if not broken:
         passed = trial.outcome in ("pass", "not_applicable")
@@ -283,10 +289,10 @@ def graded(trial: TrialResult) -> GradedTrial:
             weights=weights,
             counts=counts,
         )
-    counted = [replace(o, score=o.score or 0.0) for o in trial.outcomes]
+    counted = [replace(o, score=o.score or 0.0) for o in outcomes]
     score = weighted_mean([outcome for outcome in counted if outcome.weight > 0]) or 0.0
     least = trial.threshold
-    passed = all(part["pass"] for part in parts) if least is None else score >= least - _EPSILON
+    passed = all(map(_passes, outcomes)) if least is None else score >= least - _EPSILON
     if trial.outcome == "error" and not any(o.weight for o in broken):
         passed, score = False, 0.0  # the scoring function failed
     named = {**weightless, **named_scores(counted)}
@@ -299,6 +305,41 @@ def graded(trial: TrialResult) -> GradedTrial:
         components=parts,
         weights=weights,
         counts=counts,
+    )
+
+
+def _settled(outcome: Outcome, written: Mapping[str, Any] | None) -> Outcome:
+    """A set in which an assertion is in error as it is there: that assertion failed, and the others decide with it."""
+    parts = [as_mapping(part) for part in as_array(outcome.metadata.get("components"))]
+    missing = outcome.score is None and outcome.outcome != "not_applicable"
+    if not missing or not _is_set(outcome) or not parts or written is None:
+        return outcome
+    asserts = [as_mapping(item) for item in as_array(written.get("assert"))]
+    if len(asserts) == len(parts) and any(
+        part.get("error") == "score" or (part.get("outcome") == "error" and _in_javascript(each))
+        for part, each in zip(parts, asserts, strict=True)
+    ):
+        return outcome  # there, the whole row is in error
+    inside = [
+        Outcome(
+            name=str(part.get("name")),
+            outcome="pass" if part.get("pass") else "fail",
+            score=part.get("score") or 0.0,
+            weight=part.get("weight", 1.0),
+            metric=str(part.get("metric") or ""),
+        )
+        for part in parts
+    ]
+    score = weighted_mean([part for part in inside if part.weight > 0]) or 0.0
+    least = written.get("threshold")
+    reached = isinstance(least, (int, float)) and score >= least - _EPSILON
+    passed = all(part.outcome == "pass" for part in inside) if least is None else reached
+    return replace(
+        outcome,
+        outcome="pass" if passed else "fail",
+        score=score,
+        named=named_scores(inside),
+        metadata={**outcome.metadata, NAMED_WEIGHTS: named_weights(inside)},
     )
 
 
@@ -335,14 +376,16 @@ def _after_contest(trial: TrialResult, compared: Sequence[Outcome]) -> GradedTri
 
 
 def _metrics(outcomes: Sequence[Outcome]) -> tuple[dict[str, float], dict[str, int]]:
-    weights: dict[str, float] = {}
-    counts: dict[str, int] = {}
+    weights = named_weights(outcomes)
+    counts: Counter[str] = Counter()
     for outcome in outcomes:
-        for name in (*((outcome.metric,) if outcome.metric else ()), *outcome.named):
-            weights[name] = weights.get(name, 0.0) + outcome.weight
-        if outcome.metric:
-            counts[outcome.metric] = counts.get(outcome.metric, 0) + 1
-    return weights, {name: counts.get(name, 1) for name in weights}
+        # There, the assertions of a set are counted, and the set is not.
+        parts = as_array(outcome.metadata.get("components")) if _is_set(outcome) else [outcome]
+        counts.update(
+            part.metric if isinstance(part, Outcome) else str(as_mapping(part).get("metric"))
+            for part in parts
+        )
+    return weights, {name: counts[name] or 1 for name in weights}
 
 
 def _unanswered(trial: TrialResult) -> bool:
@@ -451,7 +494,11 @@ def _named_asserts(trial: TrialResult) -> list[dict[str, Any]]:
 
 def _components(outcome: Outcome, written: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """An outcome, and after it what it was put together from."""
-    metadata = {key: value for key, value in outcome.metadata.items() if key != "components"}
+    metadata = {
+        key: value
+        for key, value in outcome.metadata.items()
+        if key not in ("components", NAMED_WEIGHTS)
+    }
     if outcome.outcome == "error":
         metadata["graderError"] = True
     own: dict[str, Any] = {

@@ -164,7 +164,7 @@ class Results:
         meta = self._run.meta
         settings = meta.settings
         return {
-            "config": {"description": meta.title, **meta.config},
+            "config": {**meta.config, "description": meta.title},  # --description names the run
             "shareableUrl": None,
             "metadata": {
                 "evenhandVersion": meta.version,
@@ -313,7 +313,7 @@ def write_promptfoo_csv(run: RunFile, out: TextIO) -> int:
     inside = ["Status", "Score", "Named Scores", *(f"Metric: {name}" for name in measures)]
     inside += ["Grader Reason", "Comment"]
     variants = run.meta.variants
-    head = [*(["Description"] if described else []), *sorted(names)]
+    head = [*(["Description"] if described else []), *names]
     for variant in variants:
         head += [f"[{variant.model}] {prompt_label(variant)}", *inside]
     table = csv.writer(_Escaping(out))
@@ -323,7 +323,7 @@ def write_promptfoo_csv(run: RunFile, out: TextIO) -> int:
     for trials in tests_of(run):
         first = trials[0]
         row: list[Any] = [cell(_description(first))] if described else []
-        row += [cell(first.vars.get(name)) for name in sorted(names)]
+        row += [cell(first.vars.get(name)) for name in names]
         cells = {trial.variant: trial for trial in trials}
         for variant in variants:
             trial = cells.get(variant.index)

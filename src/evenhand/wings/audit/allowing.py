@@ -64,7 +64,7 @@ def misallowed_case(case: Case, test: Mapping[str, Any] | None = None) -> Iterat
         for name in audit:
             if name != "allow":
                 yield f"{case}: audit has no {name!r}. {did_you_mean(str(name), ('allow',), 'It has: allow.')}"
-    yield from misallowed(str(case), allowed_of(case, test))
+    yield from misallowed(f"{case}: audit", allowed_of(case, test))
 
 
 def _written(case: Case, test: Mapping[str, Any] | None) -> Iterator[Any]:
@@ -82,6 +82,6 @@ def misallowed(name: str, allowed: Mapping[str, str]) -> Iterator[str]:
     for one, reason in allowed.items():
         if one not in NAMES:
             meant = did_you_mean(one, NAMES, f"There are: {', '.join(NAMES)}.")
-            yield f"{name}: audit: allow: {one!r} is neither a subject nor a finding. {meant}"
+            yield f"{name}: allow: {one!r} is neither a subject nor a finding. {meant}"
         elif not reason:
-            yield f"{name}: audit: allow: {one} has no reason. Write {one}: why it is right here."
+            yield f"{name}: allow: {one} has no reason. Write {one}: why it is right here."

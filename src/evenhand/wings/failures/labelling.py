@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from evenhand.analysis.reviews.drawing import review_draws
+from evenhand.analysis.reviews.drawing import nothing_drawn, review_draws
 from evenhand.analysis.reviews.reviewed import reviews_of
 from evenhand.analysis.trust.judgements.judged import metric_of
 from evenhand.core.errors import UsageError
@@ -62,7 +62,7 @@ def label_kinds(run: RunFile, reviewed: RunFile, book: Codebook) -> list[KindLab
         )
     draws = review_draws(reviewed)
     if not draws:
-        raise UsageError("nothing is drawn yet", hint="evenhand review draw -n 60")
+        raise nothing_drawn([reviewed])
     places = _same_outputs(run, reviewed)
     reviews = [one for one in reviews_of(reviewed) if one.note.index in places]
     drawn = {place for draw in draws for place in draw.places}

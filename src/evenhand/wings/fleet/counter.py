@@ -82,14 +82,16 @@ class Counter:
         await self._backing.journal.end(call, end)
         hand.calls.pop(call, None)
 
-    async def _acquire(self, hand: Hand, name: str, priority: int, tokens: int) -> int:
+    async def _acquire(
+        self, hand: Hand, name: str, priority: int, tokens: int, model: str = ""
+    ) -> int:
         account = self._backing.limits.account(name)
-        permit = await account.acquire(priority, tokens)
+        permit = await account.acquire(priority, tokens, model)
         # One that was lent a permit and says nothing may be dead: the next permit goes to one that lives.
         while hand.silent:
             account.withdraw(permit)
             await hand.speaks()
-            permit = await account.acquire(priority, tokens)
+            permit = await account.acquire(priority, tokens, model)
         hand.lend()
         number = next(self._numbers)
         hand.permits[number] = name, permit

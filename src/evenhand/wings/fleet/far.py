@@ -279,10 +279,10 @@ class FarAccount:
         """The gate is closed for the whole fleet."""
         self._closed_until = time.monotonic() + seconds
 
-    async def acquire(self, priority: int, tokens: int) -> FarPermit:
+    async def acquire(self, priority: int, tokens: int, model: str = "") -> FarPermit:
         give_back: Undo = lambda number: self.withdraw(FarPermit(number))  # noqa: E731
         return FarPermit(
-            await self._line.ask("acquire", self.name, priority, tokens, undo=give_back)
+            await self._line.ask("acquire", self.name, priority, tokens, model, undo=give_back)
         )
 
     async def passable(self, permit: Permit) -> None:

@@ -1,4 +1,4 @@
-"""Who may ask the server: one gate before everything, which lets nothing through that it does not know.
+"""Who may ask the server: a check before everything, which lets nothing through that it does not know.
 
 What it is against: other pages in the same browser (a wrong Origin, or a name that somebody has made lead to this
 machine: a wrong Host), and other users and programs of this machine (no token). It is the outermost middleware, so a
@@ -56,7 +56,7 @@ class Refused(Exception):
         self.page = page
 
 
-class Gate(Protocol):
+class Access(Protocol):
     """Lets requests through, and says who sent them."""
 
     @property
@@ -70,7 +70,7 @@ class Gate(Protocol):
         ...
 
     async def ready(self) -> None:
-        """Gets what the gate needs before it can let anybody in.
+        """Fetches what is needed before anybody can be let in.
 
         Raises:
             UsageError: It can't be had.
@@ -90,7 +90,7 @@ class Gate(Protocol):
         ...
 
     def routes(self) -> Iterable[web.RouteDef]:
-        """The gate's own routes."""
+        """Routes of its own, such as those of a sign-in."""
         ...
 
 
@@ -155,7 +155,7 @@ def loopback(host: str) -> str:
     )
 
 
-class RequestGate:
+class LinkAccess:
     """Lets the requests through that carry the token and come from our own page.
 
     Args:

@@ -219,6 +219,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         of_judges=meta.is_judge_check,
         of_gate=meta.is_of_gate,
         edited=meta.is_edited,
+        sample=meta.is_sample,
     )
 
 

@@ -47,7 +47,7 @@ _PERSON: Any = getattr(web, "RequestKey", lambda name, _: name)("evenhand.person
 
 
 def person_of(request: web.Request) -> Person:
-    """Who sent a request that the gate let through."""
+    """Who sent a request that was let through."""
     return cast("Person", request.get(_PERSON, NOBODY))
 
 

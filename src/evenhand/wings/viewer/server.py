@@ -19,7 +19,7 @@ from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.access import HEADERS, Gate, Refused, error_answer
+from evenhand.wings.viewer.access import HEADERS, Access, Refused, error_answer
 from evenhand.wings.viewer.asks import Asks
 from evenhand.wings.viewer.cell import (
     BODY,
@@ -84,15 +84,15 @@ class PageServer:
 
     Args:
         runs: The runs that it shows.
-        gate: Who may ask.
+        access: Who may ask.
         review: A dataset that is reviewed meanwhile; None for none.
         asks: Asks cells again; None where the page may run nothing.
     """
 
     def __init__(
-        self, runs: Runs, gate: Gate, review: Review | None = None, asks: Asks | None = None
+        self, runs: Runs, access: Access, review: Review | None = None, asks: Asks | None = None
     ) -> None:
-        self.gate = gate
+        self.access = access
         self._asks = asks
         self._runs = runs
         self._review = review
@@ -107,11 +107,11 @@ class PageServer:
         """What was worked out of all trials of a run, by what it is: as good as new while the file is the same."""
 
     def app(self) -> web.Application:
-        """The application, with every route behind the gate."""
+        """The application, with every route behind the check of who asks."""
         app = web.Application(middlewares=[self._guarded], client_max_size=LONGEST_BODY)
         app.on_response_prepare.append(_with_headers)
         app.on_shutdown.append(self._close)
-        app.router.add_routes(self.gate.routes())
+        app.router.add_routes(self.access.routes())
         for path in FILES:
             app.router.add_get(path, self._file)
         app.router.add_get("/api/runs", self._list)
@@ -170,7 +170,7 @@ class PageServer:
     async def _guarded(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """The gate, and errors in the form that the page reads."""
+        """Checks who asks, and gives errors the form that the page reads."""
         try:
             self._let_in(request)
             return await handler(request)
@@ -200,12 +200,12 @@ class PageServer:
             )
 
     def _let_in(self, request: web.Request) -> None:
-        person = self.gate.check(request)
+        person = self.access.check(request)
         if not admit(request, person):
             raise Refused(403, f"your role here doesn't allow this: {person.role or 'none'}", "")
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
-        answer = self.gate.front(request) if request.path == "/" else None
+        answer = self.access.front(request) if request.path == "/" else None
         if answer is not None:
             return answer
         body, kind = FILES[request.path]()

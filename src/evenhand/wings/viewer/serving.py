@@ -15,7 +15,7 @@ from aiohttp import web
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.providers.http import close
-from evenhand.wings.viewer.access import Gate, PageRunner, RequestGate
+from evenhand.wings.viewer.access import Access, LinkAccess, PageRunner
 from evenhand.wings.viewer.asks import Asks
 from evenhand.wings.viewer.listing import Runs
 from evenhand.wings.viewer.server import PageServer, Review
@@ -31,10 +31,10 @@ async def serve(
     host: str,
     port: int,
     *,
-    started: Callable[[Gate], None],
+    started: Callable[[Access], None],
     fixed: bool,
     review: Review | None = None,
-    gate: Gate | None = None,
+    access: Access | None = None,
     again: Callable[[], Sequence[Path] | None] | None = None,
     asks: Asks | None = None,
 ) -> None:
@@ -42,12 +42,12 @@ async def serve(
 
     Args:
         runs: The runs to show.
-        host: An address to listen on; a loopback address where there is no gate.
+        host: An address to listen on; a loopback address where `access` is None.
         port: The port; 0 for any.
         started: Told when it listens.
         fixed: Whether it has to be this port; if not, another one is taken where it is in use.
         review: A dataset that is reviewed meanwhile; None for none.
-        gate: Who is let in; None for anyone with the token of a new link.
+        access: Who is let in; None for anyone with the token of a new link.
         again: Gives the files of all runs anew, from time to time; None where `runs` finds them.
         asks: Asks cells again; None where the page may run nothing.
 
@@ -68,17 +68,17 @@ async def serve(
                     hint="Name another one, or none for any that is free.",
                 ) from error
             listening.bind((host, 0))
-        gate = gate or RequestGate(host, listening.getsockname()[1])
+        access = access or LinkAccess(host, listening.getsockname()[1])
         async with contextlib.AsyncExitStack() as ending:
             ending.push_async_callback(close)  # what signing in asks the provider over
-            await gate.ready()
-            server = PageServer(runs, gate, review, asks)
+            await access.ready()
+            server = PageServer(runs, access, review, asks)
             _spare_memory()
             runner = PageRunner(server.app(), shutdown_s=_SOON_S)
             ending.push_async_callback(runner.cleanup)
             await runner.setup()
             await web.SockSite(runner, listening).start()
-            started(gate)
+            started(access)
             refreshing = None
             if again is not None:
                 refreshing = asyncio.create_task(refresh(runs, again))

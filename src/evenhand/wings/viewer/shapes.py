@@ -68,6 +68,7 @@ class RunSummary(Record, frozen=True, kw_only=True):
     ] = False
     of_gate: Annotated[bool, Key("A gate ran it, and says itself what it comes to.")] = False
     edited: Annotated[bool, Key("It is one cell of another run, edited and asked again.")] = False
+    sample: Annotated[bool, Key("It ended after cases that were drawn beforehand.")] = False
     problem: Annotated[
         str, Key("Why the file cannot be read; empty for one that can, and then the rest counts.")
     ] = ""

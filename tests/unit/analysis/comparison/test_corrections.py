@@ -226,7 +226,7 @@ async def test_the_metric_that_decides_alone_is_named_with_the_pass_rate(runs: P
     pair = await runs(trials(0, 0), trials(6, 5))
     found = compare(*pair)
     text = str(found)
-    assert "  label: the same result" in text
+    assert "  label: the same as passed" in text
     assert not re.search(r"^label: ", text, re.MULTILINE)
     assert re.search(r"^other: ", text, re.MULTILINE)
     assert "corrected for 2 comparisons" in text

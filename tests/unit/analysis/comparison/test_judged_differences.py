@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as with_fields
 from tests.unit.conftest import Make, make_run
 from tests.unit.render.test_judge_trust import Verdict, judge_call, judged, label
 
@@ -69,6 +70,7 @@ async def test_without_labels_a_judged_difference_is_not_checked_against_people(
     (one,) = comparison.judged
     assert one.corrected is None
     assert "+10 points by the judge · not checked against people" in str(comparison)
+    assert judged_line(with_fields(one, several=True), "old").startswith("old · prose: ")
     document = json.loads(json.dumps(comparison.document()))["judged"]
     assert document == [
         {

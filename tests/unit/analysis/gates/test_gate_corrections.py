@@ -212,11 +212,11 @@ async def test_the_metric_that_decides_alone_is_one_result_with_the_pass_rate(
     both = gate(baseline, now, 0.05)
     text = "\n".join(lines(both))
     assert "corrected for" not in text
-    assert "label: the same result" in text
+    assert "label: the same as passed" in text
     assert [row["metric"] for row in document(both)["results"]] == ["passed", "label"]
     for one in both.results:
         assert one.compared is not None
         assert one.compared.p == pytest.approx(0.03125)
     named = "\n".join(lines(gate(baseline, now, 0.05, metrics=["passed", "label"])))
-    assert "the same result" not in named
+    assert "the same as" not in named
     assert "label: " in named

@@ -174,7 +174,7 @@ async def test_a_grader_file_sees_what_promptfoo_shows_it(tmp_path):
     """The context has the keys that graders read; the output is native."""
     (tmp_path / "g.py").write_text(
         "def get_assert(output, context):\n"
-        "    keys = {'prompt', 'vars', 'test', 'config', 'provider', 'metadata', 'providerResponse', 'logProbs'}\n"
+        "    keys = {'prompt', 'vars', 'test', 'config', 'provider', 'metadata', 'providerResponse'}\n"
         "    good = keys <= context.keys() and context['prompt'] == 'the prompt'\n"
         "    good = good and context['test']['metadata'] == {'m': 1}\n"
         "    good = good and context['provider'] == {'id': 'echo', 'label': 'Echo'} and output == {'a': [1]}\n"
@@ -223,7 +223,7 @@ def test_a_reply_is_shown_to_graders_as_promptfoo_shows_it():
         provider_label="label",
         reply=Reply("raw"),
     ).context({})
-    assert unknown["logProbs"] is None
+    assert "logProbs" not in unknown  # JavaScript's `undefined`, as in promptfoo
     assert unknown["providerResponse"]["latencyMs"] is None
     assert unknown["providerResponse"]["tokenUsage"]["total"] is None
     guarded = Reply("raw", metadata={"tokens": 3, "guardrails": {"flagged": True}})

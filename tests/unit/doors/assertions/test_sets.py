@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import cast
 
 import pytest
 
-from evenhand.core.expect import Expectation
+from evenhand.core.expect import Expectation, Trial, named_scores, named_weights
 from evenhand.core.score import Outcome, State
 from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.assertions.sets import AssertSet, parts_of
@@ -69,3 +70,24 @@ def test_a_set_that_is_decided_whatever_the_error_comes_to_has_a_verdict(
 def test_what_a_single_part_keeps_is_kept_as_it_is():
     """There is nothing to be listed."""
     assert parts_of([Outcome("one", "pass", 1.0, metadata={"k": 1})]) == {"k": 1}
+
+
+async def test_a_metric_inside_a_set_weighs_what_its_assertion_does() -> None:
+    """Beside the same metric outside of it, and with the set's own weight, as in promptfoo."""
+    inner = [
+        Outcome("a", "pass", 0.8, weight=3.0, metric="k"),
+        Outcome("b", "pass", 0.4, metric="m"),
+        Outcome("c", "fail", 0.0, weight=2.0, named={"m": 1.0}),
+    ]
+    expectation = Expectation("x", AssertSet(()))
+    assert_set = AssertSet((expectation,), 0.1)
+    score = await assert_set.score("", cast("Trial", _Settled(inner)))
+    whole = Outcome(
+        "assert-set", "pass", score.value, weight=2.0, named=score.named, metadata=score.metadata
+    )
+    outside = Outcome("d", "fail", 0.0, weight=2.0, metric="k")
+    assert named_weights([whole, outside]) == {"k": 8.0, "m": 6.0}
+    named = named_scores([whole, outside])
+    assert named == {"k": pytest.approx(0.8 * 6 / 8), "m": pytest.approx((0.4 + 2) / 3)}
+    alone = await assert_set.score("", cast("Trial", _Settled(inner[1:2])))
+    assert alone.metadata.keys() == {"components"}

@@ -689,7 +689,7 @@ def test_a_part_of_a_set_is_recorded_as_no_whole_cassette(
     evals = EvalSet(
         "shop",
         data=[{"id": "a", "description": "a"}],
-        over={"prompt": {"kind": "Hi", "curt": "?"}, "model": [Scripted(["x"], id="one")]},
+        over={"prompt": ["kind", "curt"], "model": [Scripted(["x"], id="one")]},
         repeats=2,
         cassette=tmp_path / "shop.cassette",
     )

@@ -354,7 +354,7 @@ def test_two_columns_of_a_name_are_refused(frame: Any):
         ({"train": pd.DataFrame({"input": ["a"]})}, "'train'"),
         ({"train": [{"input": "a"}], "test": [{"input": "b"}]}, "'train', 'test'"),
         (pl.LazyFrame({"input": ["a"]}), "collect()"),
-        ("cases.csv", "Dataset.read(…)"),
+        ("cases.csv", "Dataset.read('cases.csv')"),
     ],
     ids=[
         "series",

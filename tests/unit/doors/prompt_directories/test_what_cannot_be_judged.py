@@ -116,3 +116,41 @@ def test_the_doctor_tells_of_broken_cases_and_not_of_keys(shelf):
     shelf.add("greet", eval=EVAL.format(bad=f"{FINE}\n    assert: [{{contians: x}}]"))
     (looked,) = look(shelf.library)
     assert any("contians" in str(problem) for problem in looked.problems)
+
+
+RUBRIC = "cases:\n  - {name: a, inputs: {who: Ada}, rubric: 'good, 1-5?'}\n"
+
+
+@pytest.mark.parametrize(
+    ("top", "place", "says"),
+    [
+        ("defaults:\n  model: openai:m\n  judge: gtp5\n", (3, 3), "provider 'gtp5' is not known"),
+        (
+            "defaults:\n  model: openai:m\n  judge: {model: {first: 'openai:decisions:m', risk: 10%}}\n",
+            (3, 3),
+            "there is no 'then'",
+        ),
+        ("defaults: {model: openai:m}\n", (1, 1), "greet: no judge is named"),
+    ],
+)
+def test_a_default_judge_that_cannot_judge_is_wrong_in_the_file_that_names_it(
+    shelf, fake, monkeypatch, top, place, says
+):
+    """Or that ought to name it: not in meta.yml, which has no judge."""
+    monkeypatch.delenv("EVENHAND_JUDGE", raising=False)
+    shelf.add("greet", eval=top + RUBRIC)
+    with pytest.raises(ConfigError) as error:
+        load(shelf.library, ["greet"])
+    (problem,) = error.value.problems
+    assert says in problem.what
+    assert problem.file.endswith("eval.yml")
+    assert (problem.line, problem.column) == place
+
+
+def test_a_key_of_defaults_beside_them_is_said_to_be_theirs(shelf, fake):
+    """It is not used, and a hint says where it is."""
+    shelf.add(
+        "greet", eval=f"judge: openai:m\ndefaults: {{model: openai:m, judge: openai:m}}\n{RUBRIC}"
+    )
+    hints = {hint.what: hint.hint for hint in load(shelf.library, ["greet"]).hints}
+    assert hints["unknown key 'judge' is not used"] == "It is a key of `defaults`."

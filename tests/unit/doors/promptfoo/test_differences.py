@@ -33,6 +33,7 @@ def one(**assertion: Any) -> list[dict[str, Any]]:
 
 
 MCP = {"id": "openai:chat:m", "config": {"apiKey": "k", "mcp": {"server": {"command": "shop"}}}}
+CALLING = {"id": "openai:chat:m", "config": {"apiKey": "k", "functionToolCallbacks": {"f": "x"}}}
 CALLED = {
     "id": "openai:chat:m",
     "config": {"apiKey": "k", "mcp": {"server": {"command": "shop"}, "call": True}},
@@ -60,6 +61,7 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
         (one(), {"providers": ["http://127.0.0.1:9/x"]}, {"answers of web services"}),
         (one(), {"providers": [MCP]}, {"MCP servers"}),
         (one(), {"providers": [CALLED]}, set[str]()),
+        (one(), {"providers": [CALLING]}, {"callbacks"}),
         (
             one(),
             {

@@ -13,10 +13,12 @@ from evenhand.core.errors import ConfigError, NothingSelected, UsageError
 from evenhand.core.plan import Plan, Selection
 from evenhand.doors.promptfoo import reader
 from evenhand.doors.promptfoo.body import CellBody
+from evenhand.doors.promptfoo.config import read_config
 from evenhand.doors.promptfoo.load import load
 from evenhand.doors.promptfoo.overrides import Chosen, Overrides
 from evenhand.engine import door
 from evenhand.engine.door import Settings
+from evenhand.languages.documents.findings import Findings
 from evenhand.render.export import export
 from evenhand.store.runfile import RunFile
 
@@ -625,6 +627,67 @@ def test_tests_may_stand_in_a_workbook(tmp_path: Path) -> None:
         ]
     with pytest.raises(ConfigError, match="Did you mean 'More'"):
         plan_of(tmp_path, {"tests": "t.xlsx#Mora"})
+
+
+def test_a_case_of_a_pattern_of_files_has_one_id_wherever_its_folder_is(tmp_path: Path) -> None:
+    """Runs of two copies are compared by it."""
+    ids: list[list[str]] = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        (folder / "v").mkdir(parents=True)
+        for text in "ab":
+            (folder / "v" / f"{text}.txt").write_text(text)
+        plan = plan_of(folder, {"tests": [{"vars": {"q": "file://v/*.txt"}}]})
+        assert questions(plan) == ["file://v/b.txt", "file://v/a.txt"]
+        ids.append([planned.case.id for planned in plan.trials()])
+    assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "count"), [("false", 2), ("0", 2), ("", 2), ("true", 1), ("1", 1)]
+)
+def test_a_switch_of_promptfoos_that_is_off_changes_nothing(
+    tmp_path: Path, value: str, count: int
+) -> None:
+    """Not its being set counts, but what it says."""
+    (tmp_path / "promptfooconfig.json").write_text(
+        json.dumps(
+            {"prompts": ["{{q}}"], "providers": ["echo"], "tests": [{"vars": {"q": ["a", "b"]}}]}
+        )
+    )
+    env = {"PROMPTFOO_DISABLE_VAR_EXPANSION": value, "PROMPTFOO_REQUIRE_JSON_PROMPTS": value}
+    plan = load(tmp_path, Chosen(env=env))
+    assert plan.case_count == count
+    hints = [str(hint) for hint in plan.hints if "PROMPTFOO_REQUIRE_JSON_PROMPTS" in str(hint)]
+    assert bool(hints) is (count == 1)
+
+
+def test_promptfoos_switch_of_the_cache_is_read(tmp_path: Path) -> None:
+    """PROMPTFOO_CACHE_ENABLED=false: no answer comes from the cache."""
+    path = tmp_path / "promptfooconfig.json"
+    path.write_text(json.dumps({"prompts": ["p"], "providers": ["echo"]}))
+    for value, cache in (("false", False), ("0", False), ("true", True), ("", True)):
+        chosen = Chosen(env={"PROMPTFOO_CACHE_ENABLED": value})
+        config = read_config([path], chosen, Findings())
+        assert config is not None
+        assert config.options.cache is cache
+
+
+def test_a_workbooks_cell_is_text_without_spaces_around_it_and_a_number_as_in_javascript(
+    tmp_path: Path,
+) -> None:
+    """As promptfoo reads it: the header, too."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in ([" q ", "n"], ["  two\nlines \n", 1e-7], ["big", 1e21], ["pi", 2.50]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    plan = plan_of(tmp_path, {"tests": "t.xlsx"})
+    assert [dict(planned.case.vars) for planned in plan.trials()] == [
+        {"q": "two\nlines", "n": "1e-7"},
+        {"q": "big", "n": "1e+21"},
+        {"q": "pi", "n": "2.5"},
+    ]
 
 
 def test_an_extension_that_prepares_the_tests_may_change_them(tmp_path: Path) -> None:

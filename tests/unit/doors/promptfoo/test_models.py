@@ -225,3 +225,11 @@ def test_a_grader_that_nobody_knows_is_refused_also_where_no_model_judges(tmp_pa
     path.write_text(json.dumps({"prompts": ["a"], "providers": ["echo"], "tests": [{"vars": {}}]}))
     with pytest.raises(UsageError, match="--grader: provider 'openia:gpt-5' is not known"):
         load(path, Chosen(overrides=Overrides(grader="openia:gpt-5"), env={}))
+
+
+def test_callbacks_of_tools_are_not_silently_left_out(tmp_path: Path) -> None:
+    """In promptfoo, they are, and their results are the output."""
+    config = {"apiKey": "k", "functionToolCallbacks": {"add": "(args) => args"}}
+    (subject,), _ = subjects(tmp_path, {"id": "openai:chat:m", "config": config})
+    (hint,) = subject.hints
+    assert "functionToolCallbacks of provider openai:chat:m are not called" in str(hint)

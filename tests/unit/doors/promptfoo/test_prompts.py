@@ -27,19 +27,21 @@ from evenhand.doors.promptfoo.prompts import (
 from evenhand.languages.documents.findings import Findings
 
 
-def read(folder: Path, config: Mapping[str, object]) -> tuple[list[AnyPrompt], Findings]:
+def read(
+    folder: Path, config: Mapping[str, object], env: Mapping[str, str] | None = None
+) -> tuple[list[AnyPrompt], Findings]:
     """The prompts of a config, and what was found in it."""
     path = folder / "promptfooconfig.json"
     path.write_text(json.dumps(config))
     findings = Findings()
-    found = read_config([path], Chosen(env={}), findings)
+    found = read_config([path], Chosen(env=env or {}), findings)
     assert found is not None
     return read_prompts(found, findings, set()), findings
 
 
-def labels(folder: Path, *prompts: object) -> list[str]:
+def labels(folder: Path, *prompts: object, **env: str) -> list[str]:
     """The labels of the prompts that a list of them comes to, without problems."""
-    found, findings = read(folder, {"prompts": list(prompts)})
+    found, findings = read(folder, {"prompts": list(prompts)}, env)
     assert not findings.problems
     return [prompt.label for prompt in found]
 
@@ -230,6 +232,15 @@ def test_a_prompt_of_blanks_is_sent_as_it_is(tmp_path: Path) -> None:
     assert findings.problems
 
 
+def test_prompts_of_a_text_are_separated_by_the_line_that_is_named(tmp_path: Path) -> None:
+    """PROMPTFOO_PROMPT_SEPARATOR: then `---` is text."""
+    (tmp_path / "p.txt").write_text("one\n---\nmore\n ==.= \ntwo\n==x=\n")
+    assert labels(tmp_path, "p.txt", PROMPTFOO_PROMPT_SEPARATOR="==.=") == [
+        "p.txt: one\n---\nmore",
+        "p.txt: two\n==x=",
+    ]
+
+
 def test_prompts_of_files_are_called_as_in_promptfoo(tmp_path: Path) -> None:
     """By their file and what is in it: filters and results go by that."""
     (tmp_path / "ps").mkdir()
@@ -245,6 +256,18 @@ def test_prompts_of_files_are_called_as_in_promptfoo(tmp_path: Path) -> None:
         "ps/two.txt: two",
         "mine: ps/two.txt: one {{x}}",
         "mine: ps/two.txt: two",
+    ]
+    # The folder's own place is in no name: two copies of it have the same columns.
+    (tmp_path / "ps" / "fn.py").write_text("def fn(x):\n    return x\n")
+    assert labels(tmp_path, f"file://{tmp_path}/ps/two.txt", f"{tmp_path}/ps/fn.py:fn") == [
+        "ps/two.txt: one {{x}}",
+        "ps/two.txt: two",
+        "ps/fn.py:fn",
+    ]
+    (tmp_path / "sub").mkdir()
+    assert labels(tmp_path / "sub", "file://../ps/*.txt") == [
+        "../ps/two.txt: one {{x}}",
+        "../ps/two.txt: two",
     ]
     assert labels(tmp_path, "chat.json", "chat.yaml", "page.md") == [
         'chat.json: [{"role":"user","content":"{{x}}"}]',

@@ -132,6 +132,41 @@ async def two(case: Case, model: Model, expect: Expect) -> None:
     assert "One is in train, the other in test." in twins[0].detail
 
 
+def test_twins_are_found_in_eval_sets_of_two_files(tmp_path: Path):
+    """Two files have data of their own: a question that both ask is asked twice by mistake."""
+    for name, question in (
+        ("basket", "Can I return shoes?"),
+        ("advice", "May I return the shoes?"),
+    ):
+        code = f"""
+from evenhand import Case, EvalSet, Expect, Model
+from evenhand.scorers import Contains
+
+evals = EvalSet("{name}", data=[Case("a", input="{question}")], model="openai:gpt-5-mini")
+
+
+@evals.eval
+async def says(case: Case, model: Model, expect: Expect) -> None:
+    expect((await model.generate(case.input)).text, Contains("30 days"))
+"""
+        (tmp_path / f"{name}_evals.py").write_text(code, "utf-8")
+    report = audit(tmp_path)
+    (twin,) = [one for one in report.findings if one.kind == "twin"]
+    assert {audit.key[0] for audit in report.audits} == {"advice: says", "basket: says"}
+    assert "shoes" in twin.answer
+
+
+@pytest.mark.parametrize(("reference", "leaks"), [("42", True), ("4", False)])
+def test_a_variable_with_the_reference_is_a_leak_unless_one_letter_says_it(
+    tmp_path: Path, reference: str, leaks: bool
+):
+    """One letter stands in many texts by chance."""
+    test = case("How many?", check("equals", reference), vars={"hint": reference})
+    other = case("What does it cost?", check("equals", "9 euros"), vars={"hint": "ask"})
+    report = audit(config(tmp_path, [test, other], prompts=["{{question}} ({{hint}})"]))
+    assert (("How many?", "in_prompt", "prompt") in findings(report)) is leaks
+
+
 def test_findings_come_in_the_order_of_the_verdicts_that_hang_on_them(tmp_path: Path):
     """A case that is repeated decides more."""
     often = case("How often?", check("python", "True"), options={"repeat": 3})

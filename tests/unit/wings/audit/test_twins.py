@@ -43,6 +43,7 @@ def test_the_same_question_with_other_small_words_marks_or_slips_is_a_twin(one: 
         ("How do I go from Paris to Rome?", "How do I go from Rome to Paris?"),
         ("Convert 5 km to miles", "Convert 5 miles to km"),
         ("か", "が"),
+        ("Can I return the cat?", "Can I return the cart?"),
         ("", ""),
     ],
 )

@@ -135,3 +135,23 @@ async def test_codes_of_both_runs_correct_a_judge_that_errs_in_one_of_them(make_
     runs = [RunFile.open(run.path) for run in runs]
     (one,) = changes_of(runs, book, codes)
     assert (one.corrected, one.change) == (True, "no detectable change")
+
+
+async def test_a_corrected_kind_that_was_in_any_earlier_run_comes_back(make_run: Make):
+    """People reviewed all runs: it was in the second of four, and in no case of the third."""
+    ten = range(10)
+    runs, book, codes = await coded(
+        make_run, {"late": []}, {"late": ten}, {"late": []}, {"late": ten}, cases=40
+    )
+    notes: list[NoteId] = []
+    for run, has in zip(runs, ([], ten, [], ten), strict=True):
+        draw_outputs([run], 40, seed=1)
+        for place in range(40):
+            keep_review(run.path, place, "ann", "fail" if place in has else "pass")
+            notes += [NoteId(run.meta.id, place)] if place in has else []
+    book = accepted(Kind(name="late", rule="r", notes=tuple(notes)))
+    runs = [RunFile.open(run.path) for run in runs]
+    (one,) = changes_of(runs, book, codes)
+    assert (one.corrected, one.change) == (True, "returned")
+    (one,) = changes_of([runs[0], *runs[2:]], book, codes)
+    assert (one.corrected, one.change) == (True, "new")

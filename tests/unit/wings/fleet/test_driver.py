@@ -204,7 +204,7 @@ def test_workers_that_die_together_and_are_not_replaced_end_the_run(scene: Scene
             link.dies()
         await turns(30)
         with pytest.raises(StoreError, match="no worker is left: there is no room"):
-            await asyncio.wait_for(settling, 1)
+            await asyncio.wait_for(settling, 20)
 
     scene.loop.run(go())
 

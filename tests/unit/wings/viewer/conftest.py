@@ -15,7 +15,7 @@ from tests.unit.conftest import make_run, summaries_run
 from yarl import URL
 
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.access import PageRunner, RequestGate
+from evenhand.wings.viewer.access import LinkAccess, PageRunner
 from evenhand.wings.viewer.listing import Runs
 from evenhand.wings.viewer.server import PageServer
 
@@ -27,7 +27,7 @@ class Asking:
     """Somebody with the token; each header can be another."""
 
     session: ClientSession
-    gate: RequestGate
+    access: LinkAccess
     app: web.Application
     run: str
 
@@ -37,8 +37,8 @@ class Asking:
         body = headers.pop("body", None)
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if token:
-            sent["Authorization"] = f"Bearer {self.gate.token}"
-        url = URL(f"{self.gate.address}{path}", encoded=True)  # as it is: not tidied up
+            sent["Authorization"] = f"Bearer {self.access.token}"
+        url = URL(f"{self.access.address}{path}", encoded=True)  # as it is: not tidied up
         answer = await self.session.request(
             method, url, headers=sent, data=body, allow_redirects=False
         )
@@ -67,7 +67,7 @@ class Asking:
         return await self(
             f"/api/runs/{self.run}{path}",
             "POST",
-            Origin=self.gate.address,
+            Origin=self.access.address,
             X_Evenhand="1",
             Content_Type="application/json",
             body=body,
@@ -81,11 +81,11 @@ async def ask(summaries_run: RunFile, monkeypatch: pytest.MonkeyPatch) -> AsyncI
     monkeypatch.setenv("EVENHAND_HOME", str(home))
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        gate = RequestGate("127.0.0.1", listening.getsockname()[1])
-        app = PageServer(Runs(Path(home)), gate).app()
+        access = LinkAccess("127.0.0.1", listening.getsockname()[1])
+        app = PageServer(Runs(Path(home)), access).app()
         runner = PageRunner(app, shutdown_s=0.1)
         await runner.setup()
         await web.SockSite(runner, listening).start()
         async with ClientSession() as session:
-            yield Asking(session, gate, app, summaries_run.path.stem)
+            yield Asking(session, access, app, summaries_run.path.stem)
         await runner.cleanup()

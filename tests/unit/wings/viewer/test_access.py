@@ -1,4 +1,4 @@
-"""The gate: whatever comes from elsewhere, or without the token, gets nothing, whichever route it asks for."""
+"""Who may ask: whatever comes from elsewhere, or without the token, gets nothing, whichever route it asks for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_nothing_is_answered_without_the_token(ask: Asking) -> None:
                 path,
                 method,
                 token=False,
-                Origin=ask.gate.address,
+                Origin=ask.access.address,
                 X_Evenhand="1",
                 Content_Type=JSON,
             )
@@ -60,7 +60,7 @@ async def test_other_hosts_and_other_pages_get_nothing(
     ask: Asking, headers: dict[str, str], status: int
 ) -> None:
     """Even with the token, for every route and method."""
-    port = ask.gate.address.rpartition(":")[2]
+    port = ask.access.address.rpartition(":")[2]
     sent = {name: value.format(port=port) for name, value in headers.items()}
     for path in paths(ask.app, ask.run):
         for method in METHODS:
@@ -71,7 +71,7 @@ async def test_other_hosts_and_other_pages_get_nothing(
 @pytest.mark.parametrize("missing", ["Origin", "X_Evenhand", "Content_Type"])
 async def test_only_the_page_itself_may_write(ask: Asking, missing: str) -> None:
     """What a form, or a script that may not set headers, can send is not enough."""
-    headers = {"Origin": ask.gate.address, "X_Evenhand": "1", "Content_Type": JSON}
+    headers = {"Origin": ask.access.address, "X_Evenhand": "1", "Content_Type": JSON}
     if missing == "Content_Type":
         headers[missing] = "text/plain"
     else:
@@ -84,11 +84,11 @@ async def test_only_the_page_itself_may_write(ask: Asking, missing: str) -> None
 
 async def test_the_link_gives_a_cookie_and_the_cookie_lets_in(ask: Asking) -> None:
     """The token leaves the address; the cookie is for this port, and no script and no other site gets it."""
-    answer = await ask(f"/?token={ask.gate.token}", token=False, Sec_Fetch_Site="none")
+    answer = await ask(f"/?token={ask.access.token}", token=False, Sec_Fetch_Site="none")
     assert (answer.status, answer.headers["Location"]) == (303, "/")
     cookie = answer.headers["Set-Cookie"]
-    port = ask.gate.address.rpartition(":")[2]
-    assert cookie.startswith(f"evenhand-{port}={ask.gate.token};")
+    port = ask.access.address.rpartition(":")[2]
+    assert cookie.startswith(f"evenhand-{port}={ask.access.token};")
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
     inside = await ask("/api/runs", token=False, Cookie=cookie.partition(";")[0])
@@ -100,14 +100,14 @@ async def test_the_token_in_an_address_lets_in_at_the_front_page_only(
     ask: Asking, path: str, method: str
 ) -> None:
     """Addresses end up in histories and logs: only the link that is opened once carries it."""
-    headers = {"Origin": ask.gate.address, "X_Evenhand": "1", "Content_Type": JSON}
-    answer = await ask(f"{path}?token={ask.gate.token}", method, token=False, **headers)
+    headers = {"Origin": ask.access.address, "X_Evenhand": "1", "Content_Type": JSON}
+    answer = await ask(f"{path}?token={ask.access.token}", method, token=False, **headers)
     assert answer.status == 401
 
 
 async def test_the_name_of_the_scheme_may_be_in_small_letters(ask: Asking) -> None:
     """As HTTP has it."""
-    answer = await ask("/api/runs", token=False, Authorization=f"bearer {ask.gate.token}")
+    answer = await ask("/api/runs", token=False, Authorization=f"bearer {ask.access.token}")
     assert answer.status == 200
 
 
@@ -125,11 +125,11 @@ async def test_a_request_names_one_host_and_one_page(
     ask: Asking, lines: list[str], status: str
 ) -> None:
     """Whoever reads the first of two may let pass what the second one forbids."""
-    page = ask.gate.address
+    page = ask.access.address
     host = page.removeprefix("http://")
     reader, writer = await asyncio.open_connection("127.0.0.1", int(host.rpartition(":")[2]))
     sent = [*lines, "Authorization: Bearer {token}", "Connection: close", "", ""]
-    text = "\r\n".join(sent).format(host=host, page=page, token=ask.gate.token)
+    text = "\r\n".join(sent).format(host=host, page=page, token=ask.access.token)
     writer.write(text.encode())
     answer = (await reader.read()).decode()
     writer.close()
@@ -139,7 +139,7 @@ async def test_a_request_names_one_host_and_one_page(
 
 async def test_a_link_may_be_followed_from_elsewhere_but_not_fetched(ask: Asking) -> None:
     """A click in another page is a navigation; a request that a page makes by itself is not."""
-    link = f"/?token={ask.gate.token}"
+    link = f"/?token={ask.access.token}"
     clicked = await ask(link, token=False, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")
     assert clicked.status == 303
     fetched = await ask(link, token=False, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")
@@ -188,7 +188,7 @@ async def test_what_is_no_request_gets_an_error_like_all_others(
     ask: Asking, start: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The form that the page reads, every header, nothing of what was sent, and no traceback in the terminal."""
-    host = ask.gate.address.removeprefix("http://")
+    host = ask.access.address.removeprefix("http://")
     reader, writer = await asyncio.open_connection("127.0.0.1", int(host.rpartition(":")[2]))
     writer.write((start.format(host=host, long="secret" * 2_000) + "\r\n").encode())
     head, _, body = (await reader.read()).partition(b"\r\n\r\n")

@@ -21,7 +21,7 @@ from tests.unit.wings.viewer.conftest import Asking
 from evenhand.core.errors import UsageError
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
-from evenhand.wings.viewer.access import PageRunner, RequestGate
+from evenhand.wings.viewer.access import LinkAccess, PageRunner
 from evenhand.wings.viewer.asks import Asks
 from evenhand.wings.viewer.listing import Runs
 from evenhand.wings.viewer.server import PageServer
@@ -132,13 +132,13 @@ async def serving(
     monkeypatch.chdir(project.folder)
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        gate = RequestGate("127.0.0.1", listening.getsockname()[1])
-        app = PageServer(Runs(project.folder), gate, asks=asks).app()
+        access = LinkAccess("127.0.0.1", listening.getsockname()[1])
+        app = PageServer(Runs(project.folder), access, asks=asks).app()
         runner = PageRunner(app, shutdown_s=0.1)
         await runner.setup()
         await web.SockSite(runner, listening).start()
         async with ClientSession() as session:
-            yield Asking(session, gate, app, project.config)
+            yield Asking(session, access, app, project.config)
         await runner.cleanup()
 
 
@@ -182,7 +182,7 @@ async def test_no_other_page_can_have_anything_run(project: Project, served: Ask
     """Without our own Origin, our header, JSON and the token, nothing is started."""
     before = sorted(project.runs.iterdir())
     path = f"/api/runs/{served.run}/cells/0/ask"
-    good = {"Origin": served.gate.address, "X_Evenhand": "1", "Content_Type": "application/json"}
+    good = {"Origin": served.access.address, "X_Evenhand": "1", "Content_Type": "application/json"}
     for change in (
         {"Origin": "http://evil.example"},
         {"Origin": "null"},

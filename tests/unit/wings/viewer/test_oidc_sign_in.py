@@ -29,7 +29,7 @@ from evenhand.wings.viewer.oidc import OidcProvider
 from evenhand.wings.viewer.oidc_sign_in import FAILURES, SESSION_S, Expiring
 from evenhand.wings.viewer.roles import Roles
 from evenhand.wings.viewer.server import PageServer
-from evenhand.wings.viewer.team_gate import TeamGate, team_gate
+from evenhand.wings.viewer.team_access import TeamAccess, team_access
 from evenhand.wings.viewer.team_settings import CLIENT_SECRET, OidcSettings, ViewerSettings
 
 ROLES = Roles(read=("*@example.com",), label=("group:evals",))
@@ -95,7 +95,7 @@ FOLLOWED = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
 class Team:
     """A viewer for a team."""
 
-    gate: TeamGate
+    access: TeamAccess
     port: int
     public: str
     run: str
@@ -116,16 +116,16 @@ async def team(
     home = summaries_run.path.parent.parent
     monkeypatch.setenv("EVENHAND_HOME", str(home))
     oidc = OidcSettings(there.issuer, CLIENT)
-    gate = team_gate(ViewerSettings(ROLES, oidc), PUBLIC, {CLIENT_SECRET: SECRET})
+    access = team_access(ViewerSettings(ROLES, oidc), PUBLIC, {CLIENT_SECRET: SECRET})
     sessions: list[ClientSession] = []
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        await gate.ready()
-        runner = PageRunner(PageServer(Runs(Path(home)), gate).app(), shutdown_s=0.1)
+        await access.ready()
+        runner = PageRunner(PageServer(Runs(Path(home)), access).app(), shutdown_s=0.1)
         await runner.setup()
         await web.SockSite(runner, listening).start()
         port = listening.getsockname()[1]
-        yield Team(gate, port, PUBLIC, summaries_run.path.stem, sessions)
+        yield Team(access, port, PUBLIC, summaries_run.path.stem, sessions)
         for session in sessions:
             await session.close()
         await runner.cleanup()
@@ -449,7 +449,7 @@ async def test_a_session_ends(team: Team, monkeypatch: pytest.MonkeyPatch) -> No
     await ann.sign_in()
     assert (await ann("/api/runs")).status == 200
     later = time.monotonic() + SESSION_S
-    monkeypatch.setattr(team.gate._sign_in._sessions, "_clock", lambda: later)
+    monkeypatch.setattr(team.access._sign_in._sessions, "_clock", lambda: later)
     assert (await ann("/api/runs")).status == 401
 
 
@@ -475,7 +475,7 @@ async def test_a_new_key_is_looked_for(
     there.keys = [public(new, "two")]
     there.sign = lambda claims: jwt.encode(claims, new, algorithm="RS256", headers={"kid": "two"})
     assert (await ann.sign_in()).status == 403
-    provider = team.gate._sign_in._provider
+    provider = team.access._sign_in._provider
     monkeypatch.setattr(provider, "_keys_at", provider._keys_at - 61)
     assert (await ann.sign_in()).status == 303
 
@@ -497,7 +497,7 @@ async def test_a_name_may_be_in_the_user_info(
     there.people["ann"] = {}
     there.document["userinfo_endpoint"] = f"{there.issuer}/info"
     there.info = {**info, "groups": ["evals"]}
-    await team.gate.ready()
+    await team.access.ready()
     ann = team.browser()
     assert (await ann.sign_in()).status == status
     if status == 303:

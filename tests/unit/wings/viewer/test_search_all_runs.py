@@ -161,7 +161,7 @@ async def test_a_search_is_answered_or_refused(
     answer = await ask(
         "/api/search",
         "POST",
-        Origin=ask.gate.address,
+        Origin=ask.access.address,
         X_Evenhand="1",
         Content_Type="application/json",
         body=json.dumps(body),

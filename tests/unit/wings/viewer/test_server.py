@@ -18,7 +18,7 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.access import RequestGate
+from evenhand.wings.viewer.access import LinkAccess
 from evenhand.wings.viewer.cell import BODY, MOST, call, cell
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
 from evenhand.wings.viewer.listing import Runs
@@ -232,7 +232,7 @@ async def test_events_say_that_the_file_has_grown_and_nothing_else(
     assert first.startswith(b'data: {"seq": ')
     await answer.content.readline()
     await ask.label('{"index": 0, "field": "star", "value": true, "author": "", "blind": false}')
-    second = await asyncio.wait_for(answer.content.readline(), 5)
+    second = await asyncio.wait_for(answer.content.readline(), 20)
     assert json.loads(second[6:])["seq"] > json.loads(first[6:])["seq"]
     answer.close()
 
@@ -359,19 +359,19 @@ async def test_a_list_that_fails_when_it_is_made_ready_leaves_the_server_up(tmp_
                 raise RuntimeError("a folder went away in this moment")
             return []
 
-    listening: asyncio.Future[RequestGate] = asyncio.get_running_loop().create_future()
+    listening: asyncio.Future[LinkAccess] = asyncio.get_running_loop().create_future()
     runs = Breaks(tmp_path)
     serving = asyncio.create_task(
         serve(runs, "127.0.0.1", 0, started=listening.set_result, fixed=False)
     )
-    gate = await listening
+    access = await listening
     while not calls:
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.05)
     try:
         async with aiohttp.ClientSession() as session:
-            headers = {"Authorization": f"Bearer {gate.link.partition('token=')[2]}"}
-            async with session.get(f"{gate.address}/api/runs", headers=headers) as answer:
+            headers = {"Authorization": f"Bearer {access.link.partition('token=')[2]}"}
+            async with session.get(f"{access.address}/api/runs", headers=headers) as answer:
                 assert (answer.status, await answer.json()) == (200, [])
     finally:
         serving.cancel()

@@ -173,7 +173,7 @@ def _csv_rows(
         if missing:
             raise UsageError(
                 f"{path}: {missing_words('column', missing)}",
-                hint=f"The columns are {', '.join(columns)}, as `evenhand label RUN --draw N --to FILE` writes them.",
+                hint=f"The columns are {', '.join(columns)}, as --to FILE writes them.",
             )
         if header.twice:
             named = " and ".join(f"`{name}`" for name in header.twice)

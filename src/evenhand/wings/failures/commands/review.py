@@ -8,7 +8,13 @@ from pathlib import Path
 
 import click
 
-from evenhand.analysis.reviews.drawing import draw_lines, draw_outputs, drawn_notes, weights_of
+from evenhand.analysis.reviews.drawing import (
+    draw_lines,
+    draw_outputs,
+    drawn_notes,
+    nothing_drawn,
+    weights_of,
+)
 from evenhand.analysis.reviews.reviewed import (
     VERDICTS,
     Verdict,
@@ -140,7 +146,7 @@ def notes(runs: tuple[str, ...], by: str | None, to: Path | None, source: Path |
     with opened(runs) as run_files:
         drawn = drawn_notes(run_files)
         if not drawn:
-            raise UsageError("nothing is drawn yet", hint="evenhand review draw -n 60")
+            raise nothing_drawn(run_files)
         reviews = [one for run in run_files for one in reviews_of(run)]
         left = to_review(author, drawn, reviews)
         if to is not None:

@@ -22,11 +22,11 @@ from evenhand.core.errors import UsageError
 from evenhand.core.ranges import PORTS
 
 if TYPE_CHECKING:
-    from evenhand.wings.viewer.access import Gate
+    from evenhand.wings.viewer.access import Access
     from evenhand.wings.viewer.asks import Asks
     from evenhand.wings.viewer.listing import Runs
     from evenhand.wings.viewer.server import Review
-    from evenhand.wings.viewer.team_gate import TeamGate
+    from evenhand.wings.viewer.team_access import TeamAccess
 
 PORT = 15_500
 
@@ -83,7 +83,7 @@ def view(
     from evenhand.wings.viewer.page import static
 
     static("app.js")  # or it says why there is no page, before it serves one
-    gate = _team_gate(public_url) if serve else None
+    access = _team_access(public_url) if serve else None
     host = _address(host) if serve else _loopback(host, public_url)
     elsewhere = runs_elsewhere(run)
     named = RunName().convert(run, None, None) if run and elsewhere is None else None
@@ -99,16 +99,16 @@ def view(
         from evenhand.wings.viewer.asks import Asks
 
         asks = Asks(tell)
-        if gate is not None and not gate.anyone_runs:
+        if access is not None and not access.anyone_runs:
             tell("--allow-runs: nobody has the role `run`, so nobody can ask cells again")
     again = None
-    if gate is not None:
+    if access is not None:
         port, open_ = port or PORT, open_ or False
-    if gate is not None and elsewhere is not None:
+    if access is not None and elsewhere is not None:
         tell("these runs are copies of what was pushed: they can be read here, and not labelled")
-        gate.only_read()
+        access.only_read()
         again = partial(runs_elsewhere, run)
-    return serve_page(runs, place, host, port, open_, gate=gate, again=again, asks=asks)
+    return serve_page(runs, place, host, port, open_, access=access, again=again, asks=asks)
 
 
 def _loopback(host: str, public_url: str | None) -> str:
@@ -133,17 +133,17 @@ def _address(host: str) -> str:
         ) from None
 
 
-def _team_gate(address: str | None) -> TeamGate:
+def _team_access(address: str | None) -> TeamAccess:
     """Who is let in, as the project says.
 
     Raises:
         UsageError: It doesn't say who signs people in, or where browsers see the page.
     """
     from evenhand.languages.documents.project import settings_of
-    from evenhand.wings.viewer.team_gate import team_gate
+    from evenhand.wings.viewer.team_access import team_access
     from evenhand.wings.viewer.team_settings import ViewerSettings
 
-    return team_gate(settings_of("viewer", ViewerSettings), address, os.environ)
+    return team_access(settings_of("viewer", ViewerSettings), address, os.environ)
 
 
 def serve_page(
@@ -155,7 +155,7 @@ def serve_page(
     review: Review | None = None,
     *,
     asks: Asks | None = None,
-    gate: TeamGate | None = None,
+    access: TeamAccess | None = None,
     again: Callable[[], Sequence[Path] | None] | None = None,
 ) -> int:
     """Serves the page until it is ended, and prints the link to a place on it; the exit code.
@@ -165,18 +165,18 @@ def serve_page(
         port: None for the usual one, or another if that is in use.
         open_: Whether to open a browser; None where somebody sits before a screen.
         review: A dataset that is reviewed meanwhile.
-        gate: Who is let in; None for anyone with the token of the link.
+        access: Who is let in; None for anyone with the token of the link.
         again: Gives the files of all runs anew, from time to time.
     """
     from evenhand.wings.viewer.serving import serve
 
-    def started(open_gate: Gate) -> None:
-        link = open_gate.link + place
+    def started(open_access: Access) -> None:
+        link = open_access.link + place
         with printing():
             sys.stdout.write(f"{link}\n")
-        if port is None and not open_gate.address.endswith(f":{PORT}"):
+        if port is None and not open_access.address.endswith(f":{PORT}"):
             tell(f"port {PORT} is in use: this is another one")
-        if gate is not None:
+        if access is not None:
             near = f"[{host}]" if ":" in host else host
             tell(f"the proxy of that address reaches it at http://{near}:{port}")
         tell("Ctrl-C ends it")
@@ -192,7 +192,7 @@ def serve_page(
         fixed=port is not None,
         review=review,
         asks=asks,
-        gate=gate,
+        access=access,
         again=again,
     )
     return asyncio.run(_until_told(serving))

@@ -1,4 +1,4 @@
-"""The gate of a viewer for a team: nothing of a run is answered to anybody who hasn't signed in, or has no role.
+"""Who may ask the viewer of a team: nothing of a run is answered to anybody who hasn't signed in, or has no role.
 
 Where a proxy signs people in, the header that says who somebody is counts only from that very proxy.
 """
@@ -47,8 +47,8 @@ STYLE_PATH = "/sign-in.css"
 AGAIN = "Reload the page to sign in: it opens at the same place."
 
 
-class TeamGate:
-    """Lets in who is signed in and has a role. Implements `Gate`.
+class TeamAccess:
+    """Lets in who is signed in and has a role. Implements `Access`.
 
     Args:
         public: What browsers see.
@@ -142,10 +142,10 @@ async def _style(request: web.Request) -> web.Response:
     return web.Response(body=static("app.css"), content_type="text/css", charset="utf-8")
 
 
-def team_gate(
+def team_access(
     settings: ViewerSettings, address: str | None, environ: Mapping[str, str]
-) -> TeamGate:
-    """The gate that a project's settings describe.
+) -> TeamAccess:
+    """Who may ask, as a project's settings have it.
 
     Args:
         settings: The settings.
@@ -164,10 +164,10 @@ def team_gate(
     public = public_url(address)
     if settings.oidc is not None:
         sign_in = OidcSignIn(settings.oidc, public, environ.get(CLIENT_SECRET, ""))
-        return TeamGate(public, settings.roles, sign_in)
+        return TeamAccess(public, settings.roles, sign_in)
     assert settings.proxy is not None  # noqa: S101 (checked above)
     sign_in = ProxySignIn(settings.proxy, environ.get(PROXY_SECRET, ""))
-    return TeamGate(public, settings.roles, sign_in)
+    return TeamAccess(public, settings.roles, sign_in)
 
 
 SIGN_OUT = "/api/sign-out"

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
-from evenhand.store.signing import KEY, is_signed, signed
+from evenhand.store.home import KEY, is_signed, signed
 
 
 def meta(**settings: Any) -> RunMeta:

@@ -20,7 +20,7 @@ from evenhand.wings.viewer.access import PageRunner
 from evenhand.wings.viewer.listing import Runs
 from evenhand.wings.viewer.roles import NOBODY, Person, Roles, admit, needs
 from evenhand.wings.viewer.server import PageServer
-from evenhand.wings.viewer.team_gate import TeamGate, team_gate
+from evenhand.wings.viewer.team_access import TeamAccess, team_access
 from evenhand.wings.viewer.team_settings import (
     PROXY_SECRET,
     SECRET_HEADER,
@@ -42,8 +42,8 @@ async def behind(
     run: RunFile, proxy: ProxySettings, secret: str = "", host: str = "127.0.0.1"
 ) -> AsyncIterator[Ask]:
     """Asks a viewer behind this proxy."""
-    gate = team_gate(ViewerSettings(ROLES, proxy=proxy), PUBLIC, {PROXY_SECRET: secret})
-    app = PageServer(Runs(run.path.parent.parent), gate).app()
+    access = team_access(ViewerSettings(ROLES, proxy=proxy), PUBLIC, {PROXY_SECRET: secret})
+    app = PageServer(Runs(run.path.parent.parent), access).app()
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listening:
         listening.bind((host, 0))
         runner = PageRunner(app, shutdown_s=0.1)
@@ -171,7 +171,7 @@ async def test_no_route_lets_in_whoever_has_no_role(home: RunFile) -> None:
     """Every address that there is, in every method: in particular those that are added later."""
     async with behind(home, NEAR) as ask:
         app = PageServer(
-            Runs(home.path.parent), team_gate(ViewerSettings(ROLES, proxy=NEAR), PUBLIC, {})
+            Runs(home.path.parent), team_access(ViewerSettings(ROLES, proxy=NEAR), PUBLIC, {})
         ).app()
         paths = {one.canonical for one in app.router.resources()} - {
             "/", "/place.js", "/sign-in.css", "/api/sign-out"
@@ -192,11 +192,11 @@ async def test_no_route_lets_in_whoever_has_no_role(home: RunFile) -> None:
 
 async def test_copies_can_only_be_read(home: RunFile) -> None:
     """Whatever the role: a label on a copy would get nowhere."""
-    gate = team_gate(ViewerSettings(ROLES, proxy=NEAR), PUBLIC, {})
-    assert isinstance(gate, TeamGate)
-    gate.only_read()
+    access = team_access(ViewerSettings(ROLES, proxy=NEAR), PUBLIC, {})
+    assert isinstance(access, TeamAccess)
+    access.only_read()
     identity = type("Identity", (), {"name": "ann@example.com", "groups": ()})()
-    assert gate._person(identity) == Person("ann@example.com", "read")
+    assert access._person(identity) == Person("ann@example.com", "read")
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_what_could_not_be_served_safely_is_refused(
 ) -> None:
     """Before anything is served, with all that is wrong."""
     with pytest.raises(UsageError) as refused:
-        team_gate(settings, PUBLIC, {PROXY_SECRET: secret})
+        team_access(settings, PUBLIC, {PROXY_SECRET: secret})
     assert message in refused.value.message
 
 

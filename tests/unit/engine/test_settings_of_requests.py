@@ -1,0 +1,50 @@
+"""What of a request is a setting: other settings are another system, or another judge, and make a calibration stale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evenhand.core.encoding import encode
+from evenhand.core.message import Message, Prompt
+from evenhand.engine.cascading import settings_in
+from evenhand.providers.catalog import create
+
+RESPONSES = ("openai:responses:gpt-5-mini", "instructions")
+GEMINI = ("google:gemini-2.5-flash", "systemInstruction")
+
+
+def settings(model: str, prompt: str | Prompt, **config: object) -> str:
+    """The digest of a request's settings."""
+    provider = create(model, config=config, env={}, base=Path())
+    asked = prompt if isinstance(prompt, Prompt) else Prompt.of(prompt)
+    return settings_in(provider.request(asked).identity)
+
+
+@pytest.mark.parametrize(("model", "key"), [RESPONSES, GEMINI])
+def test_a_system_prompt_in_a_models_config_is_a_setting(model: str, key: str) -> None:
+    """Another one makes another system; another question doesn't."""
+    brief = settings(model, "Hello", **{key: "Be brief."})
+    assert brief == settings(model, "What is this?", **{key: "Be brief."})
+    assert brief != settings(model, "Hello", **{key: "Be kind."})
+    assert brief != settings(model, "Hello")
+
+
+@pytest.mark.parametrize("model", [RESPONSES[0], GEMINI[0], "openai:chat:gpt-5-mini"])
+def test_a_system_message_of_a_prompt_is_no_setting(model: str) -> None:
+    """It belongs to the prompt, and may have a case's texts in it."""
+    first, second = (
+        Prompt((Message("system", words), Message("user", "Hello")), "x")
+        for words in ("Answer Ann.", "Answer Bo.")
+    )
+    assert settings(model, first) == settings(model, second) == settings(model, "Hello")
+
+
+def test_an_applications_instructions_are_no_setting() -> None:
+    """They may have the question in them, and nobody knows which part is written."""
+    first, second = (
+        encode({"body": {"input": "Hello", "instructions": words}, "headers": {}, "url": "u"})
+        for words in ("Answer Ann.", "Answer Bo.")
+    )
+    assert settings_in(first) == settings_in(second)
