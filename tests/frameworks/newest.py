@@ -64,17 +64,14 @@ against a [fake provider](fake-provider.md), whose ledger counts what a vendor w
 - *budget*: a `--max-cost` below the price of one call sends nothing
 - *batch*: all turns of the agent go through [batches](batches.md)
 
-LangChain has OpenAI count a stream's tokens only with `stream_usage=True`. Batches don't take streams, nor calls of
-Gemini's own SDK, Azure and OpenRouter. Strands reports a tool's failure to the model only.
+Batches don't take streams, nor calls of Gemini's own SDK, Azure and OpenRouter. Strands and magentic always stream,
+and report a tool's failure to the model only.
 
-magentic always streams, and reports a tool's failure to nobody.
+The last two are [servers](frameworks.md#agents-behind-a-server): of each answer, a recording client records one HTTP
+call, and reads model and tool calls from it.
 
-The last two are [servers](frameworks.md#agents-behind-a-server): the run records one HTTP call for each answer, by a
-recording client, and reads model and tool calls from it. The AI SDK streams tokens only with `messageMetadata`.
-
-`just frameworks` installs the newest releases, runs the checks and writes this page. CI tests the ten most used
-frameworks as they stand here (`just frameworks --pinned`).
-[How to use each framework](frameworks.md).
+`just frameworks` installs the newest releases, runs the checks and writes this page. `--pinned` tests the ten most used
+as they stand here, as CI does. [How to use each framework](frameworks.md).
 """
 
 
