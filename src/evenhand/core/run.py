@@ -103,7 +103,7 @@ class RunMeta(Record, frozen=True):
 
     @property
     def is_sample(self) -> bool:
-        """Whether it ended after cases that were drawn beforehand: nothing that came of them chose where it ended."""
+        """Whether the run ended after cases that were drawn beforehand: nothing that came of them chose where it ended."""
         terms = self.settings.get("gate") or self.settings.get("drawn")
         if self.status != "decided" or not isinstance(terms, Mapping):
             return False
@@ -111,7 +111,7 @@ class RunMeta(Record, frozen=True):
 
     @property
     def ended_early(self) -> bool:
-        """Whether it ended as soon as it was decided. Ordinary intervals don't allow for having looked."""
+        """Whether the run ended as soon as it was decided. Ordinary intervals don't allow for having looked."""
         return self.status == "decided" and not self.is_sample
 
     @property
