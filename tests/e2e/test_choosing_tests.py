@@ -195,3 +195,39 @@ def test_an_extension_that_raises_after_all_tests_leaves_the_run_to_be_shown(
     assert "hooks.py:afterAll raised ValueError: down" in ended.err
     assert "The run itself is finished and kept: `evenhand show " in ended.err
     assert "passed" in evenhand("show").out
+
+
+def test_hooks_see_what_promptfoo_shows_them(evenhand: Run, tmp_path: Path) -> None:
+    """Prompt, variables, cost, tokens and metrics, so that a script that reports them works unchanged."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        CONFIG.replace("description: demo", "extensions: [file://h.py:afterEach, file://h.py:afterAll]")
+        .replace("[{type: contains, value: good}]}\n", "[{type: contains, value: good, metric: m}]}\n", 1)
+    )  # fmt: skip
+    (tmp_path / "h.py").write_text(
+        "import json\n"
+        "def afterEach(context, info):\n"
+        "    test, row = context['test'], context['result']\n"
+        "    part = row['gradingResult']['componentResults'][0]['assertion']['type']\n"
+        "    line = json.dumps([test['vars'], row['prompt']['raw'], row['testCase']['vars'], row['cost'],\n"
+        "        row['tokenUsage']['total'], part, row.get('error')])\n"
+        "    with open('each.txt', 'a') as file: print(line, file=file)\n"
+        "def afterAll(context, info):\n"
+        "    rows = [[row['testCase']['vars']['q'], row['gradingResult']['reason'], row['testIdx'],\n"
+        "        row['prompt']['raw'], row['cost'], row['failureReason']] for row in context['results']]\n"
+        "    metrics = context['prompts'][0]['metrics']\n"
+        "    counts = [metrics['testPassCount'], metrics['testFailCount'], metrics['namedScores']]\n"
+        "    with open('all.json', 'w') as file: json.dump([rows, counts], file)\n"
+    )
+    assert evenhand("run", "--no-progress").code == 1
+    each = [json.loads(line) for line in (tmp_path / "each.txt").read_text().splitlines()]
+    by_prompt = {line[1]: line for line in each}
+    variables = {"q": "good"}
+    assert by_prompt["good"] == [variables, "good", variables, 0.0, 0, "contains", None]
+    assert by_prompt["bad"][-1] == 'not in "bad"'
+    rows, counts = json.loads((tmp_path / "all.json").read_text())
+    assert rows[:2] == [
+        ["good", "All assertions passed", 0, "good", 0.0, 0],
+        ["bad", 'not in "bad"', 1, "bad", 0.0, 1],
+    ]
+    assert rows[2][0] == "broken"
+    assert counts == [1, 2, {"m": 1.0}]

@@ -151,3 +151,52 @@ def test_a_run_that_is_being_written_cannot_be_resumed_by_another_process(
     first.communicate(timeout=60)
     assert evals.document()["run"]["status"] == "finished"
     assert fake.ledger.repeated == 0
+
+
+WRITERS = {
+    "a dataset": """
+from evenhand.doors.eval_sets.writing import write_cases
+from evenhand.core.case import Case
+write_cases([Case(str(i), input="x" * 100) for i in range(1000)], path)
+""",
+    "a sheet": """
+from evenhand.analysis.trust.labels.sheet_rows import write_rows
+write_rows(path, ("a", "b"), (("x" * 100, i) for i in range(1000)))
+""",
+    "a gate": """
+from evenhand.cli import gate
+import evenhand.render.gate
+evenhand.render.gate.document = lambda gate: {"schema": "evenhand.gate/1", "notes": ["x" * 100_000]}
+gate._write(path, None)
+""",
+}
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["new", "there already"])
+@pytest.mark.parametrize("what", WRITERS)
+def test_a_file_that_does_not_fit_is_a_message_and_leaves_nothing(
+    what: str, earlier: bool, tmp_path: Path
+) -> None:
+    """Nor does half a file take the place of one that is there."""
+    path = tmp_path / "file.jsonl"
+    if earlier:
+        path.write_text("earlier")
+    code = (
+        "import pathlib\nfrom evenhand.core.errors import EvenhandError\n"
+        f"path = pathlib.Path({str(path)!r})\ntry:\n    exec({WRITERS[what]!r})\n"
+        "except EvenhandError as error:\n    print(error.message)\n"
+    )
+    small = (20_000, 20_000)
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, small),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not done.stderr
+    is_kept = what == "a sheet" and earlier  # it may hold somebody's labels
+    assert ("is there already" if is_kept else "cannot be written: File too large") in done.stdout
+    assert [p.name for p in tmp_path.iterdir()] == (["file.jsonl"] if earlier else [])
+    if earlier:
+        assert path.read_text() == "earlier"

@@ -415,9 +415,14 @@ def _write(file: Path, gate: Gate) -> None:
     """
     from evenhand.core.wording.json_text import json_text
     from evenhand.render.gate import document
+    from evenhand.store.replacing import replaced
 
+    text = json_text(document(gate)) + "\n"
     try:
-        file.write_text(json_text(document(gate)) + "\n", encoding="utf-8")
+        # A terminal, or a pipe, is written to; an earlier gate is replaced by a whole one or stays.
+        is_stream = file.exists() and not file.is_file()
+        with contextlib.nullcontext(file) if is_stream else replaced(file) as place:
+            place.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(
             f"--to {near(file)} cannot be written: {error.strerror or error}"

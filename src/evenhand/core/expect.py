@@ -318,6 +318,8 @@ def named_weights(outcomes: Sequence[Outcome]) -> dict[str, float]:
 
 
 def _weights(o: Outcome) -> dict[str, float]:
-    inside = as_mapping(o.metadata.get(NAMED_WEIGHTS))
     own = {o.metric: o.weight} if o.metric else {}
+    if not o.named:
+        return own
+    inside = as_mapping(o.metadata.get(NAMED_WEIGHTS))
     return own | {name: o.weight * inside.get(name, 1.0) for name in o.named} | own

@@ -19,10 +19,10 @@ from evenhand.core.errors import (
 )
 from evenhand.providers.http_answer import Headers, HttpAnswer, Listener
 from evenhand.providers.http_routes import Route, as_sent, host_of
-from evenhand.providers.unpacking import ACCEPTED, NotUnpackable, Unpacking
 
 if TYPE_CHECKING:
     from evenhand.providers.curl_loop import CurlLoop, Ending, KeptConnections, Name
+    from evenhand.providers.unpacking import Unpacking
 
 CONNECT_S = 15.0
 _WITH_BODIES = ("POST", "PUT", "PATCH")
@@ -228,11 +228,10 @@ class Exchange:
         """Some more of the answer, from libcurl; 0 ends the transfer."""
         is_first = not self._length
         if is_first or self._unpacking is not None:
-            try:
-                data = self._unpacked(data, is_first=is_first)
-            except NotUnpackable as error:
-                self.error = _cut_off(self._url, str(error))
+            unpacked = self._unpacked(data, is_first=is_first)
+            if unpacked is None:
                 return 0
+            data = unpacked
             if not data:  # of packed data, something may have come of which nothing can be read yet
                 return None
         self._length += len(data)
@@ -252,15 +251,24 @@ class Exchange:
                 return 0
         return None
 
-    def _unpacked(self, data: bytes, *, is_first: bool) -> bytes:
-        """A piece as it is without packing; raises NotUnpackable."""
-        if is_first and self._unpacking is None and b"content-encoding" in self._head.lower():
-            encoding = Headers(bytes(self._head)).get("content-encoding", "")
-            if encoding.lower() not in ("", "identity"):
-                self._unpacking = Unpacking(encoding)
-        if self._unpacking is None:
+    def _unpacked(self, data: bytes, *, is_first: bool) -> bytes | None:
+        """A piece as it is without packing; None, and an error, where it can't be unpacked."""
+        begins = is_first and self._unpacking is None and b"content-encoding" in self._head.lower()
+        if self._unpacking is None and not begins:
             return data
-        return self._unpacking.unpack(data, self.most - self._length + 1)
+        from evenhand.providers.unpacking import NotUnpackable, Unpacking  # noqa: PLC0415 (on use)
+
+        try:
+            if begins:
+                encoding = Headers(bytes(self._head)).get("content-encoding", "")
+                if encoding.lower() not in ("", "identity"):
+                    self._unpacking = Unpacking(encoding)
+            if self._unpacking is None:
+                return data
+            return self._unpacking.unpack(data, self.most - self._length + 1)
+        except NotUnpackable as error:
+            self.error = _cut_off(self._url, str(error))
+            return None
 
 
 class Lapse:
@@ -312,7 +320,7 @@ def _header_lines(headers: Mapping[str, str], url: str) -> list[bytes]:
     if "content-type" not in names:
         lines.append(b"Content-Type:")  # libcurl would call it a form
     if "accept-encoding" not in names:
-        lines.append(f"Accept-Encoding: {ACCEPTED}".encode())
+        lines.append(b"Accept-Encoding: gzip, deflate")  # what `unpacking` unpacks
     return lines
 
 

@@ -7,10 +7,7 @@ over what was there as if it were all.
 from __future__ import annotations
 
 import zlib
-from typing import Any, Final
-
-ACCEPTED: Final = "gzip, deflate"
-"""What servers are told that they may use."""
+from typing import Any
 
 _GZIP, _ZLIB, _RAW = 31, 15, -15  # what zlib calls `wbits`
 

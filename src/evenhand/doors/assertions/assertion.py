@@ -128,22 +128,7 @@ class Cell(MutableRecord, kw_only=True):
         if reply is not None:
             if reply.logprobs is not None:
                 context["logProbs"] = list(reply.logprobs)
-            context["providerResponse"] = {
-                "output": plain_copy(self.output),
-                "raw": reply.text,
-                "cost": reply.cost_usd,
-                "cached": reply.origin != "provider",
-                "latencyMs": None if reply.latency_s is None else reply.latency_s * 1000,
-                "finishReason": reply.finish_reason,
-                "tokenUsage": {
-                    "prompt": reply.usage.tokens_in,
-                    "completion": reply.usage.tokens_out,
-                    "total": _total(reply),
-                },
-                "metadata": self.reply_metadata(),
-            }
-            if "guardrails" in reply.metadata:
-                context["providerResponse"]["guardrails"] = plain_copy(reply.metadata["guardrails"])
+            context["providerResponse"] = response_of(reply, self.output)
         return context
 
     def reply_metadata(self) -> dict[str, Any]:
@@ -151,6 +136,28 @@ class Cell(MutableRecord, kw_only=True):
         from evenhand.scorers.python_code import plain_copy  # noqa: PLC0415 (only for configs with code)
 
         return {} if self.reply is None else plain_copy(dict(self.reply.metadata))
+
+
+def response_of(reply: Reply, output: object) -> dict[str, Any]:
+    """A reply as promptfoo shows it to code, as a copy."""
+    from evenhand.scorers.python_code import plain_copy  # noqa: PLC0415 (only for configs with code)
+
+    guarded = "guardrails" in reply.metadata
+    return {
+        "output": plain_copy(output),
+        "raw": reply.text,
+        "cost": reply.cost_usd,
+        "cached": reply.origin != "provider",
+        "latencyMs": None if reply.latency_s is None else reply.latency_s * 1000,
+        "finishReason": reply.finish_reason,
+        "tokenUsage": {
+            "prompt": reply.usage.tokens_in,
+            "completion": reply.usage.tokens_out,
+            "total": _total(reply),
+        },
+        "metadata": plain_copy(dict(reply.metadata)),
+        **({"guardrails": plain_copy(reply.metadata["guardrails"])} if guarded else {}),
+    }
 
 
 NO_CELL = Cell(

@@ -124,10 +124,10 @@ DEVIATIONS: Mapping[str, str] = {
     "--promptfoo-exit-codes exits as promptfoo does.",
     "delay": "The delay of a config or a provider is waited before each call; promptfoo's waits may overlap, or be "
     "skipped, so that such a run takes longer here.",
-    "values": "starts-with and regex take a number, and one line of Python may begin with return: in promptfoo the "
-    "first is an error and the second fails. A score of NaN is an error of that test; promptfoo drops the row. Of "
-    "is-json, a value that is true or false is an error; promptfoo takes false for no schema. A weight below 0 is "
-    "refused.",
+    "values": "starts-with and regex take a number, one line of Python may begin with return, and several may end in "
+    "an expression: in promptfoo the first is an error and the others fail. A score of NaN is an error of that test; "
+    "promptfoo drops the row. Of is-json, a value that is true or false is an error; promptfoo takes false for no "
+    "schema. A weight below 0 is refused.",
     "objects as prompts": "A prompt that is an object, and no conversation, is sent as the text of its JSON, whether a "
     "file holds it or a function returns it; promptfoo sends it as messages, which vendors refuse.",
     "numbers in variables": ".inf and .nan are texts in a variable, and a date is the text in the file; promptfoo "

@@ -32,7 +32,8 @@ def write_cases(cases: Iterable[Case], to: Path) -> None:
         cases: They are gone through once for lines, and twice for a table, whose columns must be known first.
 
     Raises:
-        UsageError: The ending says no format, there is no such folder, or a case holds what the format cannot.
+        UsageError: The ending says no format, there is no such folder, a case holds what the format cannot, or the file
+            cannot be written.
     """
     suffix = to.suffix.lower()
     if suffix not in FORMATS:
@@ -44,7 +45,7 @@ def write_document(document: Mapping[str, Any], to: Path) -> None:
     """Writes one document, as another tool reads it, to a file in JSON or YAML.
 
     Raises:
-        UsageError: The ending says neither, there is no such folder, or the document holds what cannot be written.
+        UsageError: The ending says neither, there is no such folder, or the document or the file cannot be written.
     """
     suffix = to.suffix.lower()
     if suffix not in _DOCUMENTS:
@@ -67,6 +68,8 @@ def _replace(to: Path, write: Callable[[Path], None]) -> None:
         ) from None
     except (TypeError, ValueError) as error:
         raise UsageError(f"{to}: a case cannot be written: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{to} cannot be written: {error.strerror or error}") from error
 
 
 def _jsonl(cases: Iterable[Case], to: Path) -> None:

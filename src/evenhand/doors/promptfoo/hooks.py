@@ -13,8 +13,8 @@ from evenhand.core.expect import Trial
 from evenhand.core.json_shapes import is_array, is_mapping, is_number
 from evenhand.core.provider import Host
 from evenhand.core.record import Record
-from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Verdict
+from evenhand.doors.assertions.assertion import response_of
 from evenhand.doors.assertions.code_files import called_in_file, file_problems
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.config import Config
@@ -155,34 +155,20 @@ def before_all(
 
 
 def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
-    """The results of a run, its prompts, and its id, in the words of promptfoo."""
-    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (only where there are such hooks)
+    """The results of a run, its prompts with their metrics, and its id: what promptfoo's file of results has."""
+    from evenhand.render.promptfoo.writing import Results  # noqa: PLC0415 (only where there are such hooks)
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (the same)
 
     with RunFile.open(path) as run:
-        variants = run.meta.variants
-        results = [
-            {
-                **_verdict(trial),
-                "metadata": dict(trial.metadata),
-                "vars": dict(trial.vars),
-                "response": {"output": trial.output},
-                "promptIdx": trial.variant,
-                "provider": {
-                    "id": variants[trial.variant].provider_id,
-                    "label": variants[trial.variant].model,
-                },
-                "error": trial.error.message if trial.error else None,
-            }
-            for trial in run.trials()
-        ]
-        prompts = [{"raw": v.prompt_raw, "label": v.prompt, "provider": v.model} for v in variants]
-        return results, prompts, run.meta.id
+        results = Results(run)
+        rows = list(results.rows())
+        return rows, results.prompts(), run.meta.id
 
 
-def _verdict(settled: TrialResult | Verdict) -> dict[str, Any]:
+def _verdict(settled: Verdict) -> dict[str, Any]:
     """A verdict in the words of promptfoo."""
     return {
-        "success": settled.outcome == "pass",
+        "success": settled.outcome in ("pass", "not_applicable"),
         "score": settled.score or 0.0,
         # promptfoo's numbers: 0 for none, 1 for an assertion, 2 for an error.
         "failureReason": {"fail": 1, "error": 2}.get(settled.outcome, 0),
@@ -261,28 +247,33 @@ class TrialHooks:
         """
         if not self.hooks.at("afterEach"):
             return verdict
-        reply = trial.reply
-        metadata = {} if reply is None else dict(reply.metadata)
+        from evenhand.render.promptfoo.row import components  # noqa: PLC0415 (only where there are such hooks)
+
+        test = {**test_document, "vars": dict(trial.vars)}
+        response = {"output": output, "metadata": {}}
+        if trial.reply is not None:
+            response = response_of(trial.reply, output)
+        settled = _verdict(verdict)
         result: dict[str, Any] = {
-            **_verdict(verdict),
+            **settled,
             "metadata": dict(trial.case.metadata),
-            "vars": dict(trial.case.vars),
-            "testCase": dict(test_document),
+            "vars": dict(trial.vars),
+            "testCase": test,
+            "prompt": {"raw": trial.prompt_text, "label": trial.variant.prompt},
+            "promptIdx": trial.variant.index,
             "provider": {"id": trial.variant.provider_id, "label": trial.variant.model},
-            "response": {"output": output, "metadata": metadata},
+            "response": response,
+            **{key: response.get(key) for key in ("cost", "latencyMs", "tokenUsage")},
+            **({} if settled["success"] else {"error": verdict.reason}),
             "gradingResult": {
-                "pass": verdict.outcome == "pass",
-                "score": verdict.score or 0.0,
+                "pass": settled["success"],
+                "score": settled["score"],
                 "reason": verdict.reason,
-                "componentResults": [
-                    {"pass": o.outcome == "pass", "score": o.score or 0.0, "reason": o.reason}
-                    for o in outcomes
-                ],
+                "namedScores": dict(verdict.named_scores),
+                "componentResults": components(outcomes, test_document),
             },
         }
-        context = await self.hooks.called(
-            trial, "afterEach", {"test": dict(test_document), "result": result}
-        )
+        context = await self.hooks.called(trial, "afterEach", {"test": test, "result": result})
         changed = cast("Mapping[str, Any]", context.get("result") or {})
         scores = _numbers(changed.get("namedScores"), "afterEach")
         marks = changed.get("metadata")

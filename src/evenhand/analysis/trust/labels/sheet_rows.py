@@ -64,8 +64,13 @@ def write_rows(
         text = table.getvalue()
     try:
         # "x": a file that is there may hold an hour of somebody's labels.
-        with path.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
+        file = path.open("x", encoding="utf-8", newline="")
+        try:
+            with file:
+                file.write(text)
+        except OSError:  # the disk is full, say
+            path.unlink()
+            raise
     except FileExistsError:
         raise UsageError(
             f"{path} is there already, maybe with labels in it",
