@@ -103,7 +103,7 @@ class RunMeta(Record, frozen=True):
 
     @property
     def is_sample(self) -> bool:
-        """Whether the run ended after cases that were drawn beforehand: nothing in them chose where it ended."""
+        """Whether the run ended after cases drawn beforehand: nothing that came of them chose where it ended."""
         terms = self.settings.get("gate") or self.settings.get("drawn")
         if self.status != "decided" or not isinstance(terms, Mapping):
             return False

@@ -20,7 +20,6 @@ import msgspec
 from msgspec import field
 
 from evenhand.core.errors import EvenhandError, UsageError
-from evenhand.core.malformed import shape_fault
 from evenhand.core.plugins import WINGS, Plugin, plugin, plugins
 from evenhand.core.record import Record
 from evenhand.core.version import __version__
@@ -231,6 +230,8 @@ def wing_of(one: Plugin) -> Wing:
         # A record doesn't look at what it is made of: a text for a list of endings would be one of letters.
         msgspec.convert(msgspec.to_builtins(loaded), Wing)
     except (msgspec.ValidationError, TypeError) as error:
+        from evenhand.core.malformed import shape_fault  # noqa: PLC0415 (for an error only)
+
         fault = shape_fault(error) if isinstance(error, msgspec.ValidationError) else error
         raise one.broken(f"is no Wing that can be used: {fault}") from error
     return loaded

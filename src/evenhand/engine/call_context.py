@@ -30,7 +30,6 @@ from weakref import WeakKeyDictionary
 from evenhand.core.decision import Decision, DecisionQuestion
 from evenhand.core.errors import CodeError, EvenhandError, ProviderError, UsageError
 from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task, ToolCall
-from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.engine.budget import Spending
@@ -76,6 +75,8 @@ def checked_role(role: CallRole | None) -> CallRole | None:
     """
     if role is None or role in _ROLES:
         return role
+    from evenhand.core.names import did_you_mean  # noqa: PLC0415 (for an error only)
+
     hint = did_you_mean(str(role), _ROLES, f"There are: {', '.join(_ROLES)}.")
     raise UsageError(f"role is {role!r:.60}, and there is no such role", hint=hint)
 

@@ -218,7 +218,7 @@ async def test_promptfoos_results_have_what_its_readers_look_for(
     read = json.loads((tmp_path / "r.json").read_text())
     results = read["results"]
     assert results["version"] == 3
-    assert read["config"] == {"description": "D"}
+    assert read["config"] == {"description": "Science"}  # the run's own goes over it
     columns = [each["metrics"] for each in results["prompts"]]
     assert [column["totalLatencyMs"] for column in columns] == [250, 0]
     assert read["evalId"].startswith("eval-")

@@ -38,7 +38,7 @@ class _Recording:
         self, through: Any = None, *, role: CallRole | None = None, prices: Prices | None = None
     ) -> None:
         self._through = through
-        self._role = checked_role(role)
+        self._role: CallRole | None = checked_role(role)
         self._prices = checked_prices(prices)
 
 
