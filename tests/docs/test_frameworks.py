@@ -58,7 +58,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 def test_every_line_is_python_with_a_recording_client() -> None:
     """Of all frameworks in the table."""
-    assert len(LINES) >= 7
+    assert len(LINES) >= 4
     for line in LINES.values():
         compile(line, "line", "exec")
         assert "recording." in line

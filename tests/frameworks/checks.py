@@ -64,7 +64,7 @@ class World:
             "AGENT": self.framework.agent,
             "AGENT_CALL": self.call,
             "AGENT_ORDERS": str(ORDERS),
-            "AGENT_TOOL": "1" if self.framework.turns > 1 else "",
+            "AGENT_TOOL": self.framework.tool if self.framework.turns > 1 else "",
             "AGENT_FAILS": "1" if self.fails else "",
             "AGENT_SERVER": self.server,
             "MASTRA_TELEMETRY_DISABLED": "1",
@@ -198,7 +198,7 @@ def tools(framework: Framework, python: str) -> None:
         if isinstance(step.arguments, Mapping)
     )
     assert [(name, order) for name, order, _ in found] == [
-        ("find_order", n) for n in range(1, ORDERS + 1)
+        (framework.tool, n) for n in range(1, ORDERS + 1)
     ]
     assert all("was delivered on 3 May" in result for _, _, result in found), found
 

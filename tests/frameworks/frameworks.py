@@ -28,6 +28,7 @@ class Framework:
         runs_tools: Whether it runs tools itself, so that it can say how they ended.
         tells_failures: Whether a tool that raised is a step that failed.
         batches: Whether the vendor takes its calls in batches.
+        tool: What the model knows the tool by.
         server: The file in `servers/` that serves the agent over HTTP, in Node; its packages are npm's. Empty for an
             agent in the eval's own process.
     """
@@ -45,6 +46,7 @@ class Framework:
     runs_tools: bool = True
     tells_failures: bool = True
     batches: bool = True
+    tool: str = "find_order"
     server: str = ""
 
     @property
@@ -203,6 +205,37 @@ FRAMEWORKS = (
         batches=False,
     ),
     Framework(
+        agent="semantic_kernel",
+        title="Semantic Kernel",
+        packages=("semantic-kernel",),
+        module="semantic_kernel",
+        tool="Shop-find_order",
+    ),
+    Framework(
+        agent="mirascope", title="Mirascope", packages=("mirascope[openai]",), module="mirascope"
+    ),
+    Framework(
+        agent="magentic",
+        title="magentic",
+        packages=("magentic",),
+        module="magentic",
+        tells_failures=False,
+        batches=False,
+    ),
+    Framework(
+        agent="griptape",
+        title="Griptape",
+        packages=("griptape[drivers-prompt-openai]",),
+        module="griptape",
+    ),
+    Framework(
+        agent="camel",
+        title="CAMEL",
+        packages=("camel-ai", "mcp<1.20"),
+        module="camel",
+        counts=False,
+    ),
+    Framework(
         agent="ai_sdk",
         title="Vercel AI SDK, over HTTP",
         packages=("ai", "@ai-sdk/openai", "zod", "node@22"),
@@ -233,7 +266,7 @@ def rules(framework: Framework, orders: int, latency_ms: float = 0) -> Iterator[
     for n in range(1, orders + 1):
         seen, wanted = rf"parcel {n} was delivered", rf"order {n}\b"
         text = f"Order {n} was delivered on 3 May."
-        call = {"name": "find_order", "arguments": {"order": n}}
+        call = {"name": framework.tool, "arguments": {"order": n}}
         if not framework.native:
             step = r"starting with the field `\[\[ ## next_thought"
             yield Rule(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -63,15 +64,14 @@ against a [fake provider](fake-provider.md), whose ledger counts what a vendor w
 - *budget*: a `--max-cost` below the price of one call sends nothing
 - *batch*: all turns of the agent go through [batches](batches.md)
 
-LangChain has OpenAI count a stream's tokens only with `stream_usage=True`. Batches don't take streams, nor calls of
-Gemini's own SDK, Azure and OpenRouter. Strands reports a tool's failure to the model only.
+Batches don't take streams, nor calls of Gemini's own SDK, Azure and OpenRouter. Strands and magentic always stream,
+and report a tool's failure to the model only.
 
-The last two are [servers](frameworks.md#agents-behind-a-server): the run records one HTTP call for each answer, by a
-recording client, and reads model and tool calls from it. The AI SDK streams tokens only with `messageMetadata`.
+The last two are [servers](frameworks.md#agents-behind-a-server): of each answer, a recording client records one HTTP
+call, and reads model and tool calls from it.
 
-`just frameworks` installs the newest releases, runs the checks and writes this page. CI tests the ten most used
-frameworks as they stand here (`just frameworks --pinned`).
-[How to use each framework](frameworks.md).
+`just frameworks` installs the newest releases, runs the checks and writes this page. `--pinned` tests the ten most used
+as they stand here, as CI does. [How to use each framework](frameworks.md).
 """
 
 
@@ -86,7 +86,7 @@ def environment(framework: Framework, folder: Path, *, kept: bool, pins: Pins | 
     """
     if framework.server:
         return _node(framework, folder / framework.agent, kept=kept, pins=pins)
-    place = folder / framework.packages[0].partition("[")[0]
+    place = folder / _named(framework.packages[0])
     python = place / "bin" / "python"
     uv = [str(Path(sys.executable).with_name("uv")), "--system-certs", "-q"]
     if not python.exists():
@@ -95,7 +95,7 @@ def environment(framework: Framework, folder: Path, *, kept: bool, pins: Pins | 
         return str(python)
     wanted, until = list(framework.packages), ["--upgrade"]
     if pins is not None:
-        wanted = [f"{one}=={pins['versions'][one.partition('[')[0]]}" for one in wanted]
+        wanted = [f"{one.partition('<')[0]}=={pins['versions'][_named(one)]}" for one in wanted]
         until = ["--exclude-newer", pins["date"]]
     install = [*uv, "pip", "install", "--python", str(python), *until]
     subprocess.run([*install, "-e", str(ROOT), *wanted], check=True)
@@ -124,7 +124,7 @@ def _named(package: str) -> str:
     >>> _named("@ai-sdk/openai"), _named("node@22"), _named("pydantic-ai-slim[openai]")
     ('@ai-sdk/openai', 'node', 'pydantic-ai-slim')
     """
-    return package[0] + package[1:].partition("@")[0].partition("[")[0]
+    return package[0] + re.split(r"[@<\[]", package[1:])[0]
 
 
 def versions(framework: Framework, python: str) -> dict[str, str]:
@@ -178,7 +178,10 @@ def _rows(results: Mapping[str, Any]) -> Iterable[str]:
     for framework in FRAMEWORKS:
         result = results.get(framework.agent)
         if result is not None:
-            named = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+            shown = [
+                name for name in map(_named, framework.packages) if name in result["versions"]
+            ][:2]
+            named = ", ".join(f"{name} {result['versions'][name]}" for name in shown)
             outcomes = {name: result["outcomes"].get(name) for name in CHECKS}
             failing = ", ".join(name for name, outcome in outcomes.items() if outcome == "no")
             absent = ", ".join(name for name, outcome in outcomes.items() if outcome is None)

@@ -24,7 +24,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 from evenhand.core.decision import Decision, DecisionQuestion
@@ -33,8 +33,10 @@ from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Ta
 from evenhand.core.provider import Provider
 from evenhand.core.run import REFUSED, UNSEEN
 from evenhand.engine.budget import Spending
-from evenhand.engine.shared_workers import Askers, SharedWorkers
 from evenhand.providers.configured import reading_by
+
+if TYPE_CHECKING:
+    from evenhand.engine.shared_workers import SharedWorkers
 
 _ROLES: tuple[CallRole, ...] = get_args(CallRole)
 phase: ContextVar[CallRole] = ContextVar("evenhand_phase", default="subject")
@@ -95,7 +97,7 @@ class Home:
     Attributes:
         process: The process that it is in.
         strangers: What becomes of calls that belong to no trial; None where nobody looks.
-        workers: Finds what one trial starts and others use.
+        workers: Finds what one trial starts and others use; None before any application has asked.
     """
 
     __slots__ = ("_visitors", "loop", "over", "process", "strangers", "workers")
@@ -105,7 +107,7 @@ class Home:
         self.over = False
         self.process = os.getpid()
         self.strangers = strangers
-        self.workers = SharedWorkers()
+        self.workers: SharedWorkers | None = None
         self._visitors: dict[str, Provider] = {}
 
     def look(self, trial: Witness) -> None:
@@ -152,6 +154,8 @@ class OwnCalls:
     )
 
     def __init__(self) -> None:
+        from evenhand.engine.shared_workers import Askers  # noqa: PLC0415 (most runs have none)
+
         self.asked: list[ToolCall] = []
         self.askers = Askers()
         self.tasks: set[asyncio.Task[object]] = set()

@@ -7,7 +7,10 @@ name that is in these folders, too, are forgotten. Who has imported one keeps it
 
 from __future__ import annotations
 
+import _thread
 import contextlib
+import queue
+import select
 import signal
 import sys
 import threading
@@ -19,7 +22,6 @@ from types import FrameType, ModuleType
 from typing import NoReturn
 
 from evenhand.core.errors import CodeError
-from evenhand.engine.green_threads import refuse_green_threads
 
 LIMIT_S = 300.0
 """For one file: libraries that load models take their time."""
@@ -116,3 +118,28 @@ def _home(module: ModuleType) -> Path | None:
     inside = list(getattr(module, "__path__", ()))
     file = inside[0] if inside else getattr(module, "__file__", None)
     return Path(file).resolve().parent if file else None
+
+
+_PATCHED = {
+    "threading": lambda: threading.get_ident,
+    "_thread": lambda: _thread.start_new_thread,
+    "queue": lambda: queue.SimpleQueue,
+    "select": lambda: select.select,
+}
+_LIBRARIES = ("gevent", "eventlet")
+
+
+def refuse_green_threads() -> None:
+    """Does nothing where Python's threads are its own.
+
+    Raises:
+        CodeError: gevent or eventlet has replaced them.
+    """
+    for what, value in _PATCHED.items():
+        library = str(getattr(value(), "__module__", "")).partition(".")[0]
+        if library in _LIBRARIES:
+            raise CodeError(
+                f"{library} has replaced Python's {what}, with which no run can go on",
+                hint="Don't patch in the process of the evals: start the application by itself, and call it over "
+                "HTTP. Patching sockets alone does no harm: monkey.patch_socket().",
+            )

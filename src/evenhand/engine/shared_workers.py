@@ -47,12 +47,12 @@ class Askers:
         self._asked.setdefault(asker, Asked(now, now)).last_s = now
 
     def left(self) -> Iterator[Asked]:
-        """Those that are still there, but for the task that wants to know."""
+        """The askers that are still there, but for the task that wants to know."""
         here = asyncio.current_task()
-        for asker, asked in [*self._asked.items()]:
+        for asker, times in [*self._asked.items()]:
             is_thread = isinstance(asker, threading.Thread)
             if asker is not here and (asker.is_alive() if is_thread else not asker.done()):
-                yield asked
+                yield times
 
 
 class Starter(Protocol):
@@ -66,7 +66,7 @@ class Starter(Protocol):
 
     @property
     def fresh(self) -> bool:
-        """Whether it has asked nothing."""
+        """Whether the trial has asked nothing."""
         ...
 
     def blame(self, problem: CodeError) -> None:

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from evenhand.core.errors import CodeError
 from evenhand.engine.capture import in_user_code
-from evenhand.engine.green_threads import refuse_green_threads
+from evenhand.engine.importing import refuse_green_threads
 from evenhand.engine.outcome import task_error
 from evenhand.engine.place import users_line
 from evenhand.engine.strays import holds

@@ -490,7 +490,7 @@ class LiveTrial:
             await self._tasks_done(self._tasks)
         if self.own is not None:
             await self.own.over()
-        if self.home is not None:
+        if self.home is not None and self.home.workers is not None:
             askers = self.own.askers if self.own is not None else None
             self.home.workers.returned(self, askers, began_s)
 

@@ -28,6 +28,7 @@ from evenhand.core.record import Record
 from evenhand.doors.recording.background import note
 from evenhand.engine.call_context import OwnCalls, phase
 from evenhand.engine.outcome import is_final
+from evenhand.engine.shared_workers import SharedWorkers
 from evenhand.engine.strays import lent
 from evenhand.engine.trial import LiveTrial
 from evenhand.providers.app_call import AppCall, AppReply, CutOff, content_type
@@ -94,8 +95,10 @@ class Exchange:
             own.askers.add(loan.thread)
         if self._retried and self._call.own_request.key in own.given_up:
             raise own.given_up[self._call.own_request.key]
-        if self._trial.home is not None:
-            self._trial.home.welcome(self._call)
+        home = self._trial.home
+        if home is not None:
+            home.welcome(self._call)
+            home.workers = home.workers or SharedWorkers()
         if self._call.speaks:  # whoever asks again has dealt with what came before
             own.unanswered = None
         task = self._task = asyncio.create_task(self._ask())

@@ -83,8 +83,8 @@ def exchange_for(
         prices: Of models that the price list does not know.
         sender: Sends it as the application's client would, where that goes a way of its own; None elsewhere.
     """
-    asked = trial.own.asked if trial.own is not None else ()
-    call = _call(request, body, timeout_s or TIMEOUT_S, prices, asked)
+    before = trial.own.asked if trial.own is not None else ()
+    call = _call(request, body, timeout_s or TIMEOUT_S, prices, before)
     if call.url == request.url:  # a scripted model is asked where it is
         call.sender = sender
     return Exchange(trial, call, role or role_of(call), request.is_retried)

@@ -130,12 +130,24 @@ class FunctionExecutionResult:
         self.error = error
 
 
+class ToolOutput:
+    """What Mirascope returns of a tool's call: the error's words are the result, too."""
+
+    def __init__(self, result: object, error: str | None) -> None:
+        self.result = result if error is None else error
+        self.error = None if error is None else RuntimeError(error)
+
+
+@pytest.mark.parametrize("kind", [FunctionExecutionResult, ToolOutput])
 @pytest.mark.parametrize(("error", "status"), [(None, "ok"), ("no such order", "error")])
-def test_what_agno_returns_is_the_tools_result_or_why_it_failed(
-    tmp_path: Path, error: str | None, status: str
+def test_what_agno_and_mirascope_return_is_the_tools_result_or_why_it_failed(
+    tmp_path: Path,
+    kind: type[FunctionExecutionResult | ToolOutput],
+    error: str | None,
+    status: str,
 ) -> None:
     """Without what stands around it."""
-    value = FunctionExecutionResult("late", error)
+    value = kind("late", error)
     (step,) = steps_of(lambda: Tool(lambda: value).run({}), tmp_path)
     assert (step.status, step.result) == (status, None if error else "late")
     assert step.error == (error or "")

@@ -69,6 +69,12 @@ def _of_agent_framework(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple
     return args[0].name, more.get("arguments") or (context.arguments if context is not None else {})
 
 
+def _of_semantic_kernel(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple[str, object]:
+    if args[0].is_prompt:
+        raise LookupError  # a function that asks a model, which is none of its tools
+    return args[0].fully_qualified_name, {**(more.get("arguments") or (args[2:] or ({},))[0])}
+
+
 METHODS: Mapping[str, tuple[ToolMethod, ...]] = {
     "langchain_core.tools.base": (ToolMethod("BaseTool", ("run", "arun"), _by_first),),
     "pydantic_ai.toolsets.function": (ToolMethod("FunctionToolset", ("call_tool",), _of_pydantic),),
@@ -101,6 +107,27 @@ METHODS: Mapping[str, tuple[ToolMethod, ...]] = {
             "FunctionCall",
             ("execute", "aexecute"),
             lambda args, _more: (args[0].function.name, args[0].arguments or {}),
+        ),
+    ),
+    "semantic_kernel.functions.kernel_function": (
+        ToolMethod("KernelFunction", ("invoke",), _of_semantic_kernel),
+    ),
+    "mirascope.llm.tools.tools": tuple(
+        ToolMethod(name, ("execute",), lambda args, _more: (args[0].name, decode(args[-1].args)))
+        for name in ("Tool", "AsyncTool", "ContextTool", "AsyncContextTool")
+    ),
+    "camel.toolkits.function_tool": (
+        ToolMethod(
+            "FunctionTool",
+            ("__call__", "async_call"),
+            lambda args, more: (args[0].get_function_name(), {**_positional(args[1:]), **more}),
+        ),
+    ),
+    "griptape.tools.base_tool": (
+        ToolMethod(
+            "BaseTool",
+            ("try_run",),
+            lambda args, _more: (args[3].to_native_tool_name(), args[3].input),
         ),
     ),
     "haystack.tools.tool": (ToolMethod("Tool", ("invoke", "invoke_async"), _by_keywords),),
@@ -215,7 +242,8 @@ def _told(value: object) -> tuple[object, bool]:
         texts = [getattr(each, "text", None) for each in cast("list[Any]", value)]
         if all(isinstance(text, str) for text in texts):
             return "\n".join(map(str, texts)), failed
-    if type(thing).__name__ == "FunctionExecutionResult":  # Agno's
+    if type(thing).__name__ in ("FunctionExecutionResult", "ToolOutput"):  # Agno's, Mirascope's
+        failed = failed or getattr(thing, "error", None) is not None
         return _plain(thing.error if failed else thing.result), failed
     content = getattr(thing, "content", getattr(thing, "output", None))
     return _plain(value if content is None else content), failed
