@@ -65,6 +65,15 @@ def test_all_kinds_may_be_named_though_one_has_a_single_note():
     assert one.low <= one.value <= one.high
 
 
+def test_the_ends_of_what_named_kinds_cover_are_those_worked_out_by_hand():
+    """40 of 100 failures have no other note: Wilson's end above, 1.96 standard errors below."""
+    estimate = named_share([(1.0, ["late"])] * 60 + [(1.0, [f"odd {i}"]) for i in range(40)])
+    assert estimate is not None
+    assert estimate.value == pytest.approx(0.6)
+    assert estimate.high == pytest.approx(0.6 + 1.96 * math.sqrt(0.4 * 0.6 / 100), abs=1e-4)
+    assert estimate.low == pytest.approx(1 - 0.498, abs=1e-3)  # of 40 in 100
+
+
 @pytest.mark.parametrize("notes", [15, 60, 200])
 def test_the_interval_of_what_named_kinds_cover_holds(notes: int):
     """In at least 92 % of 400 draws from thirty kinds; the seed is 20261129. `bench/failure_kinds.py` has more."""

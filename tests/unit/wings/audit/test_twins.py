@@ -36,6 +36,7 @@ def test_the_same_question_with_other_small_words_marks_or_slips_is_a_twin(one: 
     [
         ("What is 12 + 5?", "What is 12 + 6?"),
         ("Is order 1042 late?", "Is order 1043 late?"),
+        ("Is order A1042B late?", "Is order A1043B late?"),
         ("Can I return the shoes?", "Can I return the socks?"),
         ("May I smoke here?", "May I not smoke here?"),
         ("Did sales increase?", "Did sales decrease?"),

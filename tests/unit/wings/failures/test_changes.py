@@ -155,3 +155,15 @@ async def test_a_corrected_kind_that_was_in_any_earlier_run_comes_back(make_run:
     assert (one.corrected, one.change) == (True, "returned")
     (one,) = changes_of([runs[0], *runs[2:]], book, codes)
     assert (one.corrected, one.change) == (True, "new")
+
+
+async def test_too_few_reviews_for_a_correction_leave_the_judges_shares_as_they_are(make_run: Make):
+    """What three people's reviews say of a few outputs isn't mixed with what the judge says of the others."""
+    runs, book, codes = await coded(make_run, {"late": range(10)}, {"late": range(30)})
+    for run in runs:
+        draw_outputs([run], 60, seed=1)
+        for place in range(3):
+            keep_review(run.path, place, "ann", "pass")
+    runs = [RunFile.open(run.path) for run in runs]
+    (one,) = changes_of(runs, book, codes)
+    assert (one.corrected, one.before, one.after) == (False, 10 / 60, 0.5)
