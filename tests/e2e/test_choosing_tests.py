@@ -231,3 +231,39 @@ def test_hooks_see_what_promptfoo_shows_them(evenhand: Run, tmp_path: Path) -> N
     ]
     assert rows[2][0] == "broken"
     assert counts == [1, 2, {"m": 1.0}]
+
+
+def test_an_error_in_exported_results_is_no_score_once_they_are_imported(
+    evenhand: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a grader by itself and of one in a set; promptfoo counts both as failures with 0, in a mean with others."""
+    good, bad = ({"type": "contains", "value": value} for value in ("hello", "bye"))
+    raising = {"type": "python", "value": "1/0", "metric": "m"}
+    known = {"type": "contains", "value": "hello", "metric": "k"}
+    suites: list[dict[str, object]] = [
+        {"assert": [known, {"type": "assert-set", "assert": [good, raising]}]},
+        {"assert": [{"type": "assert-set", "assert": [bad, raising]}]},
+        {"assert": [{"type": "assert-set", "threshold": 0.4, "assert": [good, raising]}]},
+        {"assert": [known, raising]},
+        {"assert": [bad, raising]},
+        {"threshold": 0.4, "assert": [good, raising]},
+    ]
+    tests = [{"vars": {"x": str(i)}, **suite} for i, suite in enumerate(suites)]
+    config = {"prompts": ["hello {{x}}"], "providers": ["echo"], "tests": tests}
+    (tmp_path / "promptfooconfig.yaml").write_text(json.dumps(config))
+
+    def trials() -> list[tuple[object, ...]]:
+        with RunFile.open(find(Path.cwd(), None)) as run:
+            return [
+                (t.outcome, t.score, t.named_scores, [(o.outcome, o.score) for o in t.outcomes])
+                for t in run.trials()
+            ]
+
+    evenhand("run", "--no-progress", "-o", "o.json")
+    first = trials()
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "other"))
+    evenhand("import", "o.json")
+    assert trials() == first
+    assert [trial[:2] for trial in first] == [
+        (outcome, None) for outcome in ("error", "fail", "pass") * 2
+    ]
