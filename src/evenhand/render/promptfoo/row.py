@@ -91,12 +91,13 @@ class RowWriter:
         run: str,
         variants: Sequence[Variant],
         labels: Mapping[int, Sequence[Label]] | None = None,
+        stripped: Stripped | None = None,
     ) -> None:
         self._labels = labels or {}
         # Ids are made of the run's, so each export of a run has the same ones.
         self._namespace = uuid.uuid5(uuid.NAMESPACE_OID, run)
         self._variants = variants
-        self._stripped = Stripped.of(os.environ)
+        self._stripped = Stripped.of(os.environ) if stripped is None else stripped
         self._tests: dict[tuple[str, int], int] = {}
 
     def row(self, trial: TrialResult, graded: GradedTrial) -> dict[str, Any]:
