@@ -19,7 +19,7 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.core.errors import NoOutput
-from evenhand.core.expect import NAMED_WEIGHTS, named_scores, named_weights, weighted_mean
+from evenhand.core.expect import named_scores, named_weights, weighted_mean
 from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import Judged, TrialResult
@@ -339,7 +339,7 @@ def _settled(outcome: Outcome, written: Mapping[str, Any] | None) -> Outcome:
         outcome="pass" if passed else "fail",
         score=score,
         named=named_scores(inside),
-        metadata={**outcome.metadata, NAMED_WEIGHTS: named_weights(inside)},
+        named_weights=named_weights(inside),
     )
 
 
@@ -494,11 +494,7 @@ def _named_asserts(trial: TrialResult) -> list[dict[str, Any]]:
 
 def _components(outcome: Outcome, written: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """An outcome, and after it what it was put together from."""
-    metadata = {
-        key: value
-        for key, value in outcome.metadata.items()
-        if key not in ("components", NAMED_WEIGHTS)
-    }
+    metadata = {key: value for key, value in outcome.metadata.items() if key != "components"}
     if outcome.outcome == "error":
         metadata["graderError"] = True
     own: dict[str, Any] = {
