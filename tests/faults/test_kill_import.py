@@ -62,4 +62,4 @@ def test_a_killed_import_leaves_no_part_that_passes_for_the_run(
     again = evals.run("import", "traces", "traces.json", env=env)
     assert again.returncode == 0, again.stderr
     assert evals.document()["totals"]["trials"] == TRACES
-    assert not (evals.home / "importing").exists()
+    assert not list((evals.home / "runs" / ".importing").iterdir())

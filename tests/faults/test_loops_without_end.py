@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.faults.conftest import Folder
@@ -138,3 +141,45 @@ def test_a_run_that_code_holds_can_be_stopped_and_resumed_without_that_trial(
     results = outcomes(evals)
     assert results.pop("fine") == results.pop("fine too") == "pass"
     assert "held the whole run" in results["in C"]
+
+
+NO_MORE_PROCESSES = """
+import os, resource, signal, sys, time
+
+from evenhand.engine import guardian
+
+
+def tell(line):
+    print(line, flush=True)
+    if os.getuid() == 0:  # for root, there is no limit
+        os.setuid(54321)
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+
+
+guardian.guard(tell)
+if guardian.is_guarded():
+    guardian.note_breadcrumbs(sys.argv[1])
+    with guardian.may_be_held(60), guardian.another_may_go_on():
+        guardian.is_held()
+        os.kill(os.getppid(), signal.SIGCONT)  # it looks at once, before its clock strikes
+        time.sleep(60)
+time.sleep(3 * guardian.LOOK_S)
+assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+print("went on without", flush=True)
+"""
+
+
+def test_a_run_goes_on_without_a_guardian_where_there_may_be_no_second_process(
+    tmp_path: Path,
+) -> None:
+    """The clock by which the first one was guarded strikes no more."""
+    done = subprocess.run(
+        [sys.executable, "-c", NO_MORE_PROCESSES, tmp_path / "crumbs"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    assert "the run goes on" in done.stdout
+    assert done.stdout.endswith("went on without\n")

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from evenhand.core.case import Case
 from evenhand.core.definition import Definition
-from evenhand.core.json_shapes import as_mapping
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.provider import Host, Provider
 from evenhand.core.record import Record
@@ -281,10 +280,6 @@ def scale_of_mean(outcomes: Sequence[Outcome]) -> Scale | None:
     )
 
 
-NAMED_WEIGHTS = "named_weights"
-"""The key of an outcome's metadata for the weights of its further numbers, by name, where one isn't 1."""
-
-
 def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
     """The weighted mean score by metric. Names without a score, or with one that isn't known, are left out.
 
@@ -321,5 +316,4 @@ def _weights(o: Outcome) -> dict[str, float]:
     own = {o.metric: o.weight} if o.metric else {}
     if not o.named:
         return own
-    inside = as_mapping(o.metadata.get(NAMED_WEIGHTS))
-    return own | {name: o.weight * inside.get(name, 1.0) for name in o.named} | own
+    return own | {name: o.weight * o.named_weights.get(name, 1.0) for name in o.named} | own

@@ -47,6 +47,7 @@ class Score(Record, frozen=True, metaclass=CheckedRecord):
         named: Further numbers, by metric name.
         parts: What it was put together from.
         scale: The lowest and the highest value there can be; None where the scorer does not say.
+        named_weights: What further numbers weigh among others of their name, where that isn't 1.
     """
 
     value: float | None
@@ -56,6 +57,7 @@ class Score(Record, frozen=True, metaclass=CheckedRecord):
     named: Mapping[str, float] = field(default_factory=dict[str, float])
     parts: tuple[Score, ...] = ()
     scale: Scale | None = None
+    named_weights: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 def unknown(outcome: str, score: float | None) -> bool:
@@ -112,6 +114,7 @@ class Outcome(Record, frozen=True):
         rests_on: The model calls that were made for it, each by its request's key and its number among the trial's
             identical requests, as the journal has them.
         scale: The lowest and the highest score there can be; None where the scorer does not say.
+        named_weights: What further numbers weigh among others of their name, where that isn't 1.
     """
 
     name: str
@@ -128,6 +131,7 @@ class Outcome(Record, frozen=True):
     hint: str = ""
     rests_on: tuple[tuple[str, int], ...] = ()
     scale: Scale | None = None
+    named_weights: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def passed(self) -> bool | None:

@@ -91,6 +91,10 @@ def guard(tell: Callable[[str], object]) -> None:
             break
         os.close(lifeline)
         _wait(child, page, tell)
+        # It would end this process, where there can be no other one.
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if signal.SIGALRM in signal.sigpending():
+            signal.sigwait({signal.SIGALRM})
         os.close(other_end)
     os.close(other_end)
     _guarded.page, _guarded.pid = page, os.getpid()

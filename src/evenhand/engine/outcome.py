@@ -181,9 +181,12 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
         raise CodeError(f"{label_of(expectation.scorer)} gave {value} for a score")
     if score.scale is not None:
         score = replace(score, scale=_scale(expectation, score.scale))
-    if score.named:
-        named = {name: _number(expectation, number) for name, number in score.named.items()}
-        score = replace(score, named=named)
+    if score.named or score.named_weights:
+        named, weights = (
+            {name: _number(expectation, number) for name, number in numbers_by_name.items()}
+            for numbers_by_name in (score.named, score.named_weights)
+        )
+        score = replace(score, named=named, named_weights=weights)
     return _outcome_of(expectation, score)
 
 
@@ -233,6 +236,7 @@ def _outcome_of(expectation: Expectation, score: Score) -> Outcome:
         at_least=expectation.at_least,
         at_most=expectation.at_most,
         scale=score.scale,
+        named_weights=score.named_weights,
     )
 
 

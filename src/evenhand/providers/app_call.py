@@ -47,9 +47,7 @@ from evenhand.providers.streams import error_instead, in_pieces, whole
 from evenhand.providers.surcharges import billed_beyond, hears, surcharges
 
 _MEANT = ("anthropic-version", "anthropic-beta", "openai-beta")  # headers that change the answer
-_OF_THE_CONNECTION = frozenset(
-    {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
-)
+_OF_THE_CONNECTION = frozenset({"host", "connection", "content-length", "transfer-encoding"})
 _BOUNDARY = re.compile(r"boundary=\"?([^\";]+)")
 _EVENTS = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
 _WORDS = (
@@ -322,10 +320,7 @@ class AppCall:
         return answered(answer, self._rates(answer.headers))
 
     async def _post(self, listener: http.Listener | None) -> http.HttpAnswer:
-        # Amazon's signature is over this header, too.
-        signed = self.headers.get("authorization", "").startswith("AWS4-")
-        left_out = _OF_THE_CONNECTION - ({"accept-encoding"} if signed else set[str]())
-        headers = {k: v for k, v in self.headers.items() if k not in left_out}
+        headers = {k: v for k, v in self.headers.items() if k not in _OF_THE_CONNECTION}
         return await http.transport().post(
             self.url,
             headers,

@@ -256,19 +256,23 @@ class Exchange:
         begins = is_first and self._unpacking is None and b"content-encoding" in self._head.lower()
         if self._unpacking is None and not begins:
             return data
-        from evenhand.providers.unpacking import NotUnpackable, Unpacking  # noqa: PLC0415 (on use)
+        from evenhand.providers.unpacking import (  # noqa: PLC0415 (on use)
+            NotUnpackable,
+            UnknownEncoding,
+            Unpacking,
+        )
 
         try:
-            if begins:
-                encoding = Headers(bytes(self._head)).get("content-encoding", "")
-                if encoding.lower() not in ("", "identity"):
-                    self._unpacking = Unpacking(encoding)
             if self._unpacking is None:
-                return data
+                self._unpacking = Unpacking(Headers(bytes(self._head)).every("content-encoding"))
             return self._unpacking.unpack(data, self.most - self._length + 1)
         except NotUnpackable as error:
             self.error = _cut_off(self._url, str(error))
-            return None
+        except UnknownEncoding as error:
+            if Headers(bytes(self._head)).status >= 400:
+                return b""  # the status says what to do, and whether to ask again
+            self.error = _unreadable(self._url, str(error))
+        return None
 
 
 class Lapse:
@@ -309,7 +313,13 @@ def _header_lines(headers: Mapping[str, str], url: str) -> list[bytes]:
     """The headers as they are sent; raises BadRequest."""
     lines: list[bytes] = [b"Expect:"]  # nobody is asked whether a long body is welcome
     names: set[str] = set()
+    signature = next(
+        (value for name, value in headers.items() if name.lower() == "authorization"), ""
+    )
+    is_signed = signature.startswith("AWS4-")  # Amazon's signature is over what is accepted, too
     for name, value in headers.items():
+        if name.lower() == "accept-encoding" and not is_signed:
+            continue
         line = f"{name}: {value}" if value.strip() else f"{name};"
         if any(letter in line for letter in "\r\n\0") or ":" in name or not name.strip():
             raise BadRequest(
@@ -380,6 +390,14 @@ def _failure(
 
 def _cut_off(url: str, why: str) -> ConnectionFailed:
     return ConnectionFailed(f"the connection to {host_of(url)} was cut off: {why}", billed=None)
+
+
+def _unreadable(url: str, encoding: str) -> BadRequest:
+    return BadRequest(
+        f"{host_of(url)} answered in the encoding {encoding[:60]!r}, which was not asked for",
+        hint="Have the server answer in gzip, or in none. If you sign accept-encoding, sign `gzip, deflate`.",
+        billed=True,
+    )
 
 
 def _too_long(url: str, largest: int) -> BadReply:

@@ -45,20 +45,27 @@ class Headers(Mapping[str, str]):
         answer = self._answer()
         return b"\n\r\n" in answer or b"\n\n" in answer
 
+    def every(self, name: str) -> list[str]:
+        """All headers of this name, in their order."""
+        return [value for other, value in self._lines() if other == name.lower()]
+
     def _answer(self) -> bytes:
         """What stands last: what a proxy said, and answers like 103, come before it."""
         begin = self._raw.rfind(b"\r\n\r\nHTTP/")
         return self._raw if begin < 0 else self._raw[begin + 4 :]
 
+    def _lines(self) -> list[tuple[str, str]]:
+        lines = self._answer().decode("utf-8", "surrogateescape").split("\n")
+        return [
+            (name.strip().lower(), value.strip())
+            for name, colon, value in (line.partition(":") for line in lines)
+            if colon
+        ]
+
     def _read(self) -> dict[str, str]:
         if self._values is None:
-            lines = self._answer().decode("utf-8", "surrogateescape").split("\n")
             # From the end on, so that the first value of a name is the one that stays.
-            self._values = {
-                name.strip().lower(): value.strip()
-                for name, colon, value in (line.partition(":") for line in reversed(lines))
-                if colon
-            }
+            self._values = dict(reversed(self._lines()))
         return self._values
 
 

@@ -7,34 +7,39 @@ over what was there as if it were all.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 _GZIP, _ZLIB, _RAW = 31, 15, -15  # what zlib calls `wbits`
+_MOST_LAYERS = 5
 
 
 class NotUnpackable(Exception):
-    """The answer is in no encoding that was asked for, or damaged."""
+    """The answer is damaged."""
+
+
+class UnknownEncoding(Exception):
+    """The answer is in an encoding that was not asked for."""
 
 
 class Unpacking:
     """Unpacks one answer, piece by piece.
 
     Args:
-        encoding: The answer's `Content-Encoding`.
+        headers: The answer's `Content-Encoding`, each header of this name: what was packed last is named last.
 
     Raises:
-        NotUnpackable: It is another one than was asked for.
+        UnknownEncoding: One is another than was asked for.
     """
 
-    __slots__ = ("_encoding", "_unpacker")
+    __slots__ = ("_layers",)
 
-    def __init__(self, encoding: str) -> None:
-        self._encoding = encoding.strip().lower().removeprefix("x-")
-        if self._encoding not in ("gzip", "deflate"):
-            raise NotUnpackable(
-                f"the answer has the encoding {encoding!r:.60}, which was not asked for"
-            )
-        self._unpacker: Any = None
+    def __init__(self, headers: Iterable[str]) -> None:
+        names = [name.strip().lower() for name in ",".join(headers).split(",")]
+        names = [name.removeprefix("x-") for name in names if name not in ("", "identity", "none")]
+        if not {"gzip", "deflate"}.issuperset(names) or len(names) > _MOST_LAYERS:
+            raise UnknownEncoding(", ".join(names))
+        self._layers = [_Layer(name) for name in reversed(names)]
 
     def unpack(self, data: bytes, most: int) -> bytes:
         """The next piece, unpacked, as far as it has at most so many bytes.
@@ -42,6 +47,28 @@ class Unpacking:
         Raises:
             NotUnpackable: It is damaged.
         """
+        for layer in self._layers:
+            data = layer.unpack(data, most)
+            if len(data) == most:  # it may go on; whoever asked wants no more
+                break
+        return data
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the end has come."""
+        return all(layer.is_whole for layer in self._layers)
+
+
+class _Layer:
+    """One encoding."""
+
+    __slots__ = ("_encoding", "_unpacker")
+
+    def __init__(self, encoding: str) -> None:
+        self._encoding = encoding
+        self._unpacker: Any = None
+
+    def unpack(self, data: bytes, most: int) -> bytes:
         unpacker = self._unpacker
         if not data:
             return data
@@ -59,7 +86,6 @@ class Unpacking:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the end has come."""
         return self._unpacker is None or bool(self._unpacker.eof)
 
     def _form(self, first: int) -> int:

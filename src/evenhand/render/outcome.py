@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evenhand.analysis.summaries.marks import UNSURE
-from evenhand.core.expect import NAMED_WEIGHTS
 from evenhand.core.score import Outcome
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import clip, columns, folded, number, safe
@@ -22,7 +21,7 @@ _WORDS = {"error": "error", "not_applicable": "not applicable"}
 _OF_JUDGES = ("judge", "prompt", "confidence")
 _SHOWN_ELSEWHERE = frozenset(
     {*_OF_JUDGES, "instrument", "threshold", "warning", "suspect"}
-    | {"reasoning", "passed", "score", "components", "ranked", NAMED_WEIGHTS}
+    | {"reasoning", "passed", "score", "components", "ranked"}
 )
 
 

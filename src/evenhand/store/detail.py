@@ -68,6 +68,7 @@ class OutcomeDetail(Struct, omit_defaults=True, gc=False, kw_only=True):
     hint: str = ""
     rests_on: tuple[tuple[str, int], ...] = ()
     scale: Scale | None = None
+    named_weights: Mapping[str, float] = {}
 
 
 class Detail(Struct, omit_defaults=True, gc=False, kw_only=True):
@@ -166,6 +167,7 @@ def _outcome(outcome: Outcome) -> OutcomeDetail:
         hint=outcome.hint,
         rests_on=outcome.rests_on,
         scale=outcome.scale,
+        named_weights=outcome.named_weights,
     )
 
 

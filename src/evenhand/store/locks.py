@@ -14,10 +14,14 @@ from evenhand.core.errors import StoreError
 from evenhand.store.home import make_folder
 from evenhand.store.replacing import is_at
 
+IMPORTING = ".importing"
+"""The folder, beside the runs, with those that are being imported: on the same file system, and in no list."""
+
 
 def lock_of(run: Path) -> Path:
     """The lock that whoever writes this run file holds."""
-    return run.parent.parent / "locks" / f"{run.stem}.lock"
+    folder = run.parent.parent if run.parent.name == IMPORTING else run.parent
+    return folder.parent / "locks" / f"{run.stem}.lock"
 
 
 class Lock:

@@ -13,6 +13,7 @@ place is copied for the trials that are taken; `call` and what hangs on it gets 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -24,11 +25,11 @@ from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.store.catalogue import files, home_for, id_at, run_folder
-from evenhand.store.home import is_signed, make_folder, signed
+from evenhand.store.home import is_signed, signed
 from evenhand.store.journal import Journal
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
-from evenhand.store.locks import held, lock_of
+from evenhand.store.locks import IMPORTING, held, lock_of
 from evenhand.store.opened import readable
 from evenhand.store.replacing import replaced
 from evenhand.store.runfile import RunFile
@@ -355,14 +356,9 @@ async def keep_run(
     """
     for known in files(start):
         if known.stem == meta.id:
-            raise UsageError(
-                f"run {meta.id} is there already: {known}",
-                hint=f"Look at it with `evenhand show {meta.id}`; delete its file to import it again.",
-            )
-    home = home_for(start)
-    make_folder(run_folder(home))
-    begun = home / "importing"
-    journal = Journal.create(begun, meta, replaces=True)
+            raise _is_there(known)
+    folder = run_folder(home_for(start))
+    journal = Journal.create(folder / IMPORTING, meta, replaces=True)
     journal.write_in_batches(
         BATCH
     )  # nothing is lost with it: an import that breaks off leaves no file
@@ -372,11 +368,34 @@ async def keep_run(
         journal.close()  # not finished now, but when its meta says
         if of_people := list(labels()):
             append_labels(journal.path, of_people)
-        return journal.path.replace(run_folder(home) / journal.path.name)
+        _move(journal.path, whole := folder / journal.path.name)
     except BaseException:  # an importer of a package may raise anything
         journal.close()
-        journal.path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            journal.path.unlink()
         raise
-    finally:
-        with contextlib.suppress(OSError):  # another import is under way
-            begun.rmdir()
+    return whole
+
+
+def _is_there(run: Path) -> UsageError:
+    return UsageError(
+        f"run {run.stem} is there already: {run}",
+        hint=f"Look at it with `evenhand show {run.stem}`; delete its file to import it again.",
+    )
+
+
+def _move(file: Path, place: Path) -> None:
+    """Moves a run file, never over another one, on which people may have put labels; raises UsageError, StoreError."""
+    try:
+        try:
+            os.link(file, place)
+        except FileExistsError:
+            raise _is_there(place) from None
+        except OSError:  # a file system without links
+            if place.exists():
+                raise _is_there(place) from None
+            file.replace(place)
+        else:
+            file.unlink()
+    except OSError as error:
+        raise StoreError(f"{place} cannot be written: {error.strerror or error}") from error

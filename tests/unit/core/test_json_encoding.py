@@ -61,9 +61,11 @@ def test_a_dataclass_is_encoded_as_its_fields():
                 "named": {},
                 "parts": [],
                 "scale": None,
+                "named_weights": {},
             }
         ],
         "scale": None,
+        "named_weights": {},
     }
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from evenhand.core.errors import CodeError, UsageError
-from evenhand.core.expect import Expectation
+from evenhand.core.expect import Expectation, all_pass
 from evenhand.core.score import Score
 from evenhand.engine.outcome import checked_outcome, error_outcome
 
@@ -49,6 +51,27 @@ def test_a_score_becomes_an_outcome_by_its_verdict_and_its_bounds(score, bounds,
     made = checked_outcome(Expectation("x", Asked(), **bounds), score)
     assert (made.outcome, made.score, made.reason) == (state, score.value, reason)
     assert made.name == "asked"
+
+
+def test_what_users_keep_beside_a_score_weighs_nothing():
+    """Whatever it is called: only the score's own weights count, and those are numbers."""
+    one, other = (
+        checked_outcome(
+            Expectation("x", Asked(), metadata=metadata),
+            Score(1.0, True, "", metadata, {"a": value}, named_weights=weights),
+        )
+        for value, metadata, weights in (
+            (1.0, {"named_weights": {"a": "high"}}, {}),
+            (0.0, {"named_weights": {"a": 3.0}}, {"a": 7}),
+        )
+    )
+    assert all_pass([one]).named_scores == {"a": 1.0}
+    assert all_pass([one, other]).named_scores == {"a": 1 / 8}
+    wrong: Any = {"a": "high"}
+    for named in ({"a": 1.0}, {}):
+        score = Score(1.0, named=named, named_weights=wrong)
+        with pytest.raises(CodeError, match="'high' for a score"):
+            checked_outcome(Expectation("x", Asked()), score)
 
 
 def test_an_error_keeps_the_bounds_of_its_expectation():

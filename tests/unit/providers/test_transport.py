@@ -133,25 +133,48 @@ def bare(data: bytes) -> bytes:
     return zlib.compress(data)[2:-4]
 
 
-@pytest.mark.parametrize("coding", ["gzip", "deflate", "bare deflate", "br", "zstd"])
-async def test_answers_are_unpacked_up_to_the_limit_and_never_passed_on_packed(
-    transport: HttpTransport, coding: str
+@pytest.mark.parametrize(
+    ("coding", "pack"),
+    [
+        ("gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", bare),
+        ("x-gzip, identity", gzip.compress),
+        ("none", bytes),
+        ("Identity", bytes),
+        ("deflate, gzip", lambda data: gzip.compress(zlib.compress(data))),
+        ("gzip\r\ncontent-encoding: gzip", lambda data: gzip.compress(gzip.compress(data))),
+    ],
+)
+async def test_answers_are_unpacked_up_to_the_limit(
+    transport: HttpTransport, coding: str, pack: Callable[[bytes], bytes]
 ):
-    """One that unpacks to too much is refused, and so is one in an encoding that was not asked for."""
+    """As often as they were packed. One that unpacks to too much is refused."""
     plain = b"0" * 60_000
-    pack = {"gzip": gzip.compress, "deflate": zlib.compress, "bare deflate": bare}.get(coding)
-    data = pack(plain) if pack else b"(\xb5/\xfd"
-    sent_as = coding.removeprefix("bare ")
-    head = f"HTTP/1.1 200 OK\r\ncontent-encoding: {sent_as}\r\ncontent-length: {len(data)}\r\n\r\n"
+    data = pack(plain)
+    head = f"HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-length: {len(data)}\r\n\r\n"
     async with Peer(head.encode() + data) as peer:
-        if pack is None:
-            with pytest.raises(ConnectionFailed, match="encoding") as caught:
-                await transport.post(peer.url(), {"accept-encoding": coding}, b"{}", 10)
-            assert caught.value.billed is None
-            return
         assert (await transport.post(peer.url(), {}, b"{}", 10)).body == plain
         with pytest.raises(BadReply, match="more than"):
             await transport.post(peer.url(), {}, b"{}", 10, largest=30_000)
+        with pytest.raises(BadReply, match="more than"):
+            await transport.post(peer.url(), {}, b"{}", 10, largest=20)
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, br", ", ".join(["gzip"] * 6)])
+async def test_an_answer_in_an_encoding_that_was_not_asked_for_is_an_error_and_not_asked_for_again(
+    transport: HttpTransport, coding: str
+):
+    """It was paid for. Of an error, the status counts."""
+    head = f"HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-length: 3\r\n\r\n"
+    async with Peer(head.encode() + b"(\xb5/") as peer:
+        with pytest.raises(BadRequest, match="encoding") as caught:
+            await transport.post(peer.url(), {"Accept-Encoding": coding}, b"{}", 10)
+        assert (caught.value.billed, caught.value.retryable) == (True, False)
+        assert peer.requests[0].headers["accept-encoding"] == "gzip, deflate"
+    async with Peer(head.replace("200 OK", "429 Slow").encode() + b"(\xb5/") as peer:
+        answer = await transport.post(peer.url(), {}, b"{}", 10)
+        assert (answer.status, answer.body) == (429, b"")
 
 
 @pytest.mark.parametrize("listens", [False, True])

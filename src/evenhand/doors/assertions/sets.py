@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.errors import ScoreError
-from evenhand.core.expect import NAMED_WEIGHTS, Expectation, Scorer, Trial, named_weights
+from evenhand.core.expect import Expectation, Scorer, Trial, named_weights
 from evenhand.core.score import Outcome, Score
 from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -45,11 +45,9 @@ class AssertSet:
             score if verdict.outcome != "not_applicable" else None,
             verdict.outcome == "pass",
             verdict.reason,
-            {
-                "components": [_component(outcome) for outcome in outcomes],
-                **({} if equal else {NAMED_WEIGHTS: weights}),
-            },
+            {"components": [_component(outcome) for outcome in outcomes]},
             verdict.named_scores,
+            named_weights={} if equal else weights,
         )
 
     def __str__(self) -> str:

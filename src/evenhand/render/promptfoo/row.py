@@ -19,7 +19,7 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.core.errors import NoOutput
-from evenhand.core.expect import NAMED_WEIGHTS, named_scores, named_weights, weighted_mean
+from evenhand.core.expect import named_scores, named_weights, weighted_mean
 from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import Judged, TrialResult
@@ -340,7 +340,7 @@ def _settled(outcome: Outcome, written: Mapping[str, Any] | None) -> Outcome:
         outcome="pass" if passed else "fail",
         score=score,
         named=named_scores(inside),
-        metadata={**outcome.metadata, NAMED_WEIGHTS: named_weights(inside)},
+        named_weights=named_weights(inside),
     )
 
 
@@ -497,11 +497,7 @@ def _components(outcome: Outcome, written: Mapping[str, Any] | None) -> list[dic
     """An outcome, and after it what it was put together from."""
     undecided = outcome.outcome == "error"
     outcome = _settled(outcome, written)
-    metadata = {
-        key: value
-        for key, value in outcome.metadata.items()
-        if key not in ("components", NAMED_WEIGHTS)
-    }
+    metadata = {key: value for key, value in outcome.metadata.items() if key != "components"}
     if undecided:
         metadata["graderError"] = True
     own: dict[str, Any] = {

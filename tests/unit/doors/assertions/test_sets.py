@@ -82,12 +82,10 @@ async def test_a_metric_inside_a_set_weighs_what_its_assertion_does() -> None:
     expectation = Expectation("x", AssertSet(()))
     assert_set = AssertSet((expectation,), 0.1)
     score = await assert_set.score("", cast("Trial", _Settled(inner)))
-    whole = Outcome(
-        "assert-set", "pass", score.value, weight=2.0, named=score.named, metadata=score.metadata
-    )
+    whole = checked_outcome(Expectation("x", assert_set, weight=2.0), score)
     outside = Outcome("d", "fail", 0.0, weight=2.0, metric="k")
     assert named_weights([whole, outside]) == {"k": 8.0, "m": 6.0}
     named = named_scores([whole, outside])
     assert named == {"k": pytest.approx(0.8 * 6 / 8), "m": pytest.approx((0.4 + 2) / 3)}
     alone = await assert_set.score("", cast("Trial", _Settled(inner[1:2])))
-    assert alone.metadata.keys() == {"components"}
+    assert not alone.named_weights

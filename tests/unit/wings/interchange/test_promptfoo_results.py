@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.run import TrialResult
 from evenhand.render.export import export
+from evenhand.store.catalogue import runs
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.locks import held, lock_of
 from evenhand.store.merging import keep_run
 from evenhand.store.runfile import RunFile
 from evenhand.wings.interchange.promptfoo_results import read_results
@@ -156,6 +161,57 @@ async def test_a_run_is_imported_once(tmp_path: Path) -> None:
     await imported(path, tmp_path / "runs")
     with pytest.raises(UsageError, match="is there already"):
         await imported(path, tmp_path / "runs")
+
+
+async def test_a_run_that_appears_during_an_import_of_the_same_is_not_written_over(
+    tmp_path: Path,
+) -> None:
+    """People may have put labels on it by then."""
+    read = read_results(results(tmp_path / "r.json", [row(0)]))
+    folder = tmp_path / ".evenhand" / "runs"
+    other = folder / f"{read.meta.id}.db"
+
+    def trials() -> Iterator[TrialResult]:
+        yield from read.trials()
+        other.write_text("labelled")
+
+    with pytest.raises(UsageError, match="is there already"):
+        await keep_run(tmp_path, read.meta, trials())
+    assert other.read_text() == "labelled"
+    assert not list((folder / ".importing").iterdir())
+
+
+async def test_runs_may_be_kept_on_another_file_system(tmp_path: Path) -> None:
+    """There, too, an imported run is moved to the others when it is whole, and one being imported is in no list."""
+    elsewhere = Path("/dev/shm")
+    if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no other file system")
+    read = read_results(results(tmp_path / "r.json", [row(0)]))
+    home = tmp_path / ".evenhand"
+    home.mkdir()
+
+    def trials() -> Iterator[TrialResult]:
+        yield from read.trials()
+        assert not runs(home)
+        assert held(lock_of(home / "runs" / f"{read.meta.id}.db"))
+
+    with tempfile.TemporaryDirectory(dir=elsewhere) as folder:
+        (home / "runs").symlink_to(folder)
+        path = await keep_run(tmp_path, read.meta, trials())
+        assert [one.path for one in runs(home)] == [path]
+
+
+async def test_a_run_that_cannot_be_moved_to_the_others_is_said_so(tmp_path: Path) -> None:
+    """The folder is gone, say: one message, and no traceback."""
+    read = read_results(results(tmp_path / "r.json", [row(0)]))
+    folder = tmp_path / ".evenhand" / "runs"
+
+    def labels() -> tuple[NewLabel, ...]:
+        (folder / ".importing" / f"{read.meta.id}.db").unlink()
+        return ()
+
+    with pytest.raises(StoreError, match="cannot be written"):
+        await keep_run(tmp_path, read.meta, read.trials(), labels)
 
 
 async def test_a_run_is_imported_once_into_all_stores(tmp_path: Path) -> None:
