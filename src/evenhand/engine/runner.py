@@ -142,6 +142,8 @@ class Runner:
                     await self._waves.look_for_late()
                 tell_of_the_unawaited()
                 await threads_over(GRACE_S, known)
+                if self._home.workers is not None:
+                    self._home.workers.over()
                 await self._correct()
         finally:  # whoever waits for the run may be cancelled, too
             if self._deadline is not None:

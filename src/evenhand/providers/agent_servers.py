@@ -35,6 +35,7 @@ _TOKENS = (
     ("outputTokens", "completionTokens"),
     ("cachedInputTokens",),
 )
+_STREAMS = (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbf")
 Part = Mapping[str, Any]
 
 
@@ -49,16 +50,32 @@ def served_answer(body: bytes) -> Reply | None:
     Raises:
         NoAnswer: The stream ends in an error, or before the agent had finished.
     """
-    start = body.lstrip()[:6]
+    start = body.lstrip()
     if start.startswith(b"{"):
         return _whole(as_mapping(decoded(body))) if b'"steps"' in body else None
-    if not start.startswith((b"data:", b"event:", b"\xef\xbb\xbf")):
+    if not start.startswith(_STREAMS) or b'"type"' not in body:
         return None
-    parts = [_flat(event) for event in events_of(body)]
-    kinds = {str(part.get("type")) for part in parts}
-    if not parts or parts[0].get("type") != "start" or not kinds & (_BEGINS | {"finish", "error"}):
+    events = [event for event in events_of(body) if not _kind(event).startswith("data-")]
+    if not events or _kind(events[0]) != "start":
         return None
-    return _streamed(parts)
+    parts = [*map(_flat, events)]
+    if events[0].get("from") != "AGENT" and not any(map(_is_known, parts)):
+        return None
+    return _streamed(parts, body.rstrip().endswith(b"[DONE]"))
+
+
+def _kind(part: Part) -> str:
+    return str(part.get("type"))
+
+
+def _is_known(part: Part) -> bool:
+    """Whether a part of a stream is of these frameworks, and not just of one that starts and finishes, too."""
+    kind = _kind(part)
+    return (
+        kind in _BEGINS | _CALLS | _RESULTS | _FAILURES
+        or (kind == "text-delta" and isinstance(_first(part, "delta", "text"), str))
+        or (kind == "error" and isinstance(part.get("errorText"), str))
+    )
 
 
 def _whole(answer: Part) -> Reply | None:
@@ -74,6 +91,8 @@ def _whole(answer: Part) -> Reply | None:
         if not steps.text:
             steps.add({"type": "text", "text": row.get("text")})
         steps.end(row, {**as_mapping(response.get("modelMetadata")), **response, **_model(row)})
+    if not steps.tell:
+        return None
     text = answer.get("text")
     usage = _usage(answer.get("totalUsage") or answer.get("usage"))
     return steps.reply(
@@ -84,7 +103,11 @@ def _whole(answer: Part) -> Reply | None:
 def _is_step(row: Part) -> bool:
     """Whether a row is a step of these frameworks: a recipe has steps, too, and says nothing of how they finished."""
     listed = row.get("content", row.get("toolCalls"))
-    return isinstance(row.get("finishReason"), str) and is_array(listed)
+    return (
+        isinstance(row.get("finishReason"), str)
+        and is_array(listed)
+        and all(map(is_mapping, listed))
+    )
 
 
 def _parts_of(row: Part) -> Iterator[Part]:
@@ -100,11 +123,12 @@ def _parts_of(row: Part) -> Iterator[Part]:
         yield from map(_flat, as_array(listed))
 
 
-def _streamed(parts: Sequence[Part]) -> Reply:
+def _streamed(parts: Sequence[Part], done: bool) -> Reply | None:
+    """The reply of a stream's parts; `done` is whether it says that no more come, as it also does without `finish`."""
     steps = _Steps()
-    usage, ended, problem = Usage(), "", ""
+    usage, ended, last, problem, final = Usage(), "", "", "", False
     for part in parts:
-        kind = part.get("type")
+        kind = _kind(part)
         if kind in _BEGINS:
             steps.begin()
         elif kind in _ENDS:
@@ -119,14 +143,17 @@ def _streamed(parts: Sequence[Part]) -> Reply:
             ended = str(reason or "stop")
         elif kind in ("error", "abort"):
             problem = _words(part.get("errorText") or part.get("error") or part.get("reason"))
-            problem = problem or str(kind)
+            problem, final = problem or kind, True
         else:
             steps.add(part)
-    if problem:
+        if kind in _ENDS or _is_known(part):
+            last = kind
+            final = final and kind in _ENDS | {"error"}
+    if problem and (final or ended == "error"):
         raise NoAnswer(f"the agent's stream ended with an error: {problem:.300}", billed=None)
-    if not ended:
+    if not ended and not (done and last in _ENDS):
         raise NoAnswer("the agent's stream ended before the agent had finished", billed=None)
-    return steps.reply(steps.text, usage, ended)
+    return steps.reply(steps.text, usage, ended or "stop") if steps.tell else None
 
 
 class _Steps:
@@ -149,9 +176,14 @@ class _Steps:
         """What the model said last."""
         return "".join(self._pieces)
 
+    @property
+    def tell(self) -> bool:
+        """Whether they say anything: a text, or the call of a tool."""
+        return bool(self.text) or any(step.kind == "tool" or step.result for step in self._steps)
+
     def add(self, part: Part) -> None:
         """Reads a part; one of another kind is left out."""
-        kind, call = str(part.get("type")), str(part.get("toolCallId") or "")
+        kind, call = _kind(part), str(part.get("toolCallId") or "")
         if kind in ("text", "text-delta"):
             self._pieces.append(str(part.get("delta") or part.get("text") or ""))
             return

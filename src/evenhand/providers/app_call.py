@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from types import NoneType
 from typing import Any, cast
@@ -367,7 +368,9 @@ class AppCall:
     def _read(self, body: bytes) -> Reply:
         if self.place is not None:
             return read_answer(self.kind, body, self.price)
-        served = served_answer(body)
+        served = None
+        with suppress(NoAnswer):  # of which the application has been told, and makes what it will
+            served = served_answer(body)
         if served is not None:
             usd = cost(self.price, served.usage) if self.price else served.cost_usd
             return replace(served, cost_usd=usd)

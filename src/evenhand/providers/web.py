@@ -211,7 +211,12 @@ class WebProvider:
         code = self.config.get("transformResponse") or self.config.get("responseParser")
         if not code and text.strip() in ("", "null"):
             raise NoAnswer(f"{self.id} answered {answer.status} with nothing", billed=None)
-        served = served_answer(answer.body)
+        try:
+            served = served_answer(answer.body)
+        except NoAnswer:
+            if not code:
+                raise
+            served = None  # what the answer comes to is for the config's code to say
         words = text if served is None else served.text
         result: object = {"output": parsed or words}
         if code:

@@ -153,6 +153,74 @@ def test_what_agno_and_mirascope_return_is_the_tools_result_or_why_it_failed(
     assert step.error == (error or "")
 
 
+def test_what_llama_index_returns_under_that_name_is_its_content(tmp_path: Path) -> None:
+    """With `is_error` where the tool has raised."""
+    fields = {"content": "there is no order 10", "raw_output": LookupError(), "is_error": True}
+    value = type("ToolOutput", (), fields)()
+    (step,) = steps_of(lambda: Tool(lambda: value).run({}), tmp_path)
+    assert (step.status, step.error) == ("error", "there is no order 10")
+
+
+class KernelFunction:
+    """Semantic Kernel's, which asks a model or calls a tool."""
+
+    fully_qualified_name = "shop-find_order"
+
+    def __init__(self, *, is_prompt: bool) -> None:
+        self.is_prompt = is_prompt
+
+    async def invoke(self, kernel: object, arguments: dict[str, Any] | None = None) -> str:
+        """Runs it."""
+        await asyncio.sleep(0)
+        return f"{kernel} {arguments}"
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+@pytest.mark.parametrize(("is_prompt", "names"), [(True, []), (False, ["shop-find_order"])])
+def test_functions_of_semantic_kernel_run_as_without_a_recorder(
+    tmp_path: Path, by_name: bool, is_prompt: bool, names: list[str]
+) -> None:
+    """One that asks a model is no tool; `None` for its arguments is none."""
+    (replaced,) = wrap(
+        METHODS["semantic_kernel.functions.kernel_function"],
+        SimpleNamespace(KernelFunction=KernelFunction),
+    )
+    results: list[str] = []
+
+    async def ask() -> None:
+        function = KernelFunction(is_prompt=is_prompt)
+        if by_name:
+            results.append(await function.invoke("kernel", arguments=None))
+        else:
+            results.append(await function.invoke("kernel", None))
+
+    try:
+        steps = steps_of(ask, tmp_path)
+    finally:
+        replaced.put_back()
+    assert results == ["kernel None"]
+    assert [(step.name, step.arguments) for step in steps] == [(name, {}) for name in names]
+
+
+def test_a_recorder_never_breaks_an_application(tmp_path: Path) -> None:
+    """Whatever reading the call raises, e.g. in a release with other parameters."""
+
+    def called(*_: object) -> tuple[str, object]:
+        raise RuntimeError("not bound")
+
+    class Other:
+        def run(self) -> str:
+            return "done"
+
+    (replaced,) = wrap((ToolMethod("Other", ("run",), called),), SimpleNamespace(Other=Other))
+    results: list[str] = []
+    try:
+        assert steps_of(lambda: results.append(Other().run()), tmp_path) == []
+    finally:
+        replaced.put_back()
+    assert results == ["done"]
+
+
 class Unreadable:
     """A result that fails to be read."""
 

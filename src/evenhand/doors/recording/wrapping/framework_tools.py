@@ -72,7 +72,9 @@ def _of_agent_framework(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple
 def _of_semantic_kernel(args: tuple[Any, ...], more: Mapping[str, Any]) -> tuple[str, object]:
     if args[0].is_prompt:
         raise LookupError  # a function that asks a model, which is none of its tools
-    return args[0].fully_qualified_name, {**(more.get("arguments") or (args[2:] or ({},))[0])}
+    return args[0].fully_qualified_name, {
+        **(more.get("arguments") or (args[2:] or (None,))[0] or {})
+    }
 
 
 METHODS: Mapping[str, tuple[ToolMethod, ...]] = {
@@ -213,8 +215,8 @@ def _begun(called: Called, args: tuple[Any, ...], more: Mapping[str, Any]) -> _R
     trial = own_trial() if recorders else None
     if trial is None or trial.over or phase.get() != "subject":
         return None
-    # Another release, with other parameters.
-    with suppress(AttributeError, KeyError, IndexError, ValueError):
+    # Another release, with other parameters, or no call of a tool: the application goes on as without a recorder.
+    with suppress(Exception):
         name, arguments = called(args, more)
         around = trial.step_log.within()
         inside = around is not None and trial.step_log[around]
@@ -242,7 +244,10 @@ def _told(value: object) -> tuple[object, bool]:
         texts = [getattr(each, "text", None) for each in cast("list[Any]", value)]
         if all(isinstance(text, str) for text in texts):
             return "\n".join(map(str, texts)), failed
-    if type(thing).__name__ in ("FunctionExecutionResult", "ToolOutput"):  # Agno's, Mirascope's
+    # Agno's, Mirascope's; LlamaIndex's `ToolOutput` has content instead.
+    if type(thing).__name__ in ("FunctionExecutionResult", "ToolOutput") and hasattr(
+        thing, "result"
+    ):
         failed = failed or getattr(thing, "error", None) is not None
         return _plain(thing.error if failed else thing.result), failed
     content = getattr(thing, "content", getattr(thing, "output", None))
