@@ -272,11 +272,17 @@ def _changes(baseline: Baseline, run: RunFile) -> Iterator[str]:
     if not sum(run.judge_calls()):
         return  # what was taken was judged as the baseline was
     before, now = baseline.header.bound, basis_of(run)
-    changed = [
-        name
-        for name in now
-        if name.startswith(("judge ", "calibration")) and before.get(name) != now[name]
-    ]
-    changed += [name for name in before if name.startswith("judge ") and name not in now]
+    # A case's own words may stand in what its judge is asked: of other cases, the comparison of each says more.
+    same_cases = before.get("data") == now["data"]
+
+    def differs(name: str) -> bool:
+        both, other = name in now and name in before, before.get(name) != now.get(name)
+        if name.startswith("judge of "):
+            return not both or (same_cases and other)
+        if name.startswith("judge settings "):  # a baseline of an earlier version doesn't have them
+            return both and other
+        return name == "calibration" and name in now and other
+
+    changed = [name for name in dict.fromkeys((*now, *before)) if differs(name)]
     if changed:
         yield f"! judging has changed since the baseline: {', '.join(map(safe, changed))}"
