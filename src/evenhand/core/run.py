@@ -414,6 +414,10 @@ class DecidedColumn(Record, frozen=True, kw_only=True):
         bool | UnsetType,
         Key("whether the baseline predicted those left out", null="no sample was drawn"),
     ] = UNSET
+    about: Annotated[
+        bool | UnsetType,
+        Key("whether `of` is estimated from those that were run", null="no sample was drawn"),
+    ] = UNSET
 
 
 class Decided(Record, frozen=True, kw_only=True):
