@@ -31,6 +31,7 @@ from evenhand.analysis.trust.run_basis import basis_of
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.scripted import SCRIPTED
+from evenhand.core.variant import identity
 from evenhand.core.wording.words import count, in_one_line, safe
 from evenhand.stats.paired_difference import LEVEL
 from evenhand.store.runfile import RunFile
@@ -72,11 +73,13 @@ def gate(
     notes += [f"not in the run: variant {safe(str(one))}" for one in sides.gone]
     notes += [f"not in the baseline: variant {safe(str(one))}" for one in sides.added]
     if len(sides.pairs) > 1:  # of a single one there is nothing else to compare it with
-        before = [one.name for one in baseline.header.variants]
+        before = baseline.variants
+        named = [one.name for one in baseline.header.variants]
+        # A table's names are as short as its other columns allow: another name is no other variant.
         notes += [
-            f"{safe(names[j])} is compared with the baseline's {safe(before[i])}"
+            f"{safe(names[j])} is compared with the baseline's {safe(named[i])}"
             for i, j in sides.pairs
-            if before[i] != names[j]
+            if named[i] != names[j] and identity(before[i]) != identity(meta.variants[j])
         ]
     both = [(sides.mine[i], theirs[j]) for i, j in sides.pairs]
     notes += list(_case_notes(both, stopped))
