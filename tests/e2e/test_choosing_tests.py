@@ -231,3 +231,75 @@ def test_hooks_see_what_promptfoo_shows_them(evenhand: Run, tmp_path: Path) -> N
     ]
     assert rows[2][0] == "broken"
     assert counts == [1, 2, {"m": 1.0}]
+
+
+def test_an_error_in_exported_results_is_no_score_once_they_are_imported(
+    evenhand: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a grader by itself and of one in a set; promptfoo counts both as failures with 0, in a mean with others."""
+    good, bad = ({"type": "contains", "value": value} for value in ("hello", "bye"))
+    raising = {"type": "python", "value": "1/0", "metric": "m"}
+    known = {"type": "contains", "value": "hello", "metric": "k"}
+    suites: list[dict[str, object]] = [
+        {"assert": [known, {"type": "assert-set", "assert": [good, raising]}]},
+        {"assert": [{"type": "assert-set", "assert": [bad, raising]}]},
+        {"assert": [{"type": "assert-set", "threshold": 0.4, "assert": [good, raising]}]},
+        {"assert": [known, raising]},
+        {"assert": [bad, raising]},
+        {"threshold": 0.4, "assert": [good, raising]},
+    ]
+    tests = [{"vars": {"x": str(i)}, **suite} for i, suite in enumerate(suites)]
+    config = {"prompts": ["hello {{x}}"], "providers": ["echo"], "tests": tests}
+    (tmp_path / "promptfooconfig.yaml").write_text(json.dumps(config))
+
+    def trials() -> list[tuple[object, ...]]:
+        with RunFile.open(find(Path.cwd(), None)) as run:
+            return [
+                (t.outcome, t.score, t.named_scores, [(o.outcome, o.score) for o in t.outcomes])
+                for t in run.trials()
+            ]
+
+    evenhand("run", "--no-progress", "-o", "o.json")
+    first = trials()
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "other"))
+    evenhand("import", "o.json")
+    assert trials() == first
+    assert [trial[:2] for trial in first] == [
+        (outcome, None) for outcome in ("error", "fail", "pass") * 2
+    ]
+
+
+def test_hooks_after_one_and_after_all_trials_see_the_same_filled_in_row(
+    evenhand: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what `beforeEach` added, whatever is left out of written results, and tokens that are unknown as 0."""
+    config = {
+        "prompts": ["{{x}} {{z}}"],
+        "providers": ["python:p.py"],
+        "extensions": [f"file://h.py:{name}" for name in ("beforeEach", "afterEach", "afterAll")],
+        "tests": [{"vars": {"x": "file://x.txt", "y": "why", "z": "{{y}}!"}}],
+    }
+    (tmp_path / "promptfooconfig.yaml").write_text(json.dumps(config))
+    (tmp_path / "x.txt").write_text("hello")
+    (tmp_path / "p.py").write_text("def call_api(*_): return {'output': 'answer'}\n")
+    (tmp_path / "h.py").write_text(
+        "import json\n"
+        "def keep(row, path):\n"
+        "    line = [row['prompt']['raw'], row['vars'], row['testCase']['vars'], row['provider'],\n"
+        "        row['response']['output'], [row['tokenUsage'][k] for k in ('prompt', 'completion', 'total')],\n"
+        "        row['gradingResult']['pass']]\n"
+        "    with open(path, 'w') as file: json.dump(line, file)\n"
+        "def beforeEach(context, info):\n"
+        "    context['test']['vars']['added'] = 'by hook'\n"
+        "    return context\n"
+        "def afterEach(context, info): keep(context['result'], 'each.json')\n"
+        "def afterAll(context, info): keep(context['results'][0], 'all.json')\n"
+    )
+    for name in ("PROMPT_TEXT", "RESPONSE_OUTPUT", "TEST_VARS", "GRADING_RESULT", "METADATA"):
+        monkeypatch.setenv(f"PROMPTFOO_STRIP_{name}", "true")
+    assert evenhand("run", "--no-progress").code == 0
+    each, every = (json.loads((tmp_path / name).read_text()) for name in ("each.json", "all.json"))
+    variables = {"x": "hello", "y": "why", "z": "why!", "added": "by hook"}
+    provider = {"id": "python:p.py", "label": "python:p.py"}
+    row = ["hello why!", variables, variables, provider, "answer", [0, 0, 0], True]
+    assert [each, every] == [row, row]

@@ -367,6 +367,10 @@ def test_what_can_never_be_calibrated_is_said_before_it_is_labelled(evenhand: Ru
     assert f"! {needs}: add cases first" in ended.err
     assert ended.code == 0
     assert "--draw 2 --to draw.csv" in evenhand("label", "--draw", "2").err
+    judge_each(evenhand, RUBRIC_OF_THE_CASE)  # more cases would be more criteria
+    ended = evenhand("label", "--draw", "2", "--to", "more.csv")
+    assert f"If they differ only from case to case, {ONE_METRIC}; then run again" in ended.err
+    assert "add cases first" not in ended.err
 
 
 def test_a_folder_is_checked_for_an_offline_run_without_a_key(evenhand: Run):

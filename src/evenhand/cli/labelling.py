@@ -96,12 +96,16 @@ def tell_too_few(run: RunFile, drawn: Draw) -> None:
         return
     most = max(few, key=outputs.__getitem__)
     others = f", the largest of {len(few)} such metrics," if len(few) > 1 else ""
+    alike = len(few) >= CROWD  # of a criterion of each case's own, more cases make more
+    advice = (
+        f". If they differ only from case to case, {ONE_METRIC}; then run again"
+        if alike
+        else ": add cases first"
+    )
     tell(
         f"! calibrate needs {FEWEST} labels, of {FEWEST_CASES} cases or more; {safe(most)}{others} has"
-        f" {count(outputs[most], 'output')} of {count(len(cases[most]), 'case')}: add cases first"
+        f" {count(outputs[most], 'output')} of {count(len(cases[most]), 'case')}{advice}"
     )
-    if len(few) >= CROWD:
-        tell(f"if they differ only from case to case, {ONE_METRIC}: then run again")
 
 
 def label_in_terminal(

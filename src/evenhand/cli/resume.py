@@ -21,6 +21,7 @@ from evenhand.cli.streams import print_run, tell
 from evenhand.cli.study import asked_of, study_of
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.wording.words import short_id
 
 if TYPE_CHECKING:
@@ -93,10 +94,15 @@ def gone_on(
         errors = totals.errors
         if meta.status == "decided" and not errors and not meta.settings.get("gate"):
             # It may have been killed before anybody saw its report.
-            option = "--sample" if DRAWN in meta.settings else "--stop-when-decided"
+            drawing = meta.settings.get(DRAWN)
+            budget = is_mapping(drawing) and drawing.get("budget_usd") is not None
+            option = (
+                "--stop-when-decided" if drawing is None else "--budget" if budget else "--sample"
+            )
+            cached = ": the cache has its answers" if meta.settings.get("cache", True) else ""
             tell(
                 f"run {short_id(meta.id)} has ended: {safe_text(meta.message)}\n"
-                f"  To run all of its cases, run it again without {option}: the cache has its answers."
+                f"  To run all of its cases, run it again without {option}{cached}."
             )
             return _printed_again(earlier, session)
     # Before anything else: the file names code that would be run.

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 
 _REASONS = {1: "fail", 2: "error"}
+"""What promptfoo's `failureReason` says."""
 _RUN = re.compile(r"latest(~\d+)?|01[0-9A-Z]{8}([0-9A-Z]{16})?")
 """The name of a run, as commands take it that look at one."""
-"""What promptfoo's `failureReason` says."""
 
 
 class Failing(Record, frozen=True):
@@ -228,8 +228,8 @@ class Asked(Record, frozen=True, kw_only=True):
             if _RUN.fullmatch(path.name) and path.parent == Path.cwd():
                 raise UsageError(
                     f"{path.name}: does not exist",
-                    hint=f"It is the name of a run, and here evals are named: a file or a folder. To see the run:"
-                    f" evenhand show {path.name}",
+                    hint="`evenhand run` takes files and folders of evals. To look at a run: "
+                    f"evenhand show {path.name}",
                 )
             if meant := meant_path(path):
                 raise UsageError(f"{near(path)}: does not exist", hint=f"Did you mean '{meant}'?")

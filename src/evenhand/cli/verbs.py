@@ -134,7 +134,8 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if self.above and args[0][:1] != "-" and self.get_command(ctx, args[0]) is None:
+        wrong = self.above and args[0][:1] != "-" and self.get_command(ctx, args[0]) is None
+        if wrong and not ctx.resilient_parsing:  # which a shell's completion is
             from evenhand.core.names import did_you_mean
 
             known = _summaries(*self.above)

@@ -210,6 +210,10 @@ def settings_in(identity: bytes) -> str:
 
 
 def _of_config(body: Mapping[str, object]) -> set[str]:
-    """The keys that hold a system prompt of a model's config: those of a prompt's messages go elsewhere, or differ."""
+    """The keys that hold a system prompt of a model's config, as far as they tell: OpenAI's and Gemini's do.
+
+    OpenAI has another place for system messages. In Gemini's, what a config says has a role. Anthropic's one place
+    doesn't tell a config's words from a message's.
+    """
     gemini = as_mapping(body.get("systemInstruction"))
     return {"instructions", *(["systemInstruction"] if "role" in gemini else [])}

@@ -404,6 +404,8 @@ def _joined(settings: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, 
             over = value
             rest = before
             names = set(map(_camel, over))
+            if "parts" in names:  # the role belongs to the parts that are replaced
+                names.add("role")
             whole[key] = {**{k: v for k, v in rest.items() if _camel(k) not in names}, **over}
     return whole
 

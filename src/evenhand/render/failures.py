@@ -27,8 +27,9 @@ _IN_FILES = ("config", "usage", "code", "template")
 """Errors of what is run itself: once the files are corrected, its run can't be resumed."""
 _DEBUGGER = "it opened a debugger"
 _ASK_ANEW = "`evenhand resume --errors --no-cache`"
-_UNSURE = re.compile(r"--unsure [\d.e-]+")
 """What an error says that another answer may settle."""
+_UNSURE = re.compile(r"--unsure [\d.e-]+")
+"""What an error says that people may settle."""
 
 
 def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:

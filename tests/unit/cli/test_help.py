@@ -202,6 +202,12 @@ def test_the_lines_for_a_shell_are_printed(shell: str, folder: Path):
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_wrong_command_of_a_group_completes_to_nothing_and_no_error(shell: str, folder: Path):
+    """An error would be printed into what is being typed."""
+    assert completed(shell, "review", "foo", "", folder=folder) is not None
+
+
 def test_bash_completes_what_is_typed(folder: Path):
     """Sourced as the help says, it fills in the id of a run."""
     run = next((folder / ".evenhand" / "runs").glob("*.db")).stem

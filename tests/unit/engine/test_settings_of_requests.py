@@ -41,6 +41,16 @@ def test_a_system_message_of_a_prompt_is_no_setting(model: str) -> None:
     assert settings(model, first) == settings(model, second) == settings(model, "Hello")
 
 
+def test_a_system_message_that_replaces_the_configs_is_no_setting() -> None:
+    """Gemini has one place for both."""
+    first, second = (
+        Prompt((Message("system", words), Message("user", "Hello")), "x")
+        for words in ("Answer Ann.", "Answer Bo.")
+    )
+    own = {GEMINI[1]: "Be brief."}
+    assert settings(GEMINI[0], first, **own) == settings(GEMINI[0], second, **own)
+
+
 def test_an_applications_instructions_are_no_setting() -> None:
     """They may have the question in them, and nobody knows which part is written."""
     first, second = (

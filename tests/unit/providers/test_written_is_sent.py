@@ -364,7 +364,6 @@ def test_settings_of_the_prompt_and_of_the_config_are_put_together_in_either_spe
         **prompt,
         "contents": [prompt["contents"]],
         "generation_config": {"temperature": 0, "top_k": 5, "max_output_tokens": 7},
-        "system_instruction": {"parts": [{"text": "t"}], "role": "user"},  # the config's has a role
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import UsageError
 from evenhand.core.json_shapes import is_mapping
+from evenhand.core.wording.words import clip
 from evenhand.languages.documents.delimited import column_name
 
 
@@ -23,7 +24,8 @@ def rows_of(data: object) -> Iterator[Any]:
     if isinstance(data, (str, bytes)):
         file = repr(data) if isinstance(data, str) and len(data) <= 60 else "…"
         raise UsageError(
-            f"{data!r:.60} is a text, not cases", hint=f"To read a file: Dataset.read({file})"
+            f"{clip(repr(data), 60)} is a text, not cases",
+            hint=f"To read a file: Dataset.read({file})",
         )
     if isinstance(data, Mapping):
         raise UsageError("cases are given as a dict, not a list", hint=_instead_of_dict(frame))

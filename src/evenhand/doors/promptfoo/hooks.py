@@ -10,10 +10,11 @@ from typing import Any, Literal, cast
 
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.expect import Trial
-from evenhand.core.json_shapes import is_array, is_mapping, is_number
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number
 from evenhand.core.provider import Host
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Verdict
+from evenhand.core.variant import Variant
 from evenhand.doors.assertions.assertion import response_of
 from evenhand.doors.assertions.code_files import called_in_file, file_problems
 from evenhand.doors.assertions.transform import split_reference
@@ -155,14 +156,30 @@ def before_all(
 
 
 def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
-    """The results of a run, its prompts with their metrics, and its id: what promptfoo's file of results has."""
-    from evenhand.render.promptfoo.writing import Results  # noqa: PLC0415 (only where there are such hooks)
+    """The results of a run, its prompts with their metrics, and its id: what promptfoo's file of results has.
+
+    Nothing is left out of the results, and their variables are filled in, with what `beforeEach` made of them.
+    """
+    from evenhand.render.promptfoo.row import Stripped  # noqa: PLC0415 (only where there are such hooks)
+    from evenhand.render.promptfoo.writing import Results  # noqa: PLC0415 (the same)
     from evenhand.store.runfile import RunFile  # noqa: PLC0415 (the same)
 
     with RunFile.open(path) as run:
-        results = Results(run)
-        rows = list(results.rows())
+        results, variants = Results(run, Stripped()), run.meta.variants
+        rows = [
+            {
+                **row,
+                "vars": dict(trial.vars),
+                "testCase": {**row["testCase"], "vars": dict(trial.vars)},
+                "provider": _provider(variants[trial.variant]),
+            }
+            for trial, row in zip(run.trials(), results.rows(), strict=True)
+        ]
         return rows, results.prompts(), run.meta.id
+
+
+def _provider(variant: Variant) -> dict[str, str]:
+    return {"id": variant.provider_id, "label": variant.model}
 
 
 def _verdict(settled: Verdict) -> dict[str, Any]:
@@ -253,6 +270,9 @@ class TrialHooks:
         response = {"output": output, "metadata": {}}
         if trial.reply is not None:
             response = response_of(trial.reply, output)
+        # As in promptfoo, tokens that are not known count as 0.
+        tokens = {key: n or 0 for key, n in as_mapping(response.get("tokenUsage")).items()}
+        response["tokenUsage"] = {"prompt": 0, "completion": 0, "total": 0, **tokens}
         settled = _verdict(verdict)
         result: dict[str, Any] = {
             **settled,
@@ -261,7 +281,7 @@ class TrialHooks:
             "testCase": test,
             "prompt": {"raw": trial.prompt_text, "label": trial.variant.prompt},
             "promptIdx": trial.variant.index,
-            "provider": {"id": trial.variant.provider_id, "label": trial.variant.model},
+            "provider": _provider(trial.variant),
             "response": response,
             **{key: response.get(key) for key in ("cost", "latencyMs", "tokenUsage")},
             **({} if settled["success"] else {"error": verdict.reason}),

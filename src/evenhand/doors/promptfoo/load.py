@@ -74,7 +74,7 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
         if hooks.at("beforeAll") and chosen.prepare and not findings.problems:
             config, sources = before_all(hooks, config, prompts, sources, findings)
     known = {
-        "prompts": [name for prompt in all_prompts for name in (prompt.label, prompt.id)],
+        "prompts": [name for prompt in all_prompts for name in prompt.names],
         "providers": [name for c in all_subjects for name in (c.provider.id, c.provider.label)],
     }
     reader = TestReader.of(config, models, findings, known)

@@ -208,14 +208,20 @@ class _PromptReader:
             return [self._text(entry.label or raw, raw, entry)]
         prompts: list[AnyPrompt] = []
         for path in paths:
-            # No name has the config's own folder in it: runs of two copies of a folder have the same columns.
-            label_path = os.path.relpath(path, base)
+            # No label has the config's own folder in it: runs of two copies of a folder have the same columns.
+            label_path, whole_path = os.path.relpath(path, base), ""
             # A single file keeps the name that the config gives it, since filters go by that name.
-            if len(paths) == 1 and pattern == path:
-                label_path = (
-                    text if not Path(name).is_absolute() else label_path + text.removeprefix(name)
-                )
-            prompts += self._from_file(path, label_path, function, entry)
+            single = len(paths) == 1 and pattern == path
+            if single and not Path(name).is_absolute():
+                label_path = text
+            elif single:
+                label_path, whole_path = label_path + text.removeprefix(name), text
+            elif not path.is_relative_to(base):
+                whole_path = str(path)
+            for prompt in self._from_file(path, label_path, function, entry):
+                if whole_path:
+                    prompt.by_path = prompt.label.replace(label_path, whole_path, 1)
+                prompts.append(prompt)
         return prompts
 
     def _text(

@@ -44,12 +44,27 @@ _ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")
 
 @dataclass(slots=True, kw_only=True)
 class _Written:
-    """What every prompt has that a config writes."""
+    """What every prompt has that a config writes.
+
+    Attributes:
+        by_path: Its label with the absolute path of its file, if that is how the config names the file.
+    """
 
     label: str
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     place: Place = field(default_factory=lambda: Place(Path()))
     id: str = ""
+    by_path: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the prompt is called wherever a config names it."""
+        return self.label, *filter(None, (self.id, *self.paths))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The label with the absolute path, as such and as a reference; none where the config has no such path."""
+        return (self.by_path, f"file://{self.by_path}") if self.by_path else ()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -97,9 +97,9 @@ class Combination:
     def takes(self, test: Test) -> bool:
         """Whether a test is run in this variant."""
         provider = self.subject.provider
-        return (
-            test.prompts is None or named(test.prompts, (self.prompt.label, self.prompt.id))
-        ) and (test.providers is None or named(test.providers, (provider.id, provider.label)))
+        return (test.prompts is None or named(test.prompts, self.prompt.names)) and (
+            test.providers is None or named(test.providers, (provider.id, provider.label))
+        )
 
 
 def selected_subjects(
@@ -112,7 +112,7 @@ def selected_subjects(
         UsageError: It is no regular expression.
     """
     selector = Selector(selection)
-    some = [p for p in prompts if selector.takes_prompt(p.label)]
+    some = [p for p in prompts if any(map(selector.takes_prompt, (p.label, *p.paths)))]
     models = [c for c in subjects if selector.takes_model(c.provider.id, c.provider.label)]
     if prompts and not some:
         there = ", ".join(p.label for p in prompts[:10])
@@ -135,9 +135,7 @@ def paired(
     combinations: list[Combination] = []
     labels = [prompt.label for prompt in prompts]
     for subject in subjects:
-        taken = [
-            prompt for prompt in prompts if subject.takes(prompt.label) or subject.takes(prompt.id)
-        ]
+        taken = [prompt for prompt in prompts if any(map(subject.takes, prompt.names))]
         if prompts and not taken:
             findings.problem(
                 subject.place,

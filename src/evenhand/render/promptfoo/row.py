@@ -91,12 +91,13 @@ class RowWriter:
         run: str,
         variants: Sequence[Variant],
         labels: Mapping[int, Sequence[Label]] | None = None,
+        stripped: Stripped | None = None,
     ) -> None:
         self._labels = labels or {}
         # Ids are made of the run's, so each export of a run has the same ones.
         self._namespace = uuid.uuid5(uuid.NAMESPACE_OID, run)
         self._variants = variants
-        self._stripped = Stripped.of(os.environ)
+        self._stripped = Stripped.of(os.environ) if stripped is None else stripped
         self._tests: dict[tuple[str, int], int] = {}
 
     def row(self, trial: TrialResult, graded: GradedTrial) -> dict[str, Any]:
@@ -247,7 +248,7 @@ def graded(trial: TrialResult) -> GradedTrial:
         return _after_contest(trial, compared)
     written = _written(trial.outcomes, trial.test)
     outcomes = tuple(map(_settled, trial.outcomes, written))
-    parts = components(outcomes, trial.test)
+    parts = components(trial.outcomes, trial.test)
     reason = trial.error.message if trial.error else trial.reason
     broken = [
         outcome
@@ -494,12 +495,14 @@ def _named_asserts(trial: TrialResult) -> list[dict[str, Any]]:
 
 def _components(outcome: Outcome, written: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """An outcome, and after it what it was put together from."""
+    undecided = outcome.outcome == "error"
+    outcome = _settled(outcome, written)
     metadata = {
         key: value
         for key, value in outcome.metadata.items()
         if key not in ("components", NAMED_WEIGHTS)
     }
-    if outcome.outcome == "error":
+    if undecided:
         metadata["graderError"] = True
     own: dict[str, Any] = {
         "pass": _passes(outcome),
@@ -531,6 +534,7 @@ def _part(part: Mapping[str, Any], written: Mapping[str, Any] | None = None) -> 
         "pass": bool(part.get("pass")),
         "score": part.get("score") or 0.0,
         "reason": part.get("reason") or ("Assertion passed" if part.get("pass") else ""),
+        **({"metadata": {"graderError": True}} if part.get("outcome") == "error" else {}),
         **({"assertion": assertion} if assertion else {}),
     }
 

@@ -28,6 +28,7 @@ from evenhand.render.promptfoo.derived import Derived
 from evenhand.render.promptfoo.row import (
     GradedTrial,
     RowWriter,
+    Stripped,
     comment,
     graded,
     prompt_id,
@@ -117,12 +118,16 @@ class _ColumnTotals:
 
 
 class Results:
-    """A run in promptfoo's keys: what stands before the rows, the rows, and what is known once they have been read."""
+    """A run in promptfoo's keys: what stands before the rows, the rows, and what is known once they have been read.
 
-    def __init__(self, run: RunFile) -> None:
+    Args:
+        stripped: What is left out of the rows; by default, what `PROMPTFOO_STRIP_…` says.
+    """
+
+    def __init__(self, run: RunFile, stripped: Stripped | None = None) -> None:
         meta = run.meta
         self._run = run
-        self._rows = RowWriter(meta.id, meta.variants, standing(every_label(run)))
+        self._rows = RowWriter(meta.id, meta.variants, standing(every_label(run)), stripped)
         derived = Derived(meta.config.get("derivedMetrics"))
         self.columns = [_ColumnTotals(variant, derived) for variant in meta.variants]
         self.vars: dict[str, None] = {}

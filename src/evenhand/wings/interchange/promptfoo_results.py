@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -27,6 +27,7 @@ from evenhand.core.score import Outcome, State
 from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
+from evenhand.doors.assertions.aggregate import verdict_rule
 from evenhand.doors.importers.imported import UNNAMED
 from evenhand.doors.importers.recorded import OtherToolError, Recordings
 from evenhand.render.promptfoo.row import HIGHLIGHT, HUMAN
@@ -269,6 +270,9 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
     state: State = (
         "pass" if row.get("success") else "error" if failure not in (0, 1, None) else "fail"
     )
+    outcomes, threshold = tuple(_outcomes(grading)), _number(test.get("threshold"))
+    if state == "fail" and _is_open(outcomes, threshold):
+        state = "error"
     reason = str(row.get("error") or grading.get("reason") or "")
     used: Mapping[str, Any] = row.get("tokenUsage") or {}
     judged = _judged(used.get("assertions") or {})
@@ -281,14 +285,14 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
         variant=int(row["promptIdx"]),
         repeat=repeat,
         outcome=state,
-        score=None if state == "error" else _number(row.get("score")),
+        score=None if state == "error" or _lacks_score(outcomes) else _number(row.get("score")),
         output=response.get("output"),
         reason=reason,
         error=TrialError("imported", reason or "promptfoo recorded an error")
         if state == "error"
         else None,
-        outcomes=tuple(_outcomes(grading)),
-        named_scores=_numbers(row.get("namedScores")),
+        outcomes=outcomes,
+        named_scores=_known(row, {outcome.metric for outcome in outcomes if outcome.score is None}),
         latency_s=None if latency is None else latency / 1000,
         cost_usd=_number(cost),
         tokens_in=_whole(used.get("prompt")) + (judged.tokens_in if judged else 0),
@@ -299,7 +303,7 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
         vars=row.get("vars") or {},
         description=str(test.get("description") or ""),
         metadata=test.get("metadata") or {},
-        threshold=_number(test.get("threshold")),
+        threshold=threshold,
         judged=judged,
         answer=AnswerDetails(
             finish_reason=as_text(response.get("finishReason")),
@@ -317,6 +321,17 @@ def _judged(used: Mapping[str, Any]) -> Judged | None:
     calls = _whole(used.get("numRequests"))
     tokens = _whole(used.get("prompt")), _whole(used.get("completion"))
     return Judged(calls, *tokens, None) if calls or any(tokens) else None
+
+
+def _lacks_score(outcomes: Sequence[Outcome]) -> bool:
+    """Whether the score depends on a grader that failed."""
+    return any(outcome.weight > 0 and outcome.score is None for outcome in outcomes)
+
+
+def _is_open(outcomes: Sequence[Outcome], threshold: float | None) -> bool:
+    """Whether a failure is that of a grader alone: no other assertion decides what the answer comes to."""
+    failed = any(outcome.outcome == "error" for outcome in outcomes)
+    return failed and verdict_rule(threshold)(outcomes).outcome == "error"
 
 
 def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
@@ -338,28 +353,46 @@ def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
         if parts:
             metadata["components"] = [_component(inner) for inner in parts]
         broken = bool(metadata.pop("graderError", False))
+        lacking = broken or any(map(_counts_as_zero, parts))
         reason = str(part.get("reason") or "")
         weight = _number(assertion.get("weight"))
         yield Outcome(
             name=name,
             outcome="error" if broken else "pass" if part.get("pass") else "fail",
-            score=None if broken else _number(part.get("score")),
+            score=None if lacking else _number(part.get("score")),
             reason="" if reason == "Assertion passed" else reason,
             weight=1.0 if weight is None else weight,
             metric=str(assertion.get("metric") or ""),
-            named=_numbers(part.get("namedScores")),
+            named=_known(part),
             metadata=metadata,
             error="judge" if broken else "",
         )
 
 
+def _known(result: Mapping[str, Any], lacking: Collection[str] = ()) -> dict[str, float]:
+    """The named scores without those that a grader failed to give: promptfoo counts it as 0."""
+    parts = as_mapping(result.get("gradingResult", result)).get("componentResults") or ()
+    broken = {as_mapping(part.get("assertion")).get("metric") for part in parts if _is_broken(part)}
+    scores = _numbers(result.get("namedScores"))
+    return {name: score for name, score in scores.items() if name not in {*lacking, *broken}}
+
+
+def _counts_as_zero(part: Mapping[str, Any]) -> bool:
+    """Whether a grader failed whose score promptfoo counts as 0."""
+    return _is_broken(part) and as_mapping(part.get("assertion")).get("weight") != 0
+
+
+def _is_broken(part: Mapping[str, Any]) -> bool:
+    return bool(as_mapping(part.get("metadata")).get("graderError"))
+
+
 def _component(part: Mapping[str, Any]) -> dict[str, Any]:
-    passed = bool(part.get("pass"))
+    passed, broken = bool(part.get("pass")), _is_broken(part)
     return {
         "name": _name(part.get("assertion") or {}),
         "pass": passed,
-        "outcome": "pass" if passed else "fail",
-        "score": _number(part.get("score")),
+        "outcome": "error" if broken else "pass" if passed else "fail",
+        "score": None if broken else _number(part.get("score")),
         "reason": str(part.get("reason") or ""),
         "metric": str((part.get("assertion") or {}).get("metric") or ""),
     }

@@ -793,3 +793,38 @@ def test_an_object_that_is_no_conversation_is_named_with_its_line(
     plan = load(config, Chosen(env={"OPENAI_API_KEY": "k"}))
     (hint,) = (one for one in plan.hints if "is a JSON object without messages" in one.what)
     assert (Path(hint.file).name, hint.line) == (name, line)
+
+
+def test_a_prompt_that_is_written_with_its_whole_path_goes_by_that_path_as_well(
+    tmp_path: Path,
+) -> None:
+    """Among the prompts of providers and tests, and for filters; results have the path from the config's folder."""
+    folder, other = tmp_path / "config", tmp_path / "other"
+    for path in (folder, other):
+        path.mkdir()
+        (path / "p1.txt").write_text("one {{q}}")
+        (path / "fn.py").write_text("def go(q):\n    return q\n")
+    (other / "p2.txt").write_text("two {{q}}")
+    config = folder / "promptfooconfig.yaml"
+
+    def columns(prompts: list[object], names: object, of_test: object, regex: str) -> list[str]:
+        providers = [{"id": "echo", "config": {}, **({"prompts": names} if names else {})}]
+        test = {"vars": {"q": "x"}, **({"prompts": of_test} if of_test else {})}
+        config.write_text(json.dumps({"prompts": prompts, "providers": providers, "tests": [test]}))
+        plan = load(config, Chosen(selection=Selection(prompts=regex)))
+        assert len(list(plan.trials())) == len(plan.variants)
+        return [variant.prompt for variant in plan.variants]
+
+    for path, shown in ((folder, ""), (other, "../other/")):
+        function, text = f"{path}/fn.py:go", f"file://{path}/p1.txt"
+        for own, label in ((function, f"{shown}fn.py:go"), (text, f"{shown}p1.txt: one {{{{q}}}}")):
+            for name in (own, own.removeprefix("file://"), f"{path}/*", label):
+                assert columns([own], [name], None, "") == [label]
+            assert columns([own, "p1.txt"], [own], None, "") == [label]
+            name = own.removeprefix("file://")
+            assert columns([own], None, [name], "") == [label]
+            assert columns([own, "text"], None, None, own) == [label]
+            assert columns([own, "text"], None, None, f"^{name}") == [label]
+    assert columns([f"{other}/*.txt", "text"], [f"{other}/p*"], None, f"^{other}/p2") == [
+        "../other/p2.txt: two {{q}}"
+    ]
