@@ -136,6 +136,7 @@ DECIDED = {
             "high": 1.0,
             "of": 8,
             "predicted": True,
+            "about": False,
         }
     ],
     "chances": {"a": 0.4},

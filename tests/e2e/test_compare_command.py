@@ -114,3 +114,32 @@ def test_what_raises_where_it_would_fail_is_not_better(evenhand: Run, tmp_path: 
     ended = evenhand("compare", ":1", ":2", "--metric", "passed")
     assert ended.code == 3
     assert "p = 1: undecided (6 trials in error could turn it)" in " ".join(ended.out.split())
+
+
+def test_errors_alone_are_undecided(evenhand: Run, tmp_path: Path):
+    """Where a side has nothing else, "no detectable difference" would be said of what nobody measured."""
+    (tmp_path / "app.py").write_text(
+        "def call_api(prompt, options, context):\n"
+        "    kind, n = prompt.split()\n"
+        "    if kind == 'strict':\n"
+        "        return {'error': 'it raised'}\n"
+        "    return {'output': 'yes' if n != '0' else 'no'}\n"
+    )
+    expected = [{"type": "contains", "value": "yes", "metric": "agrees"}]
+    config = {
+        "prompts": ["plain {{n}}", "strict {{n}}"],
+        "providers": ["python:app.py"],
+        "tests": [{"vars": {"n": n}, "assert": expected} for n in range(6)],
+    }
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    why = "undecided (no case has a value in both: 6 trials in error)"
+    ran = evenhand("run", "--no-progress").out
+    assert f"{{n}}}}: {why}" in " ".join(ran.split())
+    for sides in ((":1", ":2"), (":2", ":1")):
+        ended = evenhand("compare", *sides, "--metric", "passed")
+        assert (ended.code, " ".join(ended.out.split()).count(why)) == (3, 1), ended.out
+        several = evenhand("compare", *sides, "--metric", "passed", "--metric", "agrees", "--json")
+        document = json.loads(several.out)
+        assert (several.code, document["verdict"]) == (3, "undecided")
+        for result in document["results"]:
+            assert (result["verdict"], result["low"], result["p"]) == ("undecided", None, 1)

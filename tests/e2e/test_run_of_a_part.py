@@ -124,11 +124,32 @@ def test_cases_to_which_nothing_applies_are_no_part_of_what_a_rate_is_about(of_h
     assert "predicted" not in other
 
 
+def test_how_many_cases_of_each_set_count_is_known_where_the_baseline_says_so(folder: Folder):
+    """Each set has a part of the sample: too few cases to predict from, but how many there are isn't estimated."""
+    sets = [
+        SET.format(silent=[], wanted="yes")
+        .replace("range(100)", f"range({size})")
+        .replace("evals =", f"{name} =")
+        .replace("@evals", f"@{name}")
+        .replace('"set"', f'"{name}"')
+        for name, size in (("large", 60), ("small", 40))
+    ]
+    (folder.path / "two_evals.py").write_text("".join(sets))
+    run = "run", "two_evals.py", "--no-progress"
+    assert folder.run(*run).code == 1
+    assert folder.run("baseline", "--to", "two.evn").code == 0
+    ended = folder.run(*run, "--at-least", "0.5", "--sample", "30", "--baseline", "two.evn")
+    text = " ".join(ended.out.split())
+    assert "over 60 cases, " in text
+    assert "over 40 cases, " in text
+    assert "about" not in text
+
+
 def test_a_sample_says_that_the_baseline_is_of_another_test(of_half: Folder):
     """It predicts what it can; who reads its numbers should know."""
-    assert "other tests in the baseline" not in of_set(of_half, list(range(20)))
+    assert "different tests in the baseline" not in of_set(of_half, list(range(20)))
     text = of_set(of_half, list(range(20)), "no")
-    assert "of them were other tests in the baseline, which predicts less for it" in text
+    assert "of them were different tests in the baseline, so it predicts less" in text
 
 
 def test_one_case_does_not_decide(of_half: Folder):

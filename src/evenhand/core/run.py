@@ -103,7 +103,7 @@ class RunMeta(Record, frozen=True):
 
     @property
     def is_sample(self) -> bool:
-        """Whether the run ended after cases drawn beforehand: nothing that came of them chose where it ended."""
+        """Whether the run ended after cases drawn beforehand: what came of them had no say in where it ended."""
         terms = self.settings.get("gate") or self.settings.get("drawn")
         if self.status != "decided" or not isinstance(terms, Mapping):
             return False
@@ -111,8 +111,11 @@ class RunMeta(Record, frozen=True):
 
     @property
     def ended_early(self) -> bool:
-        """Whether the run ended as soon as it was decided. Ordinary intervals don't allow for having looked."""
-        return self.status == "decided" and not self.is_sample
+        """Whether outcomes had a say in which cases were run, which ordinary intervals don't allow for.
+
+        The run ended as soon as it was decided, or drew more of those that came out both ways before.
+        """
+        return self.status == "decided" and not (self.is_sample and not self.decided.get("chances"))
 
     @property
     def is_edited(self) -> bool:
@@ -410,6 +413,10 @@ class DecidedColumn(Record, frozen=True, kw_only=True):
     predicted: Annotated[
         bool | UnsetType,
         Key("whether the baseline predicted those left out", null="no sample was drawn"),
+    ] = UNSET
+    about: Annotated[
+        bool | UnsetType,
+        Key("whether `of` is estimated from those that were run", null="no sample was drawn"),
     ] = UNSET
 
 

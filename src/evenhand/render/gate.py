@@ -174,17 +174,16 @@ def _reason(result: GateResult) -> str:
     reach = f"it may be {sized(compared, least)} worse"
     if result.more is None:
         return f" ({reach}; more cases would hardly decide it)"
-    return f" ({reach}; {_advised(result.more, result.advice, left_out=compared.predicted > 0)})"
+    return f" ({reach}; {_advised(result.more, result.advice, compared.predicted)})"
 
 
-def _advised(more: int, advice: Advice | None, *, left_out: bool) -> str:
-    """What would decide a result at the least cost, in words; `left_out`: some of the cases were predicted."""
+def _advised(more: int, advice: Advice | None, predicted: int) -> str:
+    """What would decide a result at the least cost, in words, where so many of its cases were predicted."""
     cases = more if advice is None else advice.cases
     what = (
         f"about {rounded(cases)} more {'clusters of ' if advice and advice.clusters else ''}cases"
     )
-    # As many as were left out wouldn't do: the advice would be `of_sample`.
-    what += ", those that were left out among them," if left_out else ""
+    what += ", those that were left out among them," if 0 < predicted < cases else ""
     again = (
         {} if advice is None else {"run": advice.run_repeats, "baseline": advice.baseline_repeats}
     )
@@ -199,6 +198,8 @@ def _advised(more: int, advice: Advice | None, *, left_out: bool) -> str:
     elif advice is not None and advice.repeated:
         what = f"{what.removesuffix(',')}, no more repeats,"
     cost = "" if advice is None else cost_words(advice.calls, advice.cost_usd)
+    if cost and advice is not None and not advice.of_sample and (cases or advice.baseline_repeats):
+        cost += ", a new baseline's included"
     return f"{what} would decide it{f': {cost}' if cost else ''}"
 
 

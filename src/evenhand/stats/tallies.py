@@ -43,6 +43,11 @@ class Tally(NamedTuple):
         return self.passed + self.failed + self.errors
 
     @property
+    def known(self) -> int:
+        """How many trials came to an end, without an error."""
+        return self.passed + self.failed
+
+    @property
     def least(self) -> float:
         """The share that passed had all errors failed, from 0 to 1. Of no trials there is none: ZeroDivisionError."""
         return self.passed / self.n

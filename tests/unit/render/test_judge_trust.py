@@ -710,7 +710,7 @@ async def test_corrected_numbers_of_a_run_that_stopped_say_that_they_do_not_allo
 ):
     """Beside the number, in `calibrate` and beside a difference; not where nothing is corrected, or nothing stopped."""
     decided = {"status": "decided", "decided": {"verdict": "passed", "columns": []}}
-    words = "the run stopped as soon as it was decided: it is corrected as if"
+    words = "outcomes had a say in which cases were run: it is corrected as if"
     runs = [await a_run(make_run, **more) for more in ({}, decided)]
     finished, stopped = [label(run, lambda i: i % 10 < 5) for run in runs]
     for run, times in ((finished, 0), (stopped, 1)):

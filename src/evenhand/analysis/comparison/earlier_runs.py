@@ -122,7 +122,9 @@ def earlier_runs(
             "no call of these runs was recorded: that the application was the same in all of them is taken for granted"
         )
     if repeats and not systems:
-        tell("no earlier system is among the runs: some would say more of how hard each case is")
+        tell(
+            "no runs of earlier systems are included; they would show better how hard each case is"
+        )
 
 
 def _other_code(newest: RunFile, run: RunFile) -> str:

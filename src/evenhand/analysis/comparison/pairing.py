@@ -18,6 +18,7 @@ from evenhand.analysis.comparison.same_test import Likeness
 from evenhand.analysis.summaries.rates import known_scale
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Scale
+from evenhand.core.wording.words import count
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.multiple import holm
@@ -90,6 +91,9 @@ def paired(
             pairs.means()[1][0],
             *(side.scales.get(metric) for side in (mine, theirs)),
         )
+    # Errors alone show nothing of a difference, not even how large one the cases would have shown.
+    if not withheld and apart.broken and not _measured(metric, (mine, theirs), pairs.numbers):
+        withheld = unmeasured(apart.broken)
     low, high = (-math.inf, math.inf) if withheld else data.interval()
     judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
     changed, unsettled, alike = _changed(pairs, least_of, most_of)
@@ -190,6 +194,16 @@ def _pairs_of(
         else:
             apart.other.append(number)
     return pairs, apart
+
+
+def _measured(metric: str, sides: Sequence[Seen], numbers: Iterable[int]) -> bool:
+    """Whether there is a case that has a value on both sides."""
+    return any(all(side.value(metric, number).values for side in sides) for number in numbers)
+
+
+def unmeasured(errors: int) -> str:
+    """That so many errors leave no case that was measured on both sides, in words."""
+    return f"no case has a value in both: {count(errors, 'trial')} in error"
 
 
 def _changed(

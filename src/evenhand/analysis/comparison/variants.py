@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from evenhand.analysis.comparison.pairing import unmeasured
 from evenhand.analysis.summaries.clusters import rate_in
 from evenhand.analysis.summaries.column_names import in_ranges
 from evenhand.analysis.summaries.grid import Grid, compared
@@ -123,9 +124,12 @@ def _why_not(
     grid: Grid, first: int, second: int, data: Extremes, word: Word, open_: bool, pairs: int
 ) -> str:
     """What two columns come to of which none beats the other, in words: those of `evenhand compare`."""
+    one, two = grid.tallies[first], grid.tallies[second]
+    both = one.keys() & two.keys()
+    errors = sum(one[case].errors + two[case].errors for case in both)
+    if errors and not any(one[case].known and two[case].known for case in both):
+        return f"undecided ({unmeasured(errors)})"
     if open_:
-        both = grid.tallies[first].keys() & grid.tallies[second].keys()
-        errors = sum(grid.tallies[i][case].errors for i in (first, second) for case in both)
         return f"undecided ({could_turn(errors)})"
     groups = len(data.clusters)
     if groups < FEWEST:

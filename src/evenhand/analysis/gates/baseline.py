@@ -66,7 +66,7 @@ class BaselineHeader(Struct, omit_defaults=True, frozen=True):
         Key(
             "digests of what the numbers depend on, by name: `config`, `data` (the cases), `system` (prompts "
             "as sent, models as they answered, settings), `judge of METRIC, MODEL` (its prompt, criteria and "
-            "settings), `calibration`, and `script` for scripted replies"
+            "settings), `judge settings of MODEL`, `calibration`, and `script` for scripted replies"
         ),
     ]
     digest: Annotated[str, Key("of the lines that follow")]

@@ -174,10 +174,11 @@ class GateDecider:
         if self._decided_at is None:
             return ""
         far = f"stopped after {self._cases_then:,} of {count(len(self._order.cases), 'case')}"
-        if self.by_flips:
-            # Neither counts nor intervals of the run itself weight them.
-            far += " (more of those that came out both ways: its rates are not those of all cases)"
-        return f"{far}: {self._word}" if self._word else f"{far}, as many as were to be run"
+        far += f": {self._word}" if self._word else ", as many as were to be run"
+        if not self.by_flips:
+            return far
+        # Neither counts nor intervals of the run itself weight them.
+        return f"{far}. More of those that came out both ways before were drawn: its rates are not those of all cases"
 
     def record(self) -> Mapping[str, Any]:
         """What is decided, for the run's file."""

@@ -196,17 +196,17 @@ def _compared(
     known = [
         case for case in mine.cases if case in theirs.cases and theirs.value(metric, case).values
     ]
-    why = compared.withheld
-    if why:
-        pass
+    why = ""
+    if compared.n and not known:
+        why = f"{NO_VALUE}: {count(compared.n, 'case')} in error"
+    elif compared.n and not any(mine.value(metric, case).values for case in known):
+        why = "the baseline has no value: its trials are in error"
+    elif compared.withheld:
+        why = compared.withheld
     elif not compared.n and compared.unlike:
         why = f"the test has changed: {unlike_words(compared)}"
     elif not compared.n:
         why = "no case has a value in both"
-    elif not known:
-        why = f"{NO_VALUE}: {count(compared.n, 'case')} in error"
-    elif not any(mine.value(metric, case).values for case in known):
-        why = "the baseline has no value: its trials are in error"
     if not why and unchanged:
         # By what is known, and not by what was drawn.
         alike = replace(compared, low=0.0, high=0.0)

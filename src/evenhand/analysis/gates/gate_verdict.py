@@ -31,6 +31,7 @@ from evenhand.analysis.trust.run_basis import basis_of
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.scripted import SCRIPTED
+from evenhand.core.variant import identity
 from evenhand.core.wording.words import count, in_one_line, safe
 from evenhand.stats.paired_difference import LEVEL
 from evenhand.store.runfile import RunFile
@@ -72,11 +73,13 @@ def gate(
     notes += [f"not in the run: variant {safe(str(one))}" for one in sides.gone]
     notes += [f"not in the baseline: variant {safe(str(one))}" for one in sides.added]
     if len(sides.pairs) > 1:  # of a single one there is nothing else to compare it with
-        before = [one.name for one in baseline.header.variants]
+        before = baseline.variants
+        named = [one.name for one in baseline.header.variants]
+        # A table's names are as short as its other columns allow: another name is no other variant.
         notes += [
-            f"{safe(names[j])} is compared with the baseline's {safe(before[i])}"
+            f"{safe(names[j])} is compared with the baseline's {safe(named[i])}"
             for i, j in sides.pairs
-            if before[i] != names[j]
+            if named[i] != names[j] and identity(before[i]) != identity(meta.variants[j])
         ]
     both = [(sides.mine[i], theirs[j]) for i, j in sides.pairs]
     notes += list(_case_notes(both, stopped))
@@ -272,11 +275,17 @@ def _changes(baseline: Baseline, run: RunFile) -> Iterator[str]:
     if not sum(run.judge_calls()):
         return  # what was taken was judged as the baseline was
     before, now = baseline.header.bound, basis_of(run)
-    changed = [
-        name
-        for name in now
-        if name.startswith(("judge ", "calibration")) and before.get(name) != now[name]
-    ]
-    changed += [name for name in before if name.startswith("judge ") and name not in now]
+    # A case's own words may stand in what its judge is asked: of other cases, the comparison of each says more.
+    same_cases = before.get("data") == now["data"]
+
+    def differs(name: str) -> bool:
+        both, other = name in now and name in before, before.get(name) != now.get(name)
+        if name.startswith("judge of "):
+            return not both or (same_cases and other)
+        if name.startswith("judge settings "):  # a baseline of an earlier version doesn't have them
+            return both and other
+        return name == "calibration" and name in now and other
+
+    changed = [name for name in dict.fromkeys((*now, *before)) if differs(name)]
     if changed:
         yield f"! judging has changed since the baseline: {', '.join(map(safe, changed))}"

@@ -105,10 +105,8 @@ class SampleDecider:
         far = f"{self._order.taken_in:,} of {of} run, drawn at random (seed {self.seed})"
         if not self._changed:
             return far
-        tests = "was another test" if self._changed == 1 else "were other tests"
-        return (
-            f"{far}; {self._changed:,} of them {tests} in the baseline, which predicts less for it"
-        )
+        tests = "was a different test" if self._changed == 1 else "were different tests"
+        return f"{far}; {self._changed:,} of them {tests} in the baseline, so it predicts less"
 
     def _other_tests(self) -> Iterator[int]:
         """The cases that were run and are asked, or checked, otherwise in the baseline."""
@@ -155,7 +153,8 @@ class SampleDecider:
         run = [Ran(i, *ends, chance) for i, (_, ends) in enumerate(valued)]
         counting = sum(self._counts(variant, case) for members, _ in valued for case in members)
         suite: list[Sequence[float | None]]
-        if all((ends is not None) is history.applies(members) for members, ends in drawn):
+        about = any((ends is not None) is not history.applies(members) for members, ends in drawn)
+        if not about:
             others = [members for ran, members in own if not ran and history.applies(members)]
             suite = [history.of(members) for members in (*(m for m, _ in valued), *others)]
             counting += sum(history.applies([case]) for members in others for case in members)
@@ -176,6 +175,7 @@ class SampleDecider:
             low=rate.low,
             high=rate.high,
             of=counting,
+            about=about,
             # Without a history, the fit is the plain mean.
             predicted=rate.fitted and any(value is not None for row in suite for value in row),
         )

@@ -227,9 +227,7 @@ def _decided(
         names = "least", "most", "low", "high", "predicted"
         ends = {name: getattr(column, name) for name in names}
         ends |= {"left_out": column.of - len(counted)}
-        # To which of the others nothing applies isn't known where the baseline says otherwise of those that were run.
-        drawn = run.meta.decided.get("cases")
-        ends |= {"about": not column.predicted and drawn != len(counted)}
+        ends |= {"about": column.about is True}
     yield Held(
         requirement=required,
         variant=variant,

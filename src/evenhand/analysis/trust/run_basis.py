@@ -20,6 +20,8 @@ def basis_of(run: RunFile) -> dict[str, str]:
         parts = [*sorted(judge.instruments), "", *sorted(judge.criteria)]
         parts.append(basis.settings.get(model, ""))
         bound[f"judge of {metric}, {model}"] = digest(*parts)[:16]
+        if settings := basis.settings.get(model):
+            bound[f"judge settings of {model}"] = settings
     if judged.metrics and calibration.is_file():
         bound["calibration"] = digest(calibration.read_bytes())[:16]
     script = run.meta.settings.get("script")

@@ -31,8 +31,8 @@ ONE_METRIC = "`metric: NAME`, or metric='NAME' in Python, makes them one"
 """What to do about criteria that differ from case to case."""
 NO_VERDICT = "the judge gave no verdict"
 LOOKED = (
-    "the run stopped as soon as it was decided: it is corrected as if that number of cases had been planned,"
-    " so its interval may be too narrow"
+    "outcomes had a say in which cases were run: it is corrected as if these had been planned, so its interval"
+    " may be too narrow"
 )
 
 TrustVerdict = Literal["usable", "usable with labels", "do not use", "no verdict"]

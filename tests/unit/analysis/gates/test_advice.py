@@ -108,7 +108,40 @@ async def test_without_repeats_it_is_said_that_their_part_is_not_known(
     text = " ".join(" ".join(lines(outcome)).split())
     assert "no case was repeated, so what repeats would save is not known: --repeat 2" in text
     assert "would decide it: about" in text
-    assert "calls)" in text
+    assert "calls, a new baseline's included)" in text
+
+
+async def test_those_that_were_left_out_are_among_more_cases_than_these_alone(
+    make_run: Make, tmp_path: Path
+):
+    """Of 100 that were left out, 40 more cases needn't be new; of 300 more, 200 are."""
+    outcome = await gated(make_run, tmp_path, wavering(60, 1, 1), wavering(60, 1, 2))
+    one, _ = advice_of(outcome)
+    assert one.compared is not None
+    of_sample = replace(one.compared, predicted=100)
+    for cases, among in ((40, False), (300, True)):
+        way = Advice(cases=cases, run_repeats=2, calls=0, cost_usd=None)
+        result = replace(one, compared=of_sample, more=300, advice=way)
+        text = " ".join(" ".join(lines(replace(outcome, results=(result,)))).split())
+        assert f"about {cases} more cases" in text
+        assert ("left out among them" in text) is among
+
+
+async def test_a_new_baseline_is_named_where_its_calls_are_counted(make_run: Make, tmp_path: Path):
+    """Not where the run alone asks: more repeats of it, or the cases that a sample left out."""
+    outcome = await gated(make_run, tmp_path, wavering(60, 1, 1), wavering(60, 1, 2))
+    one, _ = advice_of(outcome)
+    ways = (
+        (Advice(cases=46, calls=184, cost_usd=None), True),
+        (Advice(cases=0, baseline_repeats=1, calls=60, cost_usd=0.5), True),
+        (Advice(cases=0, run_repeats=1, calls=60, cost_usd=0.5), False),
+        (Advice(cases=46, calls=92, cost_usd=None, of_sample=True), False),
+    )
+    for way, named in ways:
+        of_way = replace(outcome, results=(replace(one, advice=way),))
+        text = " ".join(" ".join(lines(of_way)).split())
+        assert f"would decide it: about {way.calls} calls" in text
+        assert ("a new baseline's included)" in text) is named
 
 
 async def test_cases_that_belong_together_are_advised_as_clusters(make_run: Make, tmp_path: Path):

@@ -133,6 +133,18 @@ async def test_other_variants_and_cases_are_noted(make_run: Make, tmp_path: Path
     assert "10 cases only in the baseline: c090, c091, c092 and 7 more" in notes
 
 
+async def test_a_longer_name_is_no_other_variant(make_run: Make, tmp_path: Path):
+    """With a second model beside it, the table names the first, too: nothing else is compared than before."""
+    two = (Variant(0, "plain", "m"), Variant(1, "kind", "m"))
+    both = [replace(one, index=i) for i, one in enumerate([*trials(20), *trials(20, variant=1)])]
+    baseline = await against(make_run, tmp_path, both, variants=two)
+    more = (*two, Variant(2, "plain", "n"), Variant(3, "kind", "n"))
+    outcome = gate(baseline, await a_run(make_run, both, variants=more), 0.05)
+    notes = "\n".join(outcome.notes)
+    assert "not in the baseline: variant plain · n" in notes
+    assert "is compared with" not in notes
+
+
 async def test_foreign_text_cannot_steer_a_terminal(make_run: Make, tmp_path: Path):
     """Names of cases, metrics and variants are data."""
     bad = "\x1b[31mred"
