@@ -225,7 +225,7 @@ class _Steps:
         )
 
     def reply(self, text: str, usage: Usage, reason: object) -> Reply:
-        """All of it. What the answer doesn't say of the whole, its models say together."""
+        """The whole answer. Tokens and cost that it doesn't state are those of its models together."""
         models = [step for step in self._steps if step.kind == "model"]
         usd = _sum([step.cost_usd for step in models])
         if usage == Usage():
