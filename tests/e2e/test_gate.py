@@ -142,6 +142,7 @@ def test_what_became_worse_is_blocked_and_what_became_better_passes(folder: Fold
     worse = folder.gate()
     assert worse.code == 1
     assert "✗ passed: worse · -100 points" in worse.out
+    assert "--where status:fail,error" in worse.err
     assert re.search(r"✗ case \d+ +100 % → 0 %", worse.out)
     folder.baseline()
     folder.write()
@@ -158,6 +159,7 @@ def test_what_cannot_be_decided_is_undecided_unless_it_is_said_what_that_counts_
     open_ = folder.gate()
     assert open_.code == 3
     assert "undecided" in open_.out
+    assert "--where" not in open_.err  # all passed: there is no failure to look at
     advice = " ".join(open_.out.split())
     assert (
         "about 32 more cases would decide it: about 64 calls, a new baseline's included)" in advice

@@ -382,6 +382,13 @@ def test_a_folder_is_checked_for_an_offline_run_without_a_key(evenhand: Run):
     assert "next: evenhand run my-evals --offline" in ended.out
     Path("my-evals/keyed_evals.py").write_text(f"import os\nos.environ['OPENAI_API_KEY']\n{EVALS}")
     assert evenhand("check", "my-evals/keyed_evals.py", "--offline").code == 0
+    Path("my-evals/other_evals.py").write_text(f"import os\nos.environ['MISTRAL_API_KEY']\n{EVALS}")
+    ended = evenhand(
+        "check", "my-evals/other_evals.py"
+    )  # what it would run is told, and what is missing
+    assert ended.code == 2
+    assert "= 4 trials" in ended.out
+    assert "Set the key, or run with --offline" in ended.err
     Path("my-evals/offline.jsonl").write_text('{"mtch": "x"}\n')
     ended = evenhand("check", "my-evals", "--offline")
     assert ended.code == 2

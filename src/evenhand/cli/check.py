@@ -84,8 +84,9 @@ def _show(request: Asked, *, as_json: bool) -> None:
 
 def _planned(request: Asked) -> tuple[Plan, Sequence[Problem]]:
     """The plan, and the keys that it lacks: what it would cost can be said without them."""
+    from evenhand.providers.catalog import KEYS
     from evenhand.providers.leading import lent_keys
-    from evenhand.providers.missing_keys import model_without_key, nobody_named
+    from evenhand.providers.missing_keys import key_on_import, model_without_key, nobody_named
 
     try:
         plan = request.plan(prepare=False)
@@ -95,10 +96,13 @@ def _planned(request: Asked) -> tuple[Plan, Sequence[Problem]]:
     if plan is not None and not problems:
         return plan, ()
     nobody = [str(problem) for problem in problems if nobody_named(problem)]
-    models = [model_without_key(problem) for problem in problems if str(problem) not in nobody]
+    others = [problem for problem in problems if str(problem) not in nobody]
     # Something other than keys is wrong as well: that would make any estimate a wrong one.
-    if not all(models):
+    if not all(model_without_key(one) or key_on_import(one) for one in others):
         raise ConfigError(problems, hints)
+    models = [*filter(None, map(model_without_key, others))]
+    if any(map(key_on_import, others)):
+        models += (f"{scheme}:" for scheme in KEYS)
     # Keys that open nothing, so that providers can be made and priced. A default judge may need one more.
     broken: Sequence[Problem] = ()
     for lent in (models, [*models, _DEFAULT]) if nobody else (models,):

@@ -255,7 +255,9 @@ def _report(ended: _Ended, request: GateRequest, session: Session) -> int:
         if ended.why:
             tell(ended.why)
         tell(f"next: evenhand resume {short_id(outcome.run)}")
-    elif outcome.run and outcome.verdict in ("worse", "undecided", "nothing"):
+    elif (
+        outcome.run and outcome.verdict not in ("not worse", "better") and _has_failures(ended.file)
+    ):
         tell(f"next: evenhand show {short_id(outcome.run)} --where status:fail,error")
     # A gate over what could be read must not pass where parts of its files are broken.
     code = code or (USAGE if ended.broken else code)
@@ -268,6 +270,17 @@ def _report(ended: _Ended, request: GateRequest, session: Session) -> int:
         document = document_of(meta, totals, verdict=outcome.verdict, exit_code=code, kind="gate")
         notify(session.notify, document)
     return code
+
+
+def _has_failures(file: Path | None) -> bool:
+    """Whether a run has trials that failed or ended in an error; a gate that ran nothing has no file."""
+    if file is None:
+        return False
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(file) as run:
+        totals = run.totals()
+    return totals.failed + totals.errors > 0
 
 
 class _Ended(Record, frozen=True, kw_only=True):

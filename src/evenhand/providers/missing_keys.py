@@ -11,6 +11,8 @@ NO_KEY = "there is no API key for {}"
 _BEFORE_MODEL = NO_KEY.partition("{")[0]
 _NOBODY = ("has no model ", "no model plays the user")
 """What is said where no model is named, and the keys that are set give none."""
+ON_IMPORT = "Set the key, or run with --offline, which needs none."
+"""What to do where a file that is imported wants a key: whose key it is, its own message says."""
 PLACEHOLDER = "replayed"
 """The key of a model that is not asked."""
 only_judges_asked: ContextVar[bool] = ContextVar("evenhand_only_judges_asked", default=False)
@@ -22,6 +24,11 @@ _HOW = {"GOOGLE_ACCESS_TOKEN": "to what `gcloud auth print-access-token` prints"
 def model_without_key(problem: Problem) -> str:
     """The model that lacks its key, where this is what is wrong; empty for any other problem."""
     return problem.what.rpartition(_BEFORE_MODEL)[2] if _BEFORE_MODEL in problem.what else ""
+
+
+def key_on_import(problem: Problem) -> bool:
+    """Whether a file of the user's can't be imported for want of a key, as it makes its client there."""
+    return problem.hint.endswith(ON_IMPORT)
 
 
 def nobody_named(problem: Problem) -> bool:

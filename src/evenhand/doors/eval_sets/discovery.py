@@ -31,6 +31,7 @@ from evenhand.engine.importing import fresh_spec, look_first_in, within_limit
 from evenhand.engine.place import is_users
 from evenhand.languages.documents.findings import unreadable
 from evenhand.providers.catalog import create
+from evenhand.providers.missing_keys import ON_IMPORT
 
 SETUP = "setup.py"
 
@@ -173,7 +174,7 @@ def _import_problems(file: Path, error: BaseException) -> list[Problem]:
         last = own[-1] if own and own[-1].filename != str(file) else frames[-1]
         hint = f"It was raised in {near(Path(last.filename))}:{last.lineno}."
     if _KEY.search(str(error)):
-        hint += " Set the key, or run with --offline, which needs none."
+        hint = f"{hint} {ON_IMPORT}"
     instead = instead_of(str(error))
     hint = instead or hint
     # A SyntaxError's text names the file and line again, and an ImportError's where our own package is.
