@@ -100,8 +100,8 @@ def test_a_file_of_another_tool_is_refused_with_the_tools(
         ),
         (["review", "lst"], "'lst' is not a command of `evenhand review`. Did you mean 'list'?"),
         (["info", "zzz"], "is not a command of `evenhand info`. There are: "),
-        (["audit", "latest"], "It is the name of a run, and here evals are named"),
-        (["gate", "latest~1"], "To see the run: evenhand show latest~1"),
+        (["audit", "latest"], "`evenhand run` takes files and folders of evals"),
+        (["gate", "latest~1"], "To look at a run: evenhand show latest~1"),
         (["run", "--draw", "flips"], "`evenhand gate` has it: --sample 200 --draw flips"),
         (
             ["gate", "--margin", "5%"],

@@ -422,8 +422,8 @@ async def test_a_side_in_error_leaves_everything_open(runs: Pair):
     """The ids are there, and no outcome: undecided, not 0."""
     found = compare(*await runs(passes([None] * 8), passes([True] * 8)))
     assert found.verdict == "undecided"
-    assert "passed: 0 to +100 points [-32, +100] over 8 cases" in str(found)
-    assert "undecided (8 trials in error could turn it)" in str(found)
+    assert "passed: 0 to +100 points over 8 cases (paired): undecided" in str(found)
+    assert "(no case has a value in both: 8 trials in error)" in str(found)
     json.dumps(found.document(), allow_nan=False)
 
 

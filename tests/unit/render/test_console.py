@@ -514,7 +514,7 @@ async def test_a_column_of_errors_alone_may_have_any_rate(make_run: Make) -> Non
     ]
     text = shown(await make_run(trials, TWO))
     assert "0/10  0–100 %  [0–100]" in text
-    assert "first and second: undecided (10 trials in error could turn it)" in text
+    assert "first and second: undecided (no case has a value in both: 10 trials in error)" in text
     assert "beats" not in text
 
 

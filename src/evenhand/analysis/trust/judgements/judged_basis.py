@@ -18,9 +18,9 @@ from dataclasses import replace
 
 from evenhand.core.encoding import digest, encode
 from evenhand.core.record import Record
+from evenhand.core.request_settings import settings_in
 from evenhand.core.run import TrialResult, is_of_pytest
 from evenhand.core.variant import Variant
-from evenhand.engine.cascading import settings_in
 from evenhand.store.runfile import RunFile
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.core.encoding import encode
 from evenhand.core.message import Message, Prompt
-from evenhand.engine.cascading import settings_in
+from evenhand.core.request_settings import settings_in
 from evenhand.providers.catalog import create
 
 RESPONSES = ("openai:responses:gpt-5-mini", "instructions")

@@ -1,0 +1,40 @@
+"""The settings in a request: what it asks for beside the question, such as its model, its temperature and its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.json_shapes import as_mapping, is_object
+
+ASKED = frozenset(
+    "messages input inputs instances content contents prompt system instructions systemInstruction"
+    " system_instruction state questions".split()
+)
+"""Keys of a request that hold what is asked; the others are settings. A decision names its question by the output."""
+
+
+def settings_in(identity: bytes) -> str:
+    """A digest of the settings in a request, by its identity.
+
+    What a calibrated number, or the limits of a cascade, hold for: other settings are another system, or another judge.
+    """
+    request = decode(identity)
+    body = request.get("body") if is_object(request) else None
+    if not is_object(request) or not is_object(body):
+        return digest(b"")
+    # Of our own requests alone: an application's system prompt may have the question in it.
+    configured = _of_config(body) if "version" in request else set[str]()
+    return digest(
+        encode({key: value for key, value in body.items() if key in configured or key not in ASKED})
+    )
+
+
+def _of_config(body: Mapping[str, object]) -> set[str]:
+    """The keys that hold a system prompt of a model's config, as far as they tell: OpenAI's and Gemini's do.
+
+    OpenAI has another place for system messages. In Gemini's, what a config says has a role. Anthropic's one place
+    doesn't tell a config's words from a message's.
+    """
+    gemini = as_mapping(body.get("systemInstruction"))
+    return {"instructions", *(["systemInstruction"] if "role" in gemini else [])}
