@@ -223,19 +223,6 @@ FRAMEWORKS = (
         batches=False,
     ),
     Framework(
-        agent="griptape",
-        title="Griptape",
-        packages=("griptape[drivers-prompt-openai]",),
-        module="griptape",
-    ),
-    Framework(
-        agent="camel",
-        title="CAMEL",
-        packages=("camel-ai", "mcp<1.20"),
-        module="camel",
-        counts=False,
-    ),
-    Framework(
         agent="ai_sdk",
         title="Vercel AI SDK, over HTTP",
         packages=("ai", "@ai-sdk/openai", "zod", "node@22"),
