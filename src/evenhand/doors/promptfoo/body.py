@@ -42,7 +42,7 @@ class CellBody(MutableRecord, kw_only=True):
     variables: Mapping[str, Any]
     earlier: Memory | None = None
     trial_hooks: TrialHooks | None = None
-    test_document: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    test_document: Mapping[str, Any] = msgspec.field(default_factory=dict)
     output: object = None
     problem: Problem | None = None
     """It is asked for the sake of those that go on from its answer, and comes to no verdict itself."""
