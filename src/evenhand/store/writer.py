@@ -67,6 +67,9 @@ GATHER_S = 0.003
 LINGER_S = 0.01
 """Rows for which nobody waits wait so long for one that somebody waits for, to be written with it."""
 
+# For a type without an adapter, sqlite3 looks for other ways to adapt each value, which takes longer than to write it.
+sqlite3.register_adapter(bytes, bytes)
+
 Row = tuple[object, ...]
 _Item = tuple[int, Row, "asyncio.Future[None] | None"]
 
