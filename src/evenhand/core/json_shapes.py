@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 
+_NO_MAPPINGS = frozenset({type(None), str, list, tuple, int, float, bool})
+
+
 def is_object(value: object) -> TypeIs[dict[str, Any]]:
     """Whether a value is a dict, as an object of JSON is. Its keys aren't looked at: those of JSON are texts.
 
@@ -48,8 +51,8 @@ def is_mapping(value: object) -> TypeIs[Mapping[str, Any]]:
     >>> is_mapping({"a": 1}), is_mapping("a")
     (True, False)
     """
-    # A dict, as most are, is known for a mapping without a look at the classes that are registered as such.
-    return isinstance(value, (dict, Mapping))
+    # What is nearly always there is known for a mapping or not without a look at the classes that are registered.
+    return type(value) not in _NO_MAPPINGS and isinstance(value, (dict, Mapping))
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
