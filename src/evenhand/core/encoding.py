@@ -167,11 +167,10 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def digest(*parts: bytes | str) -> str:
     """A 128-bit name for these parts, in 32 hex digits; where one part ends and the next begins counts."""
-    pieces: list[bytes] = []
-    for part in parts:
-        raw = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
-        pieces += (len(raw).to_bytes(8, "big"), raw)
-    return hashlib.blake2b(b"".join(pieces), digest_size=16).hexdigest()
+    if len(parts) == 1 and isinstance(part := parts[0], bytes):  # as below, without the loop
+        whole = len(part).to_bytes(8, "big") + part
+        return hashlib.blake2b(whole, digest_size=16).hexdigest()
+    return digest_of(parts)
 
 
 def digest_of(parts: Iterable[bytes | str]) -> str:
