@@ -147,7 +147,10 @@ def test_a_fork_gets_a_summary_and_no_comment_and_does_not_fail(
     fork = {**PULL, "head": {"sha": "b" * 40, "repo": {"full_name": "ann/r"}}}
     code, _, err = job(event={"pull_request": fork}, **variables(github))
     assert code == 0
-    assert err == "no comment: the pull request comes from a fork or a bot, whose token may only read\n"
+    assert (
+        err
+        == "no comment: the pull request comes from a fork or a bot, whose token may only read\n"
+    )
     assert "worse than the baseline" in (tmp_path / "summary.md").read_text()
     code, _, err = job(event={"pull_request": PULL}, **variables(github))
     assert code == 2

@@ -137,7 +137,9 @@ def _sent(place: GitHubPlace | GitLabPlace, key: str, text: str) -> int:
         if error.status != 403:
             raise UsageError(f"{variable} is not accepted: {error.message}") from error
         if place.read_only:
-            tell(f"no comment: the {what} request comes from a fork or a bot, whose token may only read")
+            tell(
+                f"no comment: the {what} request comes from a fork or a bot, whose token may only read"
+            )
             return PASSED
         raise UsageError(
             f"no comment: {error.message}",
