@@ -40,11 +40,6 @@ from evenhand.stats.votes import VoteWeights
 from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
 
-UNKNOWN_CASES = (
-    "the calibration doesn't say which labels are of the same case, and cases may be repeated:"
-    " run `evenhand calibrate` on the labelled run again"
-)
-"""Of files that were made before cases were kept."""
 OTHER_EVALS = "evals"
 """What is said to have changed where a calibration is of other evals, which share the metric's name."""
 Status = Literal["fresh", "stale", "missing"]
@@ -234,10 +229,7 @@ class RunJudged(Record, frozen=True, kw_only=True):
     ]
     why: Annotated[
         str,
-        Key(
-            "why labels that hold correct nothing: they are of too few cases, or of cases that aren't "
-            "known; otherwise empty"
-        ),
+        Key("why labels that hold correct nothing: they are of too few cases; otherwise empty"),
     ]
     fallback: Annotated[
         bool, Key("whether the judge was asked in place of another one, which was out of reach")
@@ -275,14 +267,14 @@ class _Labels(Record, frozen=True):
 
     Attributes:
         counts: The judge's verdicts beside people's, and on all outputs.
-        effects: By how much less they say because trials of one case go together; None where that isn't known.
+        effects: By how much less they say because trials of one case go together.
         weighted: Where labels were weighted, those of a uniform draw that say as much.
         items: The outputs that they correct the rate of.
         labels: The labels themselves, where they are known.
     """
 
     counts: Verdicts
-    effects: DesignEffects | None
+    effects: DesignEffects
     weighted: UniformLabels | None = None
     items: Sequence[Item] = ()
     labels: Sequence[CaseLabel] = ()
@@ -290,15 +282,11 @@ class _Labels(Record, frozen=True):
     @property
     def why(self) -> str:
         """Why they correct nothing; empty where they do."""
-        if self.effects is None:
-            return UNKNOWN_CASES
         return few_cases(self.effects) if self.effects.too_few else ""
 
     @property
     def corrected(self) -> Estimate | None:
         """The rate that people would have found; None where they correct nothing."""
-        if self.effects is None:
-            return None
         if self.weighted is None:
             by_probability = graded(self.items, self.labels, self.effects)
             if by_probability is not None:
@@ -328,7 +316,7 @@ def _same_variants(
     same: dict[int, CalibrationVariant] = {}
     for index in metric.variants:
         variant = meta.variants[index]
-        alike = [one for one in judge.variants if judged.parts.is_system(index, one.system)]
+        alike = [one for one in judge.variants if judged.parts.system_of(index) == one.system]
         named = [o for o in alike if is_called(variant, o.prompt, o.model)]
         # Two variants that are the same system, under other names: neither is the one that was labelled.
         if one := named or (alike if len(alike) == 1 else []):
@@ -358,7 +346,7 @@ def _why(judge: JudgeCalibration) -> str:
 
 def _why_of_file(judge: CalibrationJudge) -> str:
     """That a calibration file's labels are of too few cases; empty where not, or where rates are corrected."""
-    cases = [row.partition(" ")[0] for one in judge.variants for row in one.labelled or ()]
+    cases = [row.partition(" ")[0] for one in judge.variants for row in one.labelled]
     labels = DesignEffects(cases=len(set(cases)), labels=len(cases))
     return few_cases(labels) if judge.corrected is None and labels.too_few else ""
 
@@ -391,50 +379,13 @@ def _of_file(
         if counted is None:
             continue
         counts = Verdicts(*counted.cells, sum(item.passed for item in items), len(items))
-        repeated = _maybe_repeated(one, items, metric.errors[index])
-        rows = _rows(place, judge, counted.labelled, counted.cells)
-        effects = _effects(items, rows, repeated=repeated)
-        labels[index] = _Labels(counts, effects, weighted, items, rows or ())
+        try:
+            rows = labels_from(counted.labelled, counted.cells)
+        except (ValueError, KeyError, TypeError):
+            raise _not_these(place, judge) from None
+        effects = effects_of(items, rows, same_trials=False)
+        labels[index] = _Labels(counts, effects, weighted, items, rows)
     return labels
-
-
-def _rows(
-    place: Path,
-    judge: CalibrationJudge,
-    rows: Sequence[str] | None,
-    cells: tuple[int, int, int, int],
-) -> list[CaseLabel] | None:
-    """The labels of a file; None in files that were made before they were kept."""
-    if rows is None:
-        return None
-    try:
-        return labels_from(rows, cells)
-    except (ValueError, KeyError, TypeError):
-        raise _not_these(place, judge) from None
-
-
-def _effects(
-    items: Sequence[Item], labels: Sequence[CaseLabel] | None, *, repeated: bool
-) -> DesignEffects | None:
-    """By how much less the labels of a file say of these outputs; None where their cases matter and aren't known.
-
-    Files that were made before cases were kept don't tell. Without repeats, each label is of another case.
-    """
-    if labels is None:
-        return None if repeated else DesignEffects()
-    return effects_of(items, labels, same_trials=False)
-
-
-def _maybe_repeated(variant: CalibrationVariant, items: Sequence[Item], errors: int) -> bool:
-    """Whether cases are repeated in a run, or may have been in the labelled one.
-
-    Args:
-        variant: What the calibration says of the labelled run's outputs.
-        items: The run's.
-        errors: On how many outputs of the run the judge gave no verdict; each may be of another case.
-    """
-    cases = len({item.case for item in items})
-    return len(items) > cases or variant.items > cases + errors
 
 
 def _not_these(place: Path, judge: CalibrationJudge) -> UsageError:
@@ -476,12 +427,10 @@ def _means_of_file(
         if one.scores is None or all(item.score is None for item in items):
             continue
         try:
-            rows = one.scores.labelled
-            labels = scores_from(rows or (), 0 if rows is None else one.scores.labels)
+            labels = scores_from(one.scores.labelled, one.scores.labels)
         except ValueError:
             raise _not_these(place, judge) from None
-        unknown = rows is None and _maybe_repeated(one, items, metric.errors[index])
-        corrected = None if unknown else later_mean(one.scores.paired(), items, scale, labels)
+        corrected = later_mean(one.scores.paired(), items, scale, labels)
         means[index] = JudgedMean(scale, raw_mean(items, scale), corrected, one.scores.labels)
     return means
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from evenhand.analysis.trust.calibration_document import CalibrationJudge
 from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
-from evenhand.analysis.trust.judgements.judged_basis import is_called
 from evenhand.analysis.trust.trust_rules import (
     Bound,
     Evidence,
@@ -14,7 +13,6 @@ from evenhand.analysis.trust.trust_rules import (
     changed_since,
     evidence_of,
 )
-from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
 
 
@@ -28,13 +26,13 @@ def calibrated_parts(
     rule = run.rules().get(metric.metric)
     for file in files:
         # Whatever its evals are called by now. Of fewer evals, a file may still be bound to what they were with others.
-        as_many = not file.of_evals or len(file.of_evals) == len(metric.evals)
+        as_many = len(file.of_evals) == len(metric.evals)
         if as_many and not _changed(metric, judged, file.bound, file.seen, rule):
             yield metric, file, ()
             return
     remaining, each = metric.evals, metric.by_eval(judged.parts.variants)
     for file in files:
-        for evals, bound, evidence in _bindings(file, metric, judged.parts.variants):
+        for evals, bound, evidence in _bindings(file):
             names = evals & remaining
             alone = each[next(iter(names))] if len(names) == 1 else None
             part = alone or metric.within(names, judged.parts.variants)
@@ -46,30 +44,17 @@ def calibrated_parts(
         yield others, None, ()
 
 
-def _bindings(
-    file: CalibrationJudge, metric: JudgedMetric, variants: Sequence[Variant]
-) -> Iterator[tuple[set[str], Bound, Evidence | None]]:
+def _bindings(file: CalibrationJudge) -> Iterator[tuple[set[str], Bound, Evidence]]:
     """The evals that a calibration is of, each with what it holds for."""
     for one in file.evals:
         yield {one.eval}, one.bound, one.seen
     if not file.evals:
-        yield file.of_evals or _evals_called(file, metric, variants), file.bound, file.seen
+        yield file.of_evals, file.bound, file.seen
 
 
 def _changed(
-    metric: JudgedMetric, judged: Judgements, before: Bound, seen: Evidence | None, rule: str | None
+    metric: JudgedMetric, judged: Judgements, before: Bound, seen: Evidence, rule: str | None
 ) -> tuple[str, ...]:
     """What a calibration is bound to and is otherwise in a run; `rule` is the run's own, None where it has none."""
-    bound, evidence = bound_to(metric, judged, rule or "", before), evidence_of(metric, judged)
+    bound, evidence = bound_to(metric, judged, rule or ""), evidence_of(metric, judged)
     return changed_since(before, bound, seen, evidence, with_rule=rule is not None)
-
-
-def _evals_called(
-    file: CalibrationJudge, metric: JudgedMetric, variants: Sequence[Variant]
-) -> set[str]:
-    """The evals that an older calibration is of, by the names of its variants; of a config, all."""
-    return {
-        variant.eval
-        for variant in map(variants.__getitem__, metric.variants)
-        if not variant.eval or any(is_called(variant, o.prompt, o.model) for o in file.variants)
-    }
