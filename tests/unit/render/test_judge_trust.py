@@ -621,10 +621,6 @@ async def test_an_edited_row_is_an_edit_of_the_data_alone(make_run: Make, tmp_pa
         assert (rate.status, rate.changed) == ("stale", changed)
     document = json.loads(file.read_text("utf-8"))
     assert len(document["judges"][0]["seen"]["cases"]) == 20
-    del document["judges"][0]["seen"]
-    file.write_text(json.dumps(document), "utf-8")
-    (rate,) = judged_rates(await a_run(make_run, change=filled(range(1)), **written("Q: {{q}}")))
-    assert rate.changed == ("judge prompt", "criteria", "system", "data"), "of an earlier version"
 
 
 async def test_a_prompt_of_another_name_is_corrected_by_what_was_counted_under_the_old_one(
