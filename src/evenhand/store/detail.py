@@ -2,7 +2,7 @@
 
 Nothing is kept twice: the numbers of a result are in its row of `trial`, what many results have in common (what their
 case gave, what their test says) is in `part`, and the rest, without what is empty, is in `detail`. Put together, they
-are the TrialResult as JSON.
+are the TrialResult as JSON, which is what versions before 5 kept in `result`.
 """
 
 from __future__ import annotations
@@ -180,7 +180,8 @@ Numbers = tuple[
 
 WHOLE = """
     select t.idx, t.variant, t.repeat, t.outcome, t.score, t.latency_s, t.cost_usd, t.tokens_in, t.tokens_out, t.calls,
-           t.cached, of_case, case_part.part, of_test, test_part.part, detail
+           t.cached, of_case, case_part.part, of_test, test_part.part,
+           coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take)), detail is null
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
          left join part case_part on case_part.id = of_case
          left join part test_part on test_part.id = of_test
@@ -188,13 +189,14 @@ WHOLE = """
 """Rows for `whole`, from `trial` or `latest`."""
 
 DETAILS = """
-    select t.variant, detail
+    select t.variant, coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
 """
 """A trial's variant, and what its result says beyond its row and its parts, from `trial` or `latest`."""
 
 PIECES = """
-    select t.idx, case_part.part, test_part.part, detail
+    select t.idx, case_part.part, test_part.part,
+           coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
          left join part case_part on case_part.id = of_case
          left join part test_part on test_part.id = of_test
@@ -202,7 +204,8 @@ PIECES = """
 """A trial's place and the texts that its result is put together from, from `trial` or `latest`."""
 
 DESCRIBED = """
-    select t.case_id, min(t.idx), case_part.part
+    select t.case_id, min(t.idx),
+           coalesce(case_part.part, (select result from result r where r.idx = t.idx and r.take = t.take))
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
          left join part case_part on case_part.id = of_case
     group by t.case_id order by min(t.idx)
@@ -214,7 +217,7 @@ _CASE_PART = Decoder(CasePart)
 
 
 def read_description(part: bytes | None) -> str:
-    """The description in a CasePart; empty for none."""
+    """The description in a CasePart, or in a whole result; empty for none."""
     return _CASE_PART.decode(part).description if part else ""
 
 
@@ -224,9 +227,12 @@ def whole(row: tuple[Any, ...]) -> bytes:
     Raises:
         ValueError: A piece of it is missing; the file is damaged.
     """
-    *numbers, of_case, case_part, of_test, test_part, detail = row
+    *numbers, of_case, case_part, of_test, test_part, detail, whole_already = row
     if detail is None:
         raise ValueError(f"the result of trial {row[0]} is missing")
+    # A version before 5 kept results whole.
+    if whole_already:
+        return detail
     if (of_case is not None and not case_part) or (of_test is not None and not test_part):
         raise ValueError(f"a part of the result of trial {row[0]} is missing")
     return put_together(

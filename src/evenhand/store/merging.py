@@ -33,11 +33,11 @@ from evenhand.store.locks import IMPORTING, held, lock_of
 from evenhand.store.opened import readable
 from evenhand.store.replacing import replaced
 from evenhand.store.runfile import RunFile
-from evenhand.store.schema import RUN_FILE, prepare
+from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
 OF_CALLS = {"call": "id", "reply": "call", "body": "call"}
 """Tables of calls, with the column that names the call."""
-OF_RESULTS = ("trial", "detail")
+OF_RESULTS = ("trial", "detail", "result")
 """Tables of results, by place and take."""
 LEFT_BEHIND = ("draw", "design", "pair_draw")
 """They say how trials were drawn from those of one file, which is not so of all."""
@@ -108,7 +108,7 @@ def merge(files: Sequence[Path], to: Path, homes: Iterable[Path] = ()) -> Merged
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         with replaced(to) as file, closing(_alone_in(file)) as db:
-            prepare(db, RUN_FILE, str(to))
+            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(to))
             taken, missing, drawn = _filled(db, files, metas)
             meta = _signed(_meta(metas, missing), metas, homes)
             db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))

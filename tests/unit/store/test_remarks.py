@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.conftest import Make, make_run, result
+from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError, UsageError
@@ -75,6 +76,16 @@ async def test_a_remark_makes_the_run_grow(make_run: Make) -> None:
     remark(run.path, {"note": "seen"})
     with RunFile.open(run.path) as after:
         assert after.growth() > before
+
+
+async def test_a_file_of_an_earlier_version_has_none_and_takes_some(make_run: Make) -> None:
+    """Reading changes nothing; the first remark brings it up to date."""
+    run = await make_run([result(0)])
+    make_earlier(run.path, 3)
+    before = run.path.read_bytes()
+    assert _remarks(run.path)[0] == Remarks()
+    assert run.path.read_bytes() == before
+    assert remark(run.path, {"tags": ["old"]}).tags == ("old",)
 
 
 @pytest.mark.parametrize(

@@ -243,6 +243,8 @@ class LabelledDraws(ReadsRun):
 
     def _rows(self, table: str, columns: str) -> list[tuple[Any, ...]]:
         """A table's rows in the order of their first column."""
+        if not self._run.has_table(table):
+            return []  # of an earlier version
         return self._run.db.execute(f"select {columns} from {table} order by 1").fetchall()  # noqa: S608 (our own names)
 
 
