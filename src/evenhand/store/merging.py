@@ -23,7 +23,7 @@ from pathlib import Path
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
-from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.run import SHORT_ID, RunMeta, TrialResult
 from evenhand.store.catalogue import files, home_for, id_at, run_folder
 from evenhand.store.home import is_signed, signed
 from evenhand.store.journal import Journal
@@ -165,7 +165,7 @@ def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMe
     ids = sorted(meta.id for meta in metas)
     return replace(
         first,
-        id=id_at(first.created_at, digest(*ids)),
+        id=_id_beside(ids, max(meta.created_at for meta in metas)),
         planned=first.plan_size,
         case_count=first.case_count if sharded is None else sharded.cases,
         finished_at=max(ends, default=None),
@@ -174,6 +174,13 @@ def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMe
         message=_message(missing, _missing_shards(metas)) if missing else "",
         decided={},
     )
+
+
+def _id_beside(ids: Sequence[str], moment: float) -> str:
+    """The id of the merged run, later than those of its runs, also in short form: the same for the same runs."""
+    short = {run[:SHORT_ID] for run in ids}
+    candidates = (id_at(moment + after / 1000, digest(*ids)) for after in range(len(ids) + 1))
+    return next(run for run in candidates if run[:SHORT_ID] not in short)
 
 
 def _signed(meta: RunMeta, metas: Sequence[RunMeta], homes: Iterable[Path]) -> RunMeta:

@@ -277,6 +277,26 @@ async def test_of_a_copy_the_files_are_told(tmp_path: Path):
     assert str(copy) in raised.value.hint
 
 
+async def test_a_copy_under_another_name_is_its_run_and_not_a_later_one(tmp_path: Path):
+    """Its name says nothing of when it was made, and it is no run of its own that one could go back to."""
+    home, now = tmp_path / ".evenhand", time.time()
+    first = await _run(home, id_at(now - 60, "1" * 20))
+    copy = first.with_name("before.db")
+    shutil.copy(first, copy)
+    second = await _run(home, id_at(now - 30, "2" * 20))
+    assert catalogue.find(tmp_path, None) == second
+    assert catalogue.find(tmp_path, "latest~1") == first
+    with pytest.raises(UsageError, match="there is no run latest~2: 2 runs"):
+        catalogue.find(tmp_path, "latest~2")
+    with pytest.raises(UsageError, match="is the id of 2 files"):
+        catalogue.find(tmp_path, first.stem)
+    assert catalogue.called(tmp_path, copy) == ".evenhand/runs/before.db"
+    assert catalogue.called(tmp_path, second) == second.stem[:10]
+    first.unlink()
+    assert catalogue.find(tmp_path, first.stem) == copy
+    assert [listed.id for listed in catalogue.runs(home)] == [second.stem, first.stem]
+
+
 async def _run(home: Path, id_: str, settings: Mapping[str, object] | None = None) -> Path:
     meta = RunMeta(
         id_, "t", "", "p", 1, 1, 1, (Variant(0, "p", "m"),), 1.0, settings=settings or {}

@@ -36,6 +36,15 @@ async def test_halves_of_a_plan_are_merged(make_run: Make, tmp_path: Path):
         assert run.meta.status == "finished"
 
 
+async def test_a_merged_run_is_not_called_like_one_of_its_parts(make_run: Make, tmp_path: Path):
+    """Who names it by the id that `merge` printed would be shown a part for the whole."""
+    files = await two(make_run)
+    merged = merge(files, tmp_path / "all.db")
+    assert merged.meta.id[:10] not in {file.stem[:10] for file in files}
+    assert merged.meta.id > max(file.stem for file in files)
+    assert merge(files[::-1], tmp_path / "all.db").meta.id == merged.meta.id
+
+
 @pytest.mark.parametrize(
     "other",
     [
