@@ -175,8 +175,8 @@ def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(newest) as run:
-        source, title, at = run.meta.source, run.meta.title, run.meta.created_at
-        ids = {run.meta.id}
+        source, title, own = run.meta.source, run.meta.title, run.meta.id
+        ids = {own}
     left = most
     for path in newest_first(files(Path.cwd())):
         if left is not None and left <= 0:
@@ -188,7 +188,8 @@ def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator
                 not same
                 or meta.id in ids
                 or not _is_whole(run)
-                or not oldest <= meta.created_at <= at
+                # Ids are in the order in which runs were made, also where a clock was set back.
+                or not (meta.id < own and oldest <= meta.created_at)
                 or (tag and tag not in run.remarks.tags)
             ):
                 continue

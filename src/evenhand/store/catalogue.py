@@ -48,12 +48,20 @@ class ListedRun(Record, frozen=True):
         return self.path.stem if self.meta is None else self.meta.id
 
 
-def new_id() -> str:
+def new_id(home: Path) -> str:
     """A ULID: 48 bits of time in milliseconds, 80 random bits, in 26 characters that sort by time.
+
+    It comes after the ids of all runs that are there, so that the run is the latest even if the clock was set back.
+
+    Args:
+        home: Where the run is kept.
 
     Source: https://github.com/ulid/spec
     """
-    return _id(time.time_ns() // 1_000_000, secrets.randbits(80))
+    id_ = _id(time.time_ns() // 1_000_000, secrets.randbits(80))
+    known = (path.stem for path in run_folder(home).glob(f"*{SUFFIX}") if _is_id(path.stem))
+    newest = max((run for run in known if run < _tomorrow()), default="")
+    return id_ if id_ > newest else _id(_milliseconds(newest) + 1, secrets.randbits(80))
 
 
 def id_at(moment: float, name: str) -> str:
@@ -100,7 +108,7 @@ def paths(home: Path) -> list[Path]:
 
 def newest_first(files: Iterable[Path]) -> list[Path]:
     """Run files by the time in their ids. A run of the future is never the latest: its clock was wrong."""
-    tomorrow = _id((time.time_ns() // 1_000_000) + 86_400_000, 0)
+    tomorrow = _tomorrow()
 
     def order(path: Path) -> tuple[bool, str, bool]:
         run = id_of(path)
@@ -119,6 +127,19 @@ def id_of(path: Path) -> str:
             return run.meta.id
     except StoreError:
         return path.stem
+
+
+def _tomorrow() -> str:
+    """Where the ids begin of runs that were made under a wrong clock."""
+    return _id((time.time_ns() // 1_000_000) + 86_400_000, 0)
+
+
+def _milliseconds(id_: str) -> int:
+    """The moment that an id says, since 1970; of a name that is no id, anything."""
+    number = 0
+    for character in id_[:SHORT_ID]:
+        number = number << 5 | max(0, _ALPHABET.find(character))
+    return number
 
 
 def _is_id(name: str) -> bool:

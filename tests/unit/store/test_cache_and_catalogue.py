@@ -188,9 +188,21 @@ async def test_runs_that_cannot_be_read_are_listed_as_such(tmp_path: Path):
     assert not good.alive
 
 
-def test_ids_sort_by_time():
+async def test_a_run_comes_after_all_others_though_the_clock_was_set_back(tmp_path: Path):
+    """Otherwise the run before it would be the latest, and a comparison of the two would be the wrong way round."""
+    home = tmp_path / ".evenhand"
+    ahead = await _run(home, id_at(time.time() + 3600, "f" * 20))
+    future = await _run(home, id_at(time.time() + 2 * 86_400, "0" * 20))
+    for _ in range(3):
+        newest = await _run(home, catalogue.new_id(home))
+        assert catalogue.find(tmp_path, None) == newest
+    assert catalogue.find(tmp_path, "latest~3") == ahead
+    assert catalogue.find(tmp_path, "latest~4") == future
+
+
+def test_ids_sort_by_time(tmp_path: Path):
     """Twenty-six characters, none of them easily mistaken for another."""
-    ids = [catalogue.new_id() for _ in range(3)]
+    ids = [catalogue.new_id(tmp_path) for _ in range(3)]
     assert all(
         len(each) == 26 and set(each) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for each in ids
     )
