@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pytest
 from tests.unit.conftest import Make, make_run, result
 
-from evenhand.analysis.comparison.comparison_results import Compared
 from evenhand.analysis.comparison.compared_runs import compared_runs
+from evenhand.analysis.comparison.comparison_results import Compared
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.store.runfile import RunFile
