@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.wings.audit.audits import audit, case, check, config, evals, findings
+from tests.unit.wings.audit.audits import audit, case, check, config, evals, examine, findings
+
+from evenhand.wings.audit.findings import findings_of
 
 DAYS = check("contains", "30 days")
 OTHER = case("What does a parcel cost?", check("contains", "4.20 euros"))
@@ -222,8 +224,21 @@ def test_a_prompt_that_code_makes_leaks_the_reference_where_it_fills_it_in(
     code = f"def make(context):\n    c = context['vars']\n    return {filled}\n"
     (tmp_path / "p.py").write_text(code)
     tests = [
-        case(f"How long, {n}?", check("contains", days), vars={"expected": days})
+        case(f"How long, {n}?", check("equals", days), vars={"expected": days})
         for n, days in enumerate(("30 days", "14 days"))
     ]
     report = audit(config(tmp_path, tests, prompts=["file://p.py:make"]))
     assert any(kind == "in_prompt" for _, kind, _ in findings(report)) is leaks
+
+
+@pytest.mark.parametrize(("count", "blamed"), [(2, False), (3, True)])
+def test_an_expectation_is_blamed_once_three_wrong_answers_pass_it(
+    tmp_path: Path, count: int, blamed: bool
+):
+    """Two may well be right by its lights."""
+    audits = examine(
+        config(tmp_path, [case("How long?", DAYS, check("python", "len(output) >= 0")), OTHER])
+    )
+    audits[0].attempts = [one for one in audits[0].attempts if not one.subject.must_pass][:count]
+    kinds = {one.kind for one in findings_of(audits) if one.case == 0}
+    assert ("cant_fail" in kinds) is blamed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.wings.audit.audits import audit, case, check, config, evals, findings
+from tests.unit.wings.audit.audits import audit, case, check, config, evals, findings, subjects
 
 QUESTIONS = ("How long is a river?", "Who sells kites there?", "Where do owls sleep?")
 
@@ -171,3 +171,17 @@ async def draws(model: Model, expect: Expect) -> None:
     expect(random.random(), at_least=0.5, label="luck")
 """
     assert "flaky" in {kind for _, kind, _ in findings(audit(evals(tmp_path, code)))}
+
+
+def test_another_case_s_answer_is_wrong_where_references_differ_though_a_keyword_is_in_both(
+    tmp_path: Path,
+):
+    """The reference tells the two answers apart; the keyword alone lets the other one through."""
+    days = check("contains", "days")
+    tests = [
+        case("How long may I return it?", days, vars={"expected": "Within 30 days"}),
+        case("How long does a parcel take?", days, vars={"expected": "Up to 4 days by ship"}),
+    ]
+    report = audit(config(tmp_path, tests))
+    assert subjects(report)["other"] == "pass"
+    assert ("How long may I return it?", "passes", "other") in findings(report)
