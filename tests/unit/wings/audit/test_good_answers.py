@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.unit.wings.audit.audits import audit, case, check, config, evals, findings, subjects
 
+from evenhand.wings.audit.given import reply_of
+
 QUESTIONS = ("How long is a river?", "Who sells kites there?", "Where do owls sleep?")
 
 
@@ -185,3 +187,28 @@ def test_another_case_s_answer_is_wrong_where_references_differ_though_a_keyword
     report = audit(config(tmp_path, tests))
     assert subjects(report)["other"] == "pass"
     assert ("How long may I return it?", "passes", "other") in findings(report)
+
+
+@pytest.mark.parametrize(
+    ("type_", "bad", "contradicts"),
+    [
+        ("not-contains", "days", True),
+        ("not-contains", "DAYS", False),
+        ("not-icontains", "DAYS", True),
+        ("not-icontains", "weeks", False),
+        ("not-equals", "30 days", False),
+    ],
+)
+def test_what_is_wanted_and_forbidden_at_once_cannot_pass_as_each_minds_case(
+    tmp_path: Path, type_: str, bad: str, contradicts: bool
+):
+    """An upper-case word forbids the same word in lower case only where case does not matter."""
+    report = audit(
+        config(tmp_path, [case("How long?", check("contains", "30 days"), check(type_, bad))])
+    )
+    assert any(one.kind == "cant_pass" for one in report.findings) is contradicts
+
+
+def test_an_answer_that_is_made_has_a_token_at_least():
+    """About a token for four letters, as an estimate has it."""
+    assert [reply_of(text).usage.tokens_out for text in ("", "abc", "x" * 40)] == [1, 1, 10]
