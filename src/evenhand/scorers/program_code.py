@@ -29,7 +29,7 @@ DEFAULT = "get_assert"
 _HERE = Path(__file__).parent
 
 
-class ProgramFunction(Record, frozen=True):
+class ProgramFunction(Record, frozen=True, kw_only=True):
     """A function of such a language.
 
     Attributes:

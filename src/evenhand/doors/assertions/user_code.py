@@ -105,8 +105,14 @@ def program_function(
         path, function = split_reference(value, program_code.DEFAULT)
         file = assertion.base / path
         folder = file.parent
-    program = str(named or language.program)
-    return program_code.ProgramFunction(language, file, function, program, folder, code)
+    return program_code.ProgramFunction(
+        language=language,
+        file=file,
+        function=function,
+        program=str(named or language.program),
+        folder=folder,
+        code=code,
+    )
 
 
 def _of_program(
