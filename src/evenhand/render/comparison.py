@@ -308,7 +308,11 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
         if result.verdict == "undecided":
             return f" (it may be {sized(result, least)} worse, one-sided, or not; {accepted})"
         if result.verdict == "non-inferior":
-            most = "no worse at all" if least <= 0 else f"at most {sized(result, least)} worse, one-sided"
+            most = (
+                "no worse at all"
+                if least <= 0
+                else f"at most {sized(result, least)} worse, one-sided"
+            )
             return f" ({most}; {accepted})"
         return f" ({accepted})"
     if result.verdict in ("better", "worse"):

@@ -169,7 +169,11 @@ def _reason(result: GateResult) -> str:
         return f" ({way}; {UNSCALED})"
     least = result.at_worst or 0.0
     if result.verdict == "not worse":
-        most = "no worse at all" if least <= 0 else f"at most {sized(compared, least)} worse, one-sided"
+        most = (
+            "no worse at all"
+            if least <= 0
+            else f"at most {sized(compared, least)} worse, one-sided"
+        )
         return f" ({most})"
     reach = f"it may be {sized(compared, least)} worse, one-sided"
     if result.more is None:
