@@ -69,7 +69,7 @@ def test_a_sheet_shows_what_the_judge_judged(evenhand: Evenhand, tmp_path: Path)
     [
         ("It comes on <b>Monday</b>.", ""),
         (WHOLE, ""),
-        ("It comes on Tuesday.", "the output of item 0 is another one in this run"),
+        ("It comes on Tuesday.", "the output of item 0 is different in this run"),
     ],
 )
 def test_labels_are_taken_of_the_part_and_of_the_whole(

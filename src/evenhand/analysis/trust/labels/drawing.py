@@ -202,7 +202,7 @@ def all_drawn(what: str) -> UsageError:
     """The error of a draw from which nothing is left."""
     return UsageError(
         f"all {what} of the run are drawn already",
-        hint="Go on labelling: `evenhand label` without --draw.",
+        hint="Label the rest of it: `evenhand label` without --draw.",
     )
 
 

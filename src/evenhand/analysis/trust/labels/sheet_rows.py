@@ -317,11 +317,11 @@ def _read_row(run: RunFile, row: Mapping[str, str], labels: SheetLabels) -> tupl
     possible = [_words(form) for text in outputs for form in (text, str(cell(text)))]
     # A draw of another run may have the same item numbers; the output tells.
     if _words(row.get("output") or labelled) not in possible:
-        return f"the output of item {item} is another one in this run", other_run
+        return f"the output of item {item} is different in this run", other_run
     key = trial.index, metrics[metric]
     if key in labels.verdicts:
         how = "with one verdict" if labels.verdicts[key] == verdict else "as pass and as fail"
-        return f"item {item}, {metric}, is there twice, {how}", "Leave one of them."
+        return f"item {item}, {metric}, is listed twice, {how}", "Leave one of them."
     labels.verdicts[key] = verdict
     return _read_remarks(trial.index, row, labels)
 
@@ -552,6 +552,6 @@ def _read_pair(
         if row.get(column) not in (None, "", own, cell(own)):
             return f"pair {places} has {column} {own}, not {row[column][:80]!r}", other_run
     if unordered(pair) in labels:
-        return f"pair {places} is there twice", "Leave one of them."
+        return f"pair {places} is listed twice", "Leave one of them."
     labels[unordered(pair)] = pair, answer
     return None
