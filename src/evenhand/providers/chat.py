@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from evenhand.core.decision import DecisionRequest
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
-from evenhand.core.json_shapes import as_mapping, is_mapping, is_number, is_whole
+from evenhand.core.json_shapes import as_mapping, is_mapping, is_whole, number
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, Provider, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
@@ -470,9 +470,6 @@ def read_as(kind: type[T], decoder: msgspec.json.Decoder[T], body: bytes, what: 
         raise BadReply(f"the reply is not {what}: {error}", billed=None) from None
 
 
-MANY = 1 << 53
-
-
 def passed_on(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """The settings that go to the vendor as they are.
 
@@ -507,10 +504,3 @@ def counted(
         number(counts.get(tokens_out)),
         number((as_mapping(counts.get(inner)) if inner else counts).get(last)),
     )
-
-
-def number(value: object) -> int | None:
-    """A number of tokens; None for what cannot be one."""
-    if type(value) is not int:  # nearly all are
-        value = int(value) if is_number(value) and 0 <= value < MANY else -1
-    return value if 0 <= value < MANY else None
