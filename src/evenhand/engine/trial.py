@@ -412,7 +412,7 @@ class LiveTrial:
         return self._ended(output, outcomes, verdict, None)
 
     def look_around(self) -> None:
-        """It begins, is about to be judged, or to be over: looks for calls that may be its own."""
+        """Looks for calls that may be its own: when it begins, is about to be judged, and is over."""
         if self.home is not None and self.home.strangers is not None:
             self.home.strangers.look(self)
 
