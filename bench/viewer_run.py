@@ -21,7 +21,7 @@ from evenhand.core.variant import Variant
 from evenhand.store.catalogue import id_at, run_folder
 from evenhand.store.detail import Parts
 from evenhand.store.encoding import keep
-from evenhand.store.schema import RUN_FILE, prepare
+from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
 STARTED = 1_700_000_000.0
 BATCH = 20_000
@@ -151,7 +151,7 @@ def write_run(
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("pragma journal_mode = off")
     db.execute("pragma synchronous = off")
-    prepare(db, RUN_FILE, str(path))
+    prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
     db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
     parts = Parts(1)
     batch: list[TrialResult] = []

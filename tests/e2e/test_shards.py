@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from evenhand.store.runfile import RunFile
-from evenhand.store.schema import RUN_FILE
+from evenhand.store.schema import RUN_MIGRATIONS
 
 pytestmark = pytest.mark.timeout(600)  # many short processes
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
@@ -211,7 +211,7 @@ def test_every_table_of_a_run_file_is_merged(shards: Path, tmp_path: Path):
     for name in FILES:
         shutil.copy(shards / name, tmp_path / name)
         with sqlite3.connect(tmp_path / name) as db:
-            assert db.execute("pragma user_version").fetchone() == (RUN_FILE.version,)
+            assert db.execute("pragma user_version").fetchone() == (len(RUN_MIGRATIONS),)
             (first,) = db.execute("select min(idx) from trial").fetchone()
             for (table,) in db.execute(
                 "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
@@ -236,7 +236,7 @@ def test_every_table_of_a_run_file_is_merged(shards: Path, tmp_path: Path):
                 db.execute(f"insert into {table} values ({marks})", values)
     done = evenhand("runs", "merge", *FILES, "--to", "all.db", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
-    assert "random draws for labels stay behind" in done.stderr
+    assert "draws for labels are not merged" in done.stderr
     with sqlite3.connect(tmp_path / "all.db") as db:
         counts = {
             table: db.execute(f"select count(*) from {table}").fetchone()[0]

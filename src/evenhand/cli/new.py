@@ -14,6 +14,7 @@ from typing import Literal
 
 import click
 
+from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 
 Kind = Literal["eval", "judge", "prompt-function"]
@@ -65,6 +66,18 @@ def new_prompt_function(name: str) -> int:
 
     `evenhand prompt new ID` makes a prompt directory: a template with its cases.
     """
+    return _prompt_function(name)
+
+
+@new.command(name="prompt", hidden=True)
+@click.argument("name")
+def new_prompt(name: str) -> int:
+    """Write a prompt function: the former name of `evenhand new prompt-function`."""
+    tell("`evenhand new prompt` is now `evenhand new prompt-function`")
+    return _prompt_function(name)
+
+
+def _prompt_function(name: str) -> int:
     path = write("prompt-function", name, _project())
     file = relpath(path)
     click.echo(f"  {file}\n\nnext: python {quote(file)}")

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
-from evenhand.store.schema import RUN_FILE, prepare
+from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
 PATIENCE_S = 10.0
 """How long to wait for the process that writes the run: its transactions are short."""
@@ -16,7 +16,7 @@ PATIENCE_S = 10.0
 
 @contextmanager
 def added_to(path: Path, what: str) -> Iterator[sqlite3.Connection]:
-    """A run file to add to. At the end all is kept; where anything is raised, nothing is.
+    """A run file of whichever version, to add to. At the end all is kept; where anything is raised, nothing is.
 
     Args:
         what: What is added, for the message: `labels`.
@@ -36,7 +36,7 @@ def added_to(path: Path, what: str) -> Iterator[sqlite3.Connection]:
         with closing(
             sqlite3.connect(uri, uri=True, isolation_level=None, timeout=PATIENCE_S)
         ) as db:
-            prepare(db, RUN_FILE, str(path))
+            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             db.execute("begin immediate")  # taken back when the connection is closed before its end
             yield db
             db.execute("commit")

@@ -24,7 +24,7 @@ from evenhand.core.record import Record
 from evenhand.core.secrets import known
 from evenhand.store.home import make_folder
 from evenhand.store.locks import turn
-from evenhand.store.schema import CACHE, prepare
+from evenhand.store.schema import CACHE_ID, CACHE_MIGRATIONS, prepare
 
 LITTLE = 64 * 1024
 """Bytes: with less than this free, a write that fails has failed for lack of room."""
@@ -186,7 +186,7 @@ class Cache:
                     # Checkpoints are made under the lock only, like transactions.
                     db.execute("pragma wal_autocheckpoint = 0")
                     db.execute("pragma synchronous = normal")
-                    prepare(db, CACHE, str(self.path))
+                    prepare(db, CACHE_ID, CACHE_MIGRATIONS, str(self.path))
             finally:
                 os.close(fd)
         except (OSError, sqlite3.Error, StoreError) as error:

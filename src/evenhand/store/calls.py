@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from types import NoneType
 from typing import Any, Literal, NamedTuple, cast
@@ -93,7 +94,7 @@ class JournaledCalls(Counts):
         where = "" if trial is None else "where call.trial = ?"
         with readable(self._run.path):
             rows = self._run.db.execute(
-                f"select {_CALL_COLUMNS} from {CALLS} {where} order by call.id",  # noqa: S608 (two fixed texts)
+                f"select {columns_in(self._run.db)} from {CALLS} {where} order by call.id",  # noqa: S608 (two fixed texts)
                 () if trial is None else (trial,),
             )
             for row in rows:
@@ -142,7 +143,7 @@ class JournaledCalls(Counts):
         """The journaled calls with their ids, in the order in which they were begun."""
         with readable(self._run.path):
             for number, *row in self._run.db.execute(
-                f"select call.id, {_CALL_COLUMNS} from {CALLS} order by call.id"  # noqa: S608 (two fixed texts)
+                f"select call.id, {columns_in(self._run.db)} from {CALLS} order by call.id"  # noqa: S608 (two fixed texts)
             ):
                 yield number, call_record(tuple(row))
 
@@ -150,6 +151,8 @@ class JournaledCalls(Counts):
         """The recorded calls of tools, in the order in which they were made; of one trial, or of all."""
         where = "" if trial is None else "where trial = ?"
         with readable(self._run.path):
+            if not self._run.has_table("tool"):
+                return
             for *row, replayed in self._run.db.execute(
                 f"select {_TOOL_COLUMNS} from tool {where} order by id",  # noqa: S608 (fixed texts)
                 () if trial is None else (trial,),
@@ -159,6 +162,8 @@ class JournaledCalls(Counts):
     def tool(self, trial: int, key: str, nth: int) -> ToolRecord | None:
         """The first record of the n-th such call of a tool in this trial."""
         with readable(self._run.path):
+            if not self._run.has_table("tool"):
+                return None
             row = self._run.db.execute(
                 f"select {_TOOL_COLUMNS} from tool"  # noqa: S608 (fixed text)
                 " where trial = ? and key = ? and nth = ? order by id limit 1",
@@ -182,7 +187,7 @@ class JournaledCalls(Counts):
         """The last answer to the n-th such request of this trial, among the calls from id `since` to below `before`."""
         with readable(self._run.path):
             row = self._run.db.execute(
-                f"select {_CALL_COLUMNS} from {CALLS} where call.trial = ? and call.key = ? and call.nth = ?"  # noqa: S608 (fixed text)
+                f"select {columns_in(self._run.db)} from {CALLS} where call.trial = ? and call.key = ? and call.nth = ?"  # noqa: S608 (fixed text)
                 " and call.id < ? and call.id >= ? and reply.error = '' order by call.id desc limit 1",
                 (trial, key, nth, before, since),
             ).fetchone()
@@ -193,7 +198,7 @@ class JournaledCalls(Counts):
         replies: dict[tuple[str, int], CallEnd] = {}
         with readable(self._run.path):
             for row in self._run.db.execute(
-                f"select {_CALL_COLUMNS} from {CALLS} where call.trial = ? and call.id >= ?"  # noqa: S608 (fixed text)
+                f"select {columns_in(self._run.db)} from {CALLS} where call.trial = ? and call.id >= ?"  # noqa: S608 (fixed text)
                 " and reply.error = '' order by call.id",
                 (trial, first),
             ):
@@ -212,7 +217,7 @@ class JournaledCalls(Counts):
         """The call with this id."""
         with readable(self._run.path):
             row = self._run.db.execute(
-                f"select {_CALL_COLUMNS} from {CALLS} where call.id = ?",  # noqa: S608 (fixed text)
+                f"select {columns_in(self._run.db)} from {CALLS} where call.id = ?",  # noqa: S608 (fixed text)
                 (number,),
             ).fetchone()
             return call_record(row) if row else None
@@ -220,8 +225,9 @@ class JournaledCalls(Counts):
     def in_doubt(self) -> list[CallRecord]:
         """The calls that were begun and have no end, without those of batches that the vendor has."""
         with readable(self._run.path):
+            out = _NOT_OUT if self._run.has_table("batch") else ""
             rows = self._run.db.execute(
-                f"select {_CALL_COLUMNS} from {CALLS} where reply.call is null {_NOT_OUT}"  # noqa: S608 (fixed text)
+                f"select {columns_in(self._run.db)} from {CALLS} where reply.call is null {out}"  # noqa: S608 (fixed text)
             )
             return [call_record(row) for row in rows]
 
@@ -329,6 +335,8 @@ class JournaledCalls(Counts):
 
     def waits(self) -> tuple[int, float, float]:
         """How many answers came over the network, how many seconds they waited here, and how many the models took."""
+        if not _has_times(self._run.db):
+            return 0, 0.0, 0.0
         chosen = f"and trial in (select idx from {self._run.table()})" if self._run.narrowed else ""  # noqa: S608 (one of two names)
         with readable(self._run.path):
             return self._run.db.execute(
@@ -345,9 +353,19 @@ CALLS = "call left join reply on reply.call = call.id left join body on body.cal
 _CALL_COLUMNS = (
     "call.trial, call.key, call.nth, call.role, call.provider, call.identity, call.bound_usd, call.draw, "
     "body.body, reply.origin, reply.latency_s, reply.tokens_in, reply.tokens_out, reply.cost_usd, "
-    "reply.model, reply.attempts, reply.wasted, reply.error, reply.message, "
-    "reply.first_byte_s, reply.queued_s"
+    "reply.model, reply.attempts, reply.wasted, reply.error, reply.message"
 )
+_TIMES = ", reply.first_byte_s, reply.queued_s"
+
+
+def columns_in(db: sqlite3.Connection) -> str:
+    """The columns of `CALLS` that make a CallRecord. Files of earlier versions lack some, which are null there."""
+    return _CALL_COLUMNS + (_TIMES if _has_times(db) else ", null, null")
+
+
+def _has_times(db: sqlite3.Connection) -> bool:
+    known = db.execute("select 1 from pragma_table_info('reply') where name = 'queued_s'")
+    return known.fetchone() is not None
 
 
 _NOT_OUT = (
@@ -405,6 +423,8 @@ class RunBatches(ReadsRun):
     def batches(self) -> list[BatchRecord]:
         """All batches of the run, in the order in which they were made; empty for a run that has none."""
         with readable(self._run.path):
+            if not self._run.has_table("batch"):
+                return []
             rows = self._run.db.execute(f"select {BATCH_COLUMNS} from batch order by rowid")  # noqa: S608 (fixed text)
             return [batch_record(row) for row in rows]
 
@@ -412,7 +432,7 @@ class RunBatches(ReadsRun):
         """The calls of a batch that have no end, each with its id."""
         with readable(self._run.path):
             rows = self._run.db.execute(
-                f"select call.id, {_CALL_COLUMNS} from {CALLS} join batch_call on batch_call.call = call.id"  # noqa: S608 (fixed text)
+                f"select call.id, {columns_in(self._run.db)} from {CALLS} join batch_call on batch_call.call = call.id"  # noqa: S608 (fixed text)
                 " where batch_call.batch = ? and reply.call is null order by call.id",
                 (batch,),
             )
@@ -421,6 +441,8 @@ class RunBatches(ReadsRun):
     def depths(self) -> dict[int, int]:
         """In how many waves each trial had calls; without the trials that had none."""
         with readable(self._run.path):
+            if not self._run.has_table("batch"):
+                return {}
             return dict(
                 self._run.db.execute(
                     "select call.trial, count(distinct batch.wave) from batch_call"
@@ -432,6 +454,8 @@ class RunBatches(ReadsRun):
     def batched_usd(self) -> dict[tuple[str, str], float]:
         """What calls came to that batches answered, by role and model as asked for; unknown prices are left out."""
         with readable(self._run.path):
+            if not self._run.has_table("batch"):
+                return {}
             rows = self._run.db.execute(
                 "select role, provider, total(cost_usd) from batch_call join call on call.id = batch_call.call"
                 " join reply on reply.call = call.id where error = '' group by role, provider"

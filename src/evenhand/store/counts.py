@@ -47,9 +47,15 @@ class Counts(ReadsRun):
         settled = self.settled()
         with readable(self._run.path):
             (meta,) = self._run.db.execute("select meta from run").fetchone()
-            labels, remarks = self._run.db.execute(
-                "select (select coalesce(max(seq), 0) from label), (select coalesce(max(seq), 0) from remark)"
-            ).fetchone()
+            labels = remarks = 0
+            if self._run.has_table("remark"):
+                (remarks,) = self._run.db.execute(
+                    "select coalesce(max(seq), 0) from remark"
+                ).fetchone()
+            if self._run.has_table("label"):
+                (labels,) = self._run.db.execute(
+                    "select coalesce(max(seq), 0) from label"
+                ).fetchone()
         # Two a trial: a run that goes on takes back the one for its end, and is further with its next trial.
         return 2 * (settled + labels + remarks) + (b'"status":"running"' not in meta)
 
@@ -145,6 +151,8 @@ class Counts(ReadsRun):
         The metric of trials' own scores is empty.
         """
         with readable(self._run.path):
+            if not self._run.has_table("scale"):
+                return {}  # of an earlier version
             return {
                 (variant, cast("str | None", decode(metric)) or ""): (low, high)
                 for variant, metric, low, high in self._run.db.execute(
@@ -188,6 +196,8 @@ class Counts(ReadsRun):
         """For each variant, how many trials have a field of `AnswerDetails` set."""
         counts = [0] * len(self._run.meta.variants)
         with readable(self._run.path):
+            if not self._run.has_table("detail"):
+                return counts
             # Looking for the bytes first is many times faster than reading every document.
             for variant, count in self._run.db.execute(
                 f"""

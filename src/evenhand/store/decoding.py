@@ -147,6 +147,30 @@ def _reader(
     return read
 
 
+_ANSWER = {
+    "id": str,
+    "model": str,
+    "finish_reason": str,
+    "metadata": dict,
+    "cost_usd": (int, float),
+    "refused": bool,
+    "left_out": bool,
+}
+
+
+def _with_sound_answer(value: _Value) -> _Value:
+    """Without what no reply says: earlier versions kept whatever another program's results had there."""
+    answer = value.get("answer")
+    if isinstance(answer, dict):
+        fields = cast("_Value", answer)
+        value["answer"] = {
+            name: item
+            for name, item in fields.items()
+            if name in _ANSWER and isinstance(item, _ANSWER[name])
+        }
+    return value
+
+
 def _with_raw_parts(value: _Value) -> _Value:
     """With JSON in the places where a searched trial has bytes."""
     _encode_parts(value, "vars", "metadata")
@@ -159,7 +183,7 @@ def _encode_parts(value: _Value, *names: str) -> None:
     value.update({name: msgspec.Raw(encode(value.get(name, {}))) for name in names})
 
 
-read_result = _reader(TrialResult)
+read_result = _reader(TrialResult, _with_sound_answer)
 """The result that this JSON holds. Raises what `store.opened.readable` tells as a damaged file."""
 
 read_output = _reader(OutputOnly)

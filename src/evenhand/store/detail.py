@@ -2,7 +2,7 @@
 
 Nothing is kept twice: the numbers of a result are in its row of `trial`, what many results have in common (what their
 case gave, what their test says) is in `part`, and the rest, without what is empty, is in `detail`. Put together, they
-are the TrialResult as JSON.
+are the TrialResult as JSON, which is what versions before 5 kept in `result`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 REMEMBERED_PARTS = 4096
 """Cases are settled near each other in time, so few parts have to be remembered to keep each of them once."""
+SHORT_PART = 500
+"""Bytes: a part of no more is remembered itself, a longer one by its digest."""
 
 
 class CasePart(Struct, omit_defaults=True, gc=False, kw_only=True):
@@ -178,7 +180,8 @@ Numbers = tuple[
 
 WHOLE = """
     select t.idx, t.variant, t.repeat, t.outcome, t.score, t.latency_s, t.cost_usd, t.tokens_in, t.tokens_out, t.calls,
-           t.cached, of_case, case_part.part, of_test, test_part.part, detail
+           t.cached, of_case, case_part.part, of_test, test_part.part,
+           coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take)), detail is null
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
          left join part case_part on case_part.id = of_case
          left join part test_part on test_part.id = of_test
@@ -186,13 +189,14 @@ WHOLE = """
 """Rows for `whole`, from `trial` or `latest`."""
 
 DETAILS = """
-    select t.variant, detail
+    select t.variant, coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
 """
 """A trial's variant, and what its result says beyond its row and its parts, from `trial` or `latest`."""
 
 PIECES = """
-    select t.idx, case_part.part, test_part.part, detail
+    select t.idx, case_part.part, test_part.part,
+           coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
          left join part case_part on case_part.id = of_case
          left join part test_part on test_part.id = of_test
@@ -200,7 +204,8 @@ PIECES = """
 """A trial's place and the texts that its result is put together from, from `trial` or `latest`."""
 
 DESCRIBED = """
-    select t.case_id, min(t.idx), case_part.part
+    select t.case_id, min(t.idx),
+           coalesce(case_part.part, (select result from result r where r.idx = t.idx and r.take = t.take))
     from {table} t left join detail d on d.idx = t.idx and d.take = t.take
          left join part case_part on case_part.id = of_case
     group by t.case_id order by min(t.idx)
@@ -212,7 +217,7 @@ _CASE_PART = Decoder(CasePart)
 
 
 def read_description(part: bytes | None) -> str:
-    """The description in a CasePart; empty for none."""
+    """The description in a CasePart, or in a whole result; empty for none."""
     return _CASE_PART.decode(part).description if part else ""
 
 
@@ -222,9 +227,12 @@ def whole(row: tuple[Any, ...]) -> bytes:
     Raises:
         ValueError: A piece of it is missing; the file is damaged.
     """
-    *numbers, of_case, case_part, of_test, test_part, detail = row
+    *numbers, of_case, case_part, of_test, test_part, detail, whole_already = row
     if detail is None:
         raise ValueError(f"the result of trial {row[0]} is missing")
+    # A version before 5 kept results whole.
+    if whole_already:
+        return detail
     if (of_case is not None and not case_part) or (of_test is not None and not test_part):
         raise ValueError(f"a part of the result of trial {row[0]} is missing")
     return put_together(
@@ -287,12 +295,12 @@ class Parts:
         """The id of a part, and whether it has to be written first; None for an empty part."""
         if not part:
             return None, False
-        digest = blake2b(part, digest_size=16).digest()
-        known = self._ids.get(digest)
+        name = part if len(part) <= SHORT_PART else blake2b(part, digest_size=16).digest()
+        known = self._ids.get(name)
         if known is not None:
-            self._ids.move_to_end(digest)
+            self._ids.move_to_end(name)
             return known, False
-        number = self._ids[digest] = self._next
+        number = self._ids[name] = self._next
         self._next += 1
         # A part that is forgotten and comes again is written once more, under a new id.
         if len(self._ids) > REMEMBERED_PARTS:

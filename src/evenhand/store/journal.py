@@ -44,7 +44,7 @@ from evenhand.store.home import make_folder
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.opened import own_meta
 from evenhand.store.runfile import RunFile
-from evenhand.store.schema import RUN_FILE, prepare
+from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 from evenhand.store.writer import (
     BATCH,
     BATCHED,
@@ -125,7 +125,7 @@ class Journal:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             complete = True
             db = _connect(path, _LARGE_PAGE if meta.planned >= _MANY else None)
-            prepare(db, RUN_FILE, str(path))
+            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             db.execute("insert into run values (?, ?)", (meta.id, known.without(encode(meta))))
         except (OSError, sqlite3.Error) as error:
             remedy = _remedy(error, path)
@@ -161,7 +161,7 @@ class Journal:
             lock = Lock(lock_of(path), f"run {id_}")
             earlier = EarlierSessions.read(path, anew=anew)
             db = _connect(path)
-            prepare(db, RUN_FILE, str(path))
+            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path))
             # Read under the lock: whoever held it before may have noted more until the end.
             meta = replace(own_meta(db, path), status="running", finished_at=None, message="")
             db.execute("update run set meta = ? where id = ?", (encode(meta), meta.id))

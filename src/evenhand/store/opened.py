@@ -17,7 +17,7 @@ from evenhand.core.errors import StoreError
 from evenhand.core.record import Record
 from evenhand.core.remark import Remarks, first_tags
 from evenhand.core.run import RunMeta
-from evenhand.store.schema import RUN_FILE, check
+from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, check
 
 
 def _connected(path: Path, how: str) -> sqlite3.Connection:
@@ -73,6 +73,10 @@ class OpenRun(Record, frozen=True, kw_only=True):
         """What to count trials in: the table itself is read twice as fast as the view, and says the same as a rule."""
         return "latest" if self.retaken else "trial"
 
+    def has_table(self, name: str) -> bool:
+        """Whether the run file is of a version that has this table."""
+        return has_table(self.db, name)
+
 
 class ReadsRun:
     """Reads something of an open run file."""
@@ -121,13 +125,21 @@ def own_meta(db: sqlite3.Connection, path: Path) -> RunMeta:
     return msgspec.convert(decode(cast(bytes, row[0])), RunMeta)
 
 
+def has_table(db: sqlite3.Connection, name: str) -> bool:
+    """Whether a file has this table: those of earlier versions lack some."""
+    rows = db.execute("select 1 from sqlite_master where name = ?", (name,))
+    return rows.fetchone() is not None
+
+
 BY = "by"
 """The field of a remark that says who signed those right before it."""
 
 
 def remarks_in(db: sqlite3.Connection, meta: RunMeta) -> Remarks:
-    """What counts of the remarks in an open run file."""
+    """What counts of the remarks in an open run file, of whichever version."""
     tags = first_tags(meta.config) if meta.config.get("tags") else []
+    if not has_table(db, "remark"):
+        return Remarks(tags=tuple(tags))
     fields: dict[str, object] = {}
     removable: set[str] = set()
     last = ""
@@ -140,6 +152,14 @@ def remarks_in(db: sqlite3.Connection, meta: RunMeta) -> Remarks:
     tags += cast("list[str]", fields.get("tags", []))
     by = str(fields[BY]) if last == BY else ""
     return Remarks(str(fields.get("title", "")), tuple(tags), str(fields.get("note", "")), by)
+
+
+_TABLES_SINCE_5 = """
+    pragma temp_store = memory;
+    create temp table part (id, part);
+    create temp table detail (idx, take, of_case, of_test, detail);
+"""
+"""For this connection only: a file of an earlier version is read by the same queries."""
 
 
 def _checked(path: Path) -> sqlite3.Connection:
@@ -157,8 +177,10 @@ def _checked(path: Path) -> sqlite3.Connection:
                 # In a read-only folder, SQLite cannot make its shared-memory file, and does not need it: nobody writes.
                 db.close()
                 db = _connected(path, "immutable=1")
-            if not check(db, RUN_FILE, str(path)):
+            if not check(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path)):
                 raise StoreError(f"{path} is not a run file", hint=NO_RUN_FILE)  # noqa: TRY301 (closed below, like the others)
+            if not has_table(db, "detail"):
+                db.executescript(_TABLES_SINCE_5)
     except StoreError:
         if db is not None:
             db.close()
@@ -171,7 +193,9 @@ def _hide_all_but(db: sqlite3.Connection, places: Iterable[int]) -> tuple[int, i
     db.execute("pragma temp_store = memory")
     db.execute("create temp table chosen (idx integer primary key)")
     db.executemany("insert or ignore into chosen values (?)", ((place,) for place in places))
-    tables = {"trial": "idx", "latest": "idx", "label": "idx", "call": "trial"}
+    tables = dict.fromkeys(("trial", "latest"), "idx") | {"call": "trial"}
+    if has_table(db, "label"):
+        tables["label"] = "idx"
     for name, place in tables.items():
         # A temporary view hides what has its name, from every query that is made through this connection.
         db.execute(

@@ -61,6 +61,8 @@ class RunFile(SettledTrials, JournaledCalls, RunBatches, CaseGroups, LabelledDra
         """
         run = self._run
         with readable(run.path):
+            if not run.has_table("step"):
+                return None
             rows = run.db.execute(
                 "select first, steps from step where idx = ? and take ="
                 " (select max(take) from trial where idx = ?) order by first",
@@ -79,6 +81,8 @@ class RunFile(SettledTrials, JournaledCalls, RunBatches, CaseGroups, LabelledDra
         """The places of the trials that have steps of their own: those that did more than ask a model once."""
         run = self._run
         with readable(run.path):
+            if not run.has_table("step"):
+                return frozenset()
             return frozenset(place for (place,) in run.db.execute("select distinct idx from step"))
 
     @property

@@ -5,21 +5,35 @@ survives, lone surrogates and NULs too, and nothing here ever computes on it.
 
 What is counted and what is only carried lie in separate tables: totals of a large run are read from small rows, without
 a page of the texts.
+
+Versions of a run file:
+1  the first.
+2  labels: what people say of trials.
+3  scale: the lowest and the highest score there can be, where scorers say so.
+4  remark: what people say of the run as a whole.
+5  detail and part, in place of result: what a trial's row says, and what results share, is kept once.
+6  draw, metric_label and rule: random draws of trials, and what people say of their metrics, by which rule.
+7  design: how likely each trial was to be drawn, where some were likelier than others.
+8  tool: what the tools of an application were called with, and returned.
+9  step: what the application of a trial did, in which order.
+10  batch and batch_call: requests that a vendor answers together, within a day.
+11  pair_draw and pair_label: random draws of compared pairs, and which of their outputs people prefer.
+12  reply.first_byte_s and reply.queued_s: when an answer began, and how long it waited here.
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from evenhand.core.errors import StoreError
 
+RUN_FILE_ID = 0x45766E31  # "Evn1"
+CACHE_ID = 0x45766E43  # "EvnC"
 _QUOTED_OR_COMMENT = re.compile(r"('[^']*')|--[^\n]*")
-_BLANKS = re.compile(r" ?([(),]) ?")
 _OF_SQLITE = frozenset(
     {
         ("index", None),  # of a key
@@ -29,30 +43,10 @@ _OF_SQLITE = frozenset(
     }
 )
 """What SQLite makes by itself, under names that begin with `sqlite_`: kind and SQL."""
-_RESULT = "idx integer not null,take integer not null,result blob not null,primary key(idx,take)"
-_LEFT = ("table", "result", f"CREATE TABLE result({_RESULT})without rowid")
-"""A table that run files had before the first release, where it was empty."""
 _LONGEST_NAME = 60
 
-
-class Format(NamedTuple):
-    """A kind of SQLite file that Evenhand writes.
-
-    Attributes:
-        id: Its `application_id`.
-        version: Its `user_version`.
-        sql: What makes its tables.
+RUN_MIGRATIONS = (
     """
-
-    id: int
-    version: int
-    sql: str
-
-
-RUN_FILE = Format(
-    id=0x45766E31,  # "Evn1"
-    version=12,  # the first that was released
-    sql="""
     -- What the run is as a whole: one row. `meta` is a RunMeta as JSON; its status is the only thing ever rewritten.
     create table run (
         id      text primary key,
@@ -85,9 +79,7 @@ RUN_FILE = Format(
         attempts    integer not null,
         wasted      integer not null,   -- failed attempts that may have been charged for
         error       text not null,      -- slug of the error that ended it, or given-up; empty for an answer
-        message     blob not null,
-        first_byte_s real,              -- after how many seconds the answer began; null: not known
-        queued_s    real                -- how long it waited here; null: not known
+        message     blob not null
     );
 
     -- The answer as it came; empty for an error.
@@ -115,11 +107,20 @@ RUN_FILE = Format(
     ) without rowid;
     create index retaken on trial (idx, take) where take > 0;
 
+    -- The whole TrialResult as JSON, where a version before 5 wrote it.
+    create table result (
+        idx         integer not null,
+        take        integer not null,
+        result      blob not null,
+        primary key (idx, take)
+    ) without rowid;
+
     -- The takes that count. Few trials have a second one: what is looked up for each is a small index, often empty.
     create view latest as
         select * from trial t
         where not exists (select 1 from trial n where n.idx = t.idx and n.take > t.take and n.take > 0);
-
+    """,
+    """
     -- What somebody said of a trial. Only ever added to: the last one of an author, a trial and a field counts.
     create table label (
         seq         integer primary key autoincrement,
@@ -134,7 +135,8 @@ RUN_FILE = Format(
         begin select raise(abort, 'labels are never rewritten'); end;
     create trigger label_is_never_deleted before delete on label
         begin select raise(abort, 'labels are never deleted'); end;
-
+    """,
+    """
     -- The lowest and the highest number there can be of a metric in a column; of trials' scores where metric is null.
     create table scale (
         variant     integer not null,
@@ -143,16 +145,18 @@ RUN_FILE = Format(
         high        real not null,
         primary key (variant, metric)
     ) without rowid;
-
+    """,
+    """
     -- What somebody said of the run. Only ever added to: the last one of a field counts. The config's tags
     -- count, too, unless an earlier list of tags had them.
-    create table remark (
+    create table if not exists remark (
         seq         integer primary key autoincrement,
         at          real not null,      -- seconds since 1970
         field       text not null,      -- title, tags, note; by: who signed those right before it
         value       blob not null       -- as JSON; an empty one takes back what was said
     );
-
+    """,
+    """
     -- What many results have in common, as fields of a JSON object: what their case gave, or what their test says.
     create table part (
         id          integer primary key,
@@ -169,10 +173,11 @@ RUN_FILE = Format(
         detail      blob not null
     );
     create unique index detail_of_trial on detail (idx, take);
-
+    """,
+    """
     -- Trials that were drawn at random for people to label, each with the probability size of places / population;
     -- another one where there is a design.
-    create table draw (
+    create table if not exists draw (
         id          integer primary key autoincrement,
         at          real not null,      -- seconds since 1970
         seed        integer not null,
@@ -182,7 +187,7 @@ RUN_FILE = Format(
     );
 
     -- Whether a person finds that an output meets what a metric asks for. Only ever added to: the last one counts.
-    create table metric_label (
+    create table if not exists metric_label (
         seq         integer primary key autoincrement,
         at          real not null,      -- seconds since 1970
         author      blob not null,
@@ -190,29 +195,31 @@ RUN_FILE = Format(
         metric      blob not null,      -- as JSON
         verdict     text                -- pass or fail; null: what was said before is taken back
     );
-    create trigger metric_label_is_never_rewritten before update on metric_label
+    create trigger if not exists metric_label_is_never_rewritten before update on metric_label
         begin select raise(abort, 'labels are never rewritten'); end;
-    create trigger metric_label_is_never_deleted before delete on metric_label
+    create trigger if not exists metric_label_is_never_deleted before delete on metric_label
         begin select raise(abort, 'labels are never deleted'); end;
 
     -- The rule that people follow when they label a metric. Only ever added to: the last one of a metric counts.
-    create table rule (
+    create table if not exists rule (
         seq         integer primary key autoincrement,
         at          real not null,      -- seconds since 1970
         metric      blob not null,      -- as JSON
         rule        blob not null       -- as JSON
     );
-
+    """,
+    """
     -- How a draw was made of which some trials were likelier than others. Within a stratum all were equally likely.
-    create table design (
+    create table if not exists design (
         draw        integer primary key references draw (id),
         design      text not null,      -- active, equal, proportional, failures
         column_name blob not null,      -- the column of the cases that the strata are of, as JSON; empty for none
         strata      blob not null       -- a JSON list: name, drawn, inclusion, and the places of all its trials
     );
-
+    """,
+    """
     -- A recorded call of a tool of the application under test.
-    create table tool (
+    create table if not exists tool (
         id          integer primary key,
         trial       integer not null,   -- the trial's place in the plan
         name        text not null,      -- what the tool is called
@@ -223,20 +230,22 @@ RUN_FILE = Format(
         error       blob not null,      -- what it raised, a JSON object; empty for nothing
         replayed    integer not null    -- 1: it was not run, the result is a recording
     );
-
+    """,
+    """
     -- The steps of a settled trial, some hundreds in a row. What `call` and `tool` have of them is not repeated.
     -- A trial that asked a model once and did nothing else has none.
-    create table step (
+    create table if not exists step (
         idx         integer not null,   -- the trial's place in the plan
         take        integer not null,   -- of the trial
         first       integer not null,   -- the place of the first of these steps, from 0
         steps       blob not null,      -- a JSON list of objects without what is empty, compressed by zlib
         primary key (idx, take, first)
     );
-    create index tool_of_trial on tool (trial);
-
+    create index if not exists tool_of_trial on tool (trial);
+    """,
+    """
     -- Requests that a vendor answers together, within a day.
-    create table batch (
+    create table if not exists batch (
         id          text primary key,   -- our name for it, with which the ids of its requests begin
         wave        integer not null,   -- how many times requests were submitted together before and with it
         vendor      text not null,      -- openai, anthropic, google, mistral
@@ -255,16 +264,17 @@ RUN_FILE = Format(
     );
 
     -- Which calls are in a batch.
-    create table batch_call (
+    create table if not exists batch_call (
         call        integer primary key,
         batch       text not null
     );
-    create index call_of_batch on batch_call (batch);
-    create index tool_by_call on tool (trial, key, nth);
-
+    create index if not exists call_of_batch on batch_call (batch);
+    create index if not exists tool_by_call on tool (trial, key, nth);
+    """,
+    """
     -- Pairs of outputs that a judge compared and that were drawn at random for people to compare, each with the
     -- probability size of pairs / population, among those that had not been drawn before.
-    create table pair_draw (
+    create table if not exists pair_draw (
         id          integer primary key autoincrement,
         at          real not null,      -- seconds since 1970
         seed        integer not null,
@@ -274,7 +284,7 @@ RUN_FILE = Format(
     );
 
     -- Which of two outputs a person prefers. Only ever added to: the last one of an author and a pair counts.
-    create table pair_label (
+    create table if not exists pair_label (
         seq         integer primary key autoincrement,
         at          real not null,      -- seconds since 1970
         author      blob not null,
@@ -283,17 +293,19 @@ RUN_FILE = Format(
         metric      blob not null,      -- the ranking, as JSON
         answer      text                -- first, second or tie; null: what was said before is taken back
     );
-    create trigger pair_label_is_never_rewritten before update on pair_label
+    create trigger if not exists pair_label_is_never_rewritten before update on pair_label
         begin select raise(abort, 'labels are never rewritten'); end;
-    create trigger pair_label_is_never_deleted before delete on pair_label
+    create trigger if not exists pair_label_is_never_deleted before delete on pair_label
         begin select raise(abort, 'labels are never deleted'); end;
+    """,
+    """
+    alter table reply add column first_byte_s real;
+    alter table reply add column queued_s real;
     """,
 )
 
-CACHE = Format(
-    id=0x45766E43,  # "EvnC"
-    version=1,
-    sql="""
+CACHE_MIGRATIONS = (
+    """
     -- An answer, by what was asked and which draw of it.
     create table answer (
         key         text not null,      -- hash of the canonical request
@@ -308,23 +320,24 @@ CACHE = Format(
 )
 
 
-def prepare(db: sqlite3.Connection, kind: Format, what: str) -> None:
-    """Makes the tables of a new file, whole or not at all: each transaction would wait for the disk.
+def prepare(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], what: str) -> None:
+    """Brings a new or older file up to date, whole or not at all: each transaction would wait for the disk.
 
     Raises:
-        StoreError: It is some other program's file, or another version's.
+        StoreError: It is some other program's file, or a newer Evenhand's.
     """
-    if check(db, kind, what):
+    version = check(db, file_id, migrations, what)
+    if version == len(migrations):
         return
     try:
         db.executescript(
-            f"begin immediate; {kind.sql}; pragma application_id = {kind.id};"
-            f" pragma user_version = {kind.version}; commit;"
+            f"begin immediate; {';'.join(migrations[version:])}; pragma application_id = {file_id};"
+            f" pragma user_version = {len(migrations)}; commit;"
         )
     except sqlite3.Error:
         if db.in_transaction:
             db.execute("rollback")
-        if not check(db, kind, what):
+        if check(db, file_id, migrations, what) < len(migrations):
             raise  # else another process has just done it
 
 
@@ -339,46 +352,45 @@ def _schema(db: sqlite3.Connection) -> Iterator[tuple[str, str, str]]:
 @lru_cache(maxsize=256)
 def _bare(sql: str) -> str:
     # Two dashes within quotes begin no comment.
-    text = _QUOTED_OR_COMMENT.sub(lambda part: part[1] or " ", sql)
-    # SQLite writes a column that was added later behind a blank.
-    return _BLANKS.sub(r"\1", " ".join(text.split()))
+    return " ".join(_QUOTED_OR_COMMENT.sub(lambda part: part[1] or " ", sql).split())
 
 
 @cache
-def _ours(sql: str) -> frozenset[tuple[str, str, str]]:
-    """What files consist of that this makes."""
+def _ours(migrations: tuple[str, ...]) -> frozenset[tuple[str, str, str]]:
+    """What files consist of that these migrations make, of any version."""
+    schema: set[tuple[str, str, str]] = set()
     with closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(sql)
-        return frozenset(_schema(db))
+        for step in migrations:
+            db.executescript(step)
+            schema.update(_schema(db))
+    return frozenset(schema)
 
 
-def check(db: sqlite3.Connection, kind: Format, what: str) -> bool:
-    """Whether a file has its tables; False for an empty one.
+def check(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], what: str) -> int:
+    """The file's version; 0 for an empty one.
 
     Raises:
-        StoreError: It is some other program's file, another version's, or somebody added to its schema: a trigger or
+        StoreError: It is some other program's file, a newer Evenhand's, or somebody added to its schema: a trigger or
             a view would run what they wrote.
     """
-    # Before the schema is compared: another version has other tables.
+    # Before the schema is compared: a newer version has tables that are not known here.
+    newest = len(migrations)
     application = db.execute("pragma application_id").fetchone()[0]
     version = db.execute("pragma user_version").fetchone()[0]
-    if application == kind.id and version != kind.version:
-        older = version < kind.version
+    if application == file_id and version > newest:
         raise StoreError(
-            f"{what} was written by {'a preview of' if older else 'a newer'} Evenhand"
-            f" (format {version}; this one reads {kind.version})",
-            hint="Run it again."
-            if older
-            else "Upgrade Evenhand, in the way that you installed it.",
+            f"{what} was written by a newer Evenhand (format {version}; this one reads {newest})",
+            hint="Upgrade Evenhand, in the way that you installed it.",
         )
     tables = db.execute("select count(*) from sqlite_master").fetchone()[0]
-    if application != kind.id and (application or tables):
+    if application != file_id and (application or tables):
         raise StoreError(f"{what} is not one of Evenhand's files")
-    foreign = sorted(set(_schema(db)) - _ours(kind.sql) - {_LEFT}) if tables else []
+    # What earlier versions made counts as ours: a file that is only read is not migrated.
+    foreign = sorted(set(_schema(db)) - _ours(tuple(migrations))) if tables else []
     if foreign:
-        thing, name, _ = foreign[0]
+        kind, name, _ = foreign[0]
         raise StoreError(
-            f"{what} has a {thing} {name[:_LONGEST_NAME]!r} that Evenhand did not make",
+            f"{what} has a {kind} {name[:_LONGEST_NAME]!r} that Evenhand did not make",
             hint="Somebody changed the file: don't use it. Other files are not affected.",
         )
-    return application == kind.id
+    return version if application == file_id else 0

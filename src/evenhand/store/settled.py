@@ -94,6 +94,8 @@ class SettledTrials(ReadsRun):
             after: Leaves out those up to this `seq`.
         """
         with readable(self._run.path):
+            if not self._run.has_table("label"):
+                return
             for seq, at, author, index, field, value, blind in self._run.db.execute(
                 "select seq, at, author, idx, field, value, blind from label where seq > ? order by seq",
                 (after,),

@@ -73,7 +73,22 @@ def test_the_command_says_what_it_wrote_and_what_to_do_next(
     assert "next" in done.output
 
 
-def test_help_and_completion_offer_the_same(evenhand_offers: set[str]):
+def test_the_former_name_of_new_prompt_function_still_works_and_names_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """`new prompt` writes the same file, and the new name goes to stderr."""
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(new, ["prompt", "tone"], standalone_mode=False)
+    assert done.return_value == 0
+    assert "`evenhand new prompt` is now `evenhand new prompt-function`" in done.stderr
+    assert "next: python prompts/tone.py" in done.stdout
+    former = (tmp_path / "prompts/tone.py").read_text("utf-8")
+    (tmp_path / "prompts/tone.py").unlink()
+    CliRunner().invoke(new, ["prompt-function", "tone"], standalone_mode=False)
+    assert (tmp_path / "prompts/tone.py").read_text("utf-8") == former
+
+
+def test_neither_help_nor_completion_offers_the_former_name(evenhand_offers: set[str]):
     """`new prompt` and `prompt new` stood beside each other, and made two different things."""
     assert evenhand_offers == {"eval", "judge", "prompt-function"}
     _, _, commands = CliRunner().invoke(new, ["--help"]).output.partition("Commands:")

@@ -82,13 +82,14 @@ def test_an_answer_is_written_without_what_it_does_not_say() -> None:
         ({}, NO_DETAILS),
         ({"model": "m"}, AnswerDetails(model="m")),
         ({"metadata": {"k": None}, "cost_usd": 0}, AnswerDetails(metadata={"k": None}, cost_usd=0)),
-        ({"id": "x", "later": True}, AnswerDetails(id="x")),
+        ({"metadata": ["a"], "finish_reason": 7, "cost_usd": 1.5}, AnswerDetails(cost_usd=1.5)),
+        ({"model": None, "id": "x", "later": True}, AnswerDetails(id="x")),
     ],
 )
-def test_answers_are_read_without_what_they_do_not_say(
+def test_answers_of_earlier_versions_are_read(
     kept: dict[str, object], answer: AnswerDetails
 ) -> None:
-    """A key that only a later version writes is left out."""
+    """Whatever another program's results had there, the trial is read; what no reply says is left out."""
     stored = {**json.loads(write_result(PLAIN)), "answer": kept}
     assert read_result(json.dumps(stored).encode()) == replace(PLAIN, answer=answer)
 

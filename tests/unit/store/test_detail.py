@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.unit.conftest import Make, make_run, result
+from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.definition import Definition
 from evenhand.core.errors import StoreError
@@ -27,7 +28,8 @@ from evenhand.store.detail import (
     numbers_of,
 )
 from evenhand.store.journal import Journal
-from evenhand.store.runfile import RunFile
+from evenhand.store.labels.stored_labels import NewLabel, append_labels
+from evenhand.store.runfile import RunFile, digest_of
 from evenhand.store.writer import PART, TRIAL
 
 __all__ = ["make_run"]
@@ -145,6 +147,31 @@ async def test_parts_that_were_forgotten_and_parts_of_a_later_session_are_kept_a
         assert [trial.vars for trial in run.trials()] == [{"v": 1}, {"v": 2}]
 
 
+async def test_a_run_file_of_version_4_is_read_gone_on_with_and_keeps_its_digest(make_run: Make):
+    """Its results stay as they are; a row elsewhere that is bound to the run stays bound to it."""
+    trials = [replace(FULL, output="text"), replace(FULL, index=1, output="more")]
+    run = await make_run(trials, planned=3, finish=False)
+    make_earlier(run.path, 4)
+    before = run.path.read_bytes()
+    with RunFile.open(run.path) as read:
+        assert list(read.trials()) == trials
+        assert read.trial(1) == trials[1]
+        digest = digest_of(read)
+        with read.only([1], "one") as view:
+            assert list(view.trials()) == trials[1:]
+    assert run.path.read_bytes() == before
+    append_labels(run.path, [NewLabel(0, "verdict", "pass", "ann")])
+    with RunFile.open(run.path) as read:
+        assert digest_of(read) == digest
+        assert list(read.trials()) == trials
+    journal = Journal.reopen(run.path)
+    await journal.settle(replace(trials[0], index=0, outcome="pass"))
+    await journal.settle(result(2))
+    await journal.finish("finished")
+    with RunFile.open(run.path) as read:
+        assert [(t.index, t.outcome) for t in read.trials()] == [(0, "pass"), (1, "error"), (2, "pass")]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "damage",
     ["delete from part", "delete from detail where idx = 1", "update detail set detail = x'5b'"],
@@ -211,14 +238,17 @@ async def test_a_plain_trial_takes_little_room(make_run: Make):
     assert run.path.stat().st_size < 2 * text
 
 
-async def test_descriptions_are_read_once_for_each_case(make_run: Make):
-    """In the plan's order; an empty one where a case has none."""
+@pytest.mark.parametrize("version", [4, 0])
+async def test_descriptions_are_read_once_for_each_case(make_run: Make, version: int):
+    """In the plan's order, from a run file of today or of version 4; an empty one where a case has none."""
     trials = [
         replace(result(0, case="b"), description="größe"),
         replace(result(1, case="a"), description=""),
         replace(result(2, case="b", variant=1), description="größe"),
     ]
     run = await make_run(trials, (Variant(0, "p", "m"), Variant(1, "q", "m")))
+    if version:
+        make_earlier(run.path, version)
     with RunFile.open(run.path) as read:
         assert list(read.descriptions()) == [("b", "größe"), ("a", "")]
         with read.only([1], "one") as view:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.unit.conftest import Make, make_run, result
+from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
@@ -25,3 +26,11 @@ async def test_scales_are_kept_by_column_and_metric_as_wide_as_they_were(make_ru
     variant = result(0).variant
     with RunFile.open(run.path) as read:
         assert read.scales() == {(variant, ""): (0, 5), (variant, "rating:café"): (0, 5)}
+
+
+async def test_a_run_of_an_earlier_version_knows_no_scales(make_run: Make) -> None:
+    """It is read as it is."""
+    run = await make_run([rated(0, 1, 5)])
+    make_earlier(run.path, 2)
+    with RunFile.open(run.path) as read:
+        assert read.scales() == {}

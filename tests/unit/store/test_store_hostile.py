@@ -378,43 +378,16 @@ async def test_a_newer_evenhands_run_is_left_alone(tmp_path: Path):
     assert locks(tmp_path) == []
 
 
-async def test_a_run_whose_tables_were_made_in_steps_is_read_and_added_to(tmp_path: Path):
-    """Before the first release, `reply` had two columns added, and there was an empty table `result`."""
-    import sqlite3
-
-    journal = Journal.create(tmp_path / "runs", meta())
-    await journal.finish("interrupted")
-    with contextlib.closing(sqlite3.connect(journal.path)) as db:
-        for column in ("first_byte_s", "queued_s"):
-            db.execute(f"alter table reply drop column {column}")
-        for column in ("first_byte_s", "queued_s"):
-            db.execute(f"alter table reply add column {column} real")
-        db.execute(
-            """
-            create table result (
-                idx         integer not null,
-                take        integer not null,
-                result      blob not null,
-                primary key (idx, take)
-            ) without rowid
-            """
-        )
-    again = Journal.reopen(journal.path)
-    await again.finish("finished")
-    with RunFile.open(journal.path) as run:
-        assert run.meta.status == "finished"
-
-
 def test_a_run_cut_off_while_being_made_says_so(tmp_path: Path):
     """The tables are there, the run is not."""
     import sqlite3
 
-    from evenhand.store.schema import RUN_FILE, prepare
+    from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 
     path = tmp_path / "half.db"
     db = sqlite3.connect(path)
-    prepare(db, RUN_FILE, "half")
-    prepare(db, RUN_FILE, "half")
+    prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, "half")
+    prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, "half")
     db.close()
     with pytest.raises(StoreError, match=r"(?s)cut off while being made.*Delete the file"):
         RunFile.open(path)

@@ -76,7 +76,7 @@ class RankingCorrection(Record, frozen=True, kw_only=True):
         if self.status == "fresh":
             return "labelled, and not corrected: see `evenhand calibrate`"
         if self.changed:
-            return f"{NOT_CHECKED}: the calibration is of another judge"
+            return f"{NOT_CHECKED}: the calibration is for another judge"
         return NOT_CHECKED
 
 
@@ -216,7 +216,7 @@ class Standings(Record, frozen=True, kw_only=True):
         errors: How many are missing: a judge gave none, or a trial is in error.
         ranked: The variants, best first, by corrected chances where there are some; empty where they can't be ranked.
         why: Why they cannot; empty where they are.
-        apart: Variants that were never compared with those in `ranked`.
+        apart: Variants that no answer compares with those in `ranked`: also those that are always in error.
         first_wins: The chance that the text shown first is preferred where both are equally good, ties aside.
         ties: The share of answers that are ties; None without answers.
         not_behind: Of the others those that the first is not shown to beat, all pairs taken together.
@@ -266,9 +266,9 @@ def _standings(pairs: ComparedPairs, correction: RankingCorrection) -> Standings
     groups = connected(answers)
     if not groups:
         return replace(empty, why="no answer of a judge can be used")
-    group, *others = groups
+    group = groups[0]
     ties = sum(one.answer == "tie" for one in answers) / len(answers)
-    apart = tuple(sorted(variant for other in others for variant in other))
+    apart = tuple(sorted(pairs.variants.difference(group)))
     known = replace(empty, ties=ties, apart=apart)
     try:
         raw = judges_chances(pairs, group)

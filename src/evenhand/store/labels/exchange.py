@@ -15,7 +15,7 @@ import msgspec
 
 from evenhand.core.errors import StoreError
 from evenhand.store.adding import added_to
-from evenhand.store.opened import open_run, readable
+from evenhand.store.opened import has_table, open_run, readable
 
 SCHEMA = "evenhand.said/1"
 NUMBERED = ("remark", "label", "metric_label", "pair_label", "rule", "draw", "pair_draw")
@@ -101,11 +101,13 @@ def add_said(path: Path, documents: Sequence[Said]) -> None:
 def _rows(db: sqlite3.Connection) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {}
     for table in NUMBERED:
-        cursor = db.execute(f"select * from {table} order by 1").fetchall()  # noqa: S608 (fixed names)
-        rows[table] = [tuple(row[1:]) for row in cursor]
-    numbers = [number for (number,) in db.execute("select id from draw order by id")]
-    cursor = db.execute("select * from design order by draw").fetchall()
-    rows[DESIGN] = [(numbers.index(row[0]), *row[1:]) for row in cursor]
+        if has_table(db, table):
+            cursor = db.execute(f"select * from {table} order by 1").fetchall()  # noqa: S608 (fixed names)
+            rows[table] = [tuple(row[1:]) for row in cursor]
+    if has_table(db, DESIGN) and has_table(db, "draw"):
+        numbers = [number for (number,) in db.execute("select id from draw order by id")]
+        cursor = db.execute("select * from design order by draw").fetchall()
+        rows[DESIGN] = [(numbers.index(row[0]), *row[1:]) for row in cursor]
     return {table: every for table, every in rows.items() if every}
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.conftest import Make, make_run, result
+from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.store.journal import Journal
@@ -43,6 +44,21 @@ async def test_labels_are_read_in_the_order_in_which_they_were_given(make_run: M
         (x.index, x.field, x.value, x.author, x.blind) for x in given
     ]
     assert [label.seq for label in kept] == [1, 2, 3]
+
+
+async def test_a_file_of_the_first_version_has_none_and_takes_some(make_run: Make) -> None:
+    """Reading changes nothing; the first label brings it up to date."""
+    run = await make_run([result(0)])
+    make_earlier(run.path, 1)
+    before = run.path.read_bytes()
+    assert labels(run.path) == []
+    with RunFile.open(run.path) as read:
+        assert read.growth() == 3
+    assert run.path.read_bytes() == before
+    append_labels(run.path, [STAR])
+    assert len(labels(run.path)) == 1
+    with RunFile.open(run.path) as read:
+        assert read.trial(0) == result(0)
 
 
 async def test_a_run_takes_labels_while_it_is_written(make_run: Make) -> None:
