@@ -85,13 +85,16 @@ def tag(run: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> int:
     Tags given by the config or by `--run-tag NAME=VALUE` are among them, as NAME=VALUE.
     """
     from evenhand.core.wording.words import safe
+    from evenhand.store.remarks import remark
 
     _refuse_blank(tags)
     path = _run_path(run)
     known = _remarks(path).tags
     rest = [each for each in known if tags and each not in tags]
     after = rest if remove else [*known, *tags]
-    remarks = _remark(path, tags=after) if remove or tags else _remarks(path)
+    remarks = (
+        remark(path, {"tags": after}, was={"tags": known}) if remove or tags else _remarks(path)
+    )
     if as_json:
         _say_remarks(path, remarks)
     for each in () if as_json else remarks.tags:

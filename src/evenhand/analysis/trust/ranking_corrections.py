@@ -141,7 +141,7 @@ def _by_file(
         return None
     rules = run.rules()
     judge, with_rule = judge_of_pairs(run, pairs), pairs.name in rules
-    bound = bound_to(judge, judged(), rules.get(pairs.name, ""), ranking.bound)
+    bound = bound_to(judge, judged(), rules.get(pairs.name, ""))
     evidence = evidence_of(judge, judged())
     changed = changed_since(ranking.bound, bound, ranking.seen, evidence, with_rule=with_rule)
     same = [_variant_of(run, pairs, judged(), ranking, i) for i in range(len(ranking.variants))]
@@ -177,7 +177,7 @@ def _variant_of(
 ) -> int | None:
     """The variant of this run that is the same system; of several, the one of the same name."""
     variant = ranking.variants[index]
-    alike = [v for v in sorted(pairs.variants) if judged.parts.is_system(v, variant.system)]
+    alike = [v for v in sorted(pairs.variants) if judged.parts.system_of(v) == variant.system]
     named = [v for v in alike if is_called(run.meta.variants[v], variant.prompt, variant.model)]
     candidates = named or alike
     return candidates[0] if len(candidates) == 1 else None

@@ -284,3 +284,18 @@ async def test_each_tag_has_its_share(make_run: Make):
     assert every.share.low < 0.5 < every.share.high
     assert odd.share.low > 0.8
     assert any(line.strip().startswith("odd: 9") for line in count_lines(document))
+
+
+@pytest.mark.parametrize(("count", "more"), [(10, ""), (11, " and 1 more")])
+async def test_ten_failures_without_a_kind_are_named(make_run: Make, count: int, more: str):
+    """And how many more there are."""
+    run = await make_run([result(i, ok=False, output="x") for i in range(count)])
+    draw_outputs([run], count, seed=1)
+    run = again(run)
+    for place in range(count):
+        keep_review(run.path, place, "ann", "fail", "odd")
+    notes = tuple(NoteId(run.meta.id, place) for place in range(count))
+    book = ratify(Codebook((KIND,), without_kind=frozenset(notes)), [], "Ada", date(2026, 11, 29))
+    text = "\n".join(count_lines(counted([again(run)], book)))
+    assert f":9{more}\n" in f"{text}\n"
+    assert (" more" in text) is bool(more)
