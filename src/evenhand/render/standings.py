@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Annotated
 
 from evenhand.analysis.summaries.share_rows import (
@@ -75,6 +76,9 @@ def standing_notes(one: Standings, names: Sequence[str]) -> Iterator[str]:
 
 
 def _first(one: Standings, names: Sequence[str]) -> str:
+    if one.circle:
+        steps = [f"{names[a]} to {names[b]}" for a, b in pairwise((*one.circle, one.circle[0]))]
+        return f"no order fits: the judge prefers {_listed(steps, 'and')}"
     best, rest = names[one.ranked[0].variant], len(one.ranked) - 1
     if not one.not_behind:
         return f"{best} beats {'all others' if rest > 1 else names[one.ranked[1].variant]}"
@@ -152,6 +156,13 @@ class RunRanking(Record, frozen=True, kw_only=True):
             "variants that were never compared with those in `ranked`, directly or by way of others"
         ),
     ]
+    circle: Annotated[
+        list[RunVariant],
+        Key(
+            "three variants of which the judge prefers each to the next, and the last to the first, in more cases than "
+            "chance explains: then no order fits"
+        ),
+    ]
     first_wins: Annotated[
         Chance | None,
         Key(
@@ -197,6 +208,7 @@ def _row(one: Standings, variants: Sequence[Variant]) -> RunRanking:
         ],
         why=one.why or None,
         apart=[variants[index].names for index in one.apart],
+        circle=[variants[index].names for index in one.circle],
         first_wins=None if one.first_wins is None else Chance.of(one.first_wins),
         labels=one.correction.labels,
         labelled_at=one.correction.labelled_at,
