@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic_evals.evaluators import Contains
 from tests.unit.scorers.evaluator_objects import Autoevals42, Has42, Ragas42, Share42
 
 from evenhand import Case, Dataset, EvalSet, Expect, run
@@ -48,6 +49,7 @@ def _trials(evals: EvalSet) -> list[TrialResult]:
     ("scorer", "name", "bounds"),
     [
         (PydanticEvals(Has42()), "Has42", {}),
+        (PydanticEvals(Contains("42", evaluation_name="has it")), "has it", {}),
         (DeepEval(Share42()), "Share of 42", {}),
         (Ragas(Ragas42()), "has_42", {"at_least": 0.5}),
         (Autoevals(Autoevals42()), "has 42", {"at_least": 0.5}),
