@@ -306,9 +306,13 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
         least = high if result.lower else -low
         accepted = f"the margin is {sized(result, margin)}"
         if result.verdict == "undecided":
-            return f" (it may be {sized(result, least)} worse, or not; {accepted})"
+            return f" (it may be {sized(result, least)} worse, one-sided, or not; {accepted})"
         if result.verdict == "non-inferior":
-            most = "no worse at all" if least <= 0 else f"at most {sized(result, least)} worse"
+            most = (
+                "no worse at all"
+                if least <= 0
+                else f"at most {sized(result, least)} worse, one-sided"
+            )
             return f" ({most}; {accepted})"
         return f" ({accepted})"
     if result.verdict in ("better", "worse"):

@@ -169,9 +169,13 @@ def _reason(result: GateResult) -> str:
         return f" ({way}; {UNSCALED})"
     least = result.at_worst or 0.0
     if result.verdict == "not worse":
-        most = "no worse at all" if least <= 0 else f"at most {sized(compared, least)} worse"
+        most = (
+            "no worse at all"
+            if least <= 0
+            else f"at most {sized(compared, least)} worse, one-sided"
+        )
         return f" ({most})"
-    reach = f"it may be {sized(compared, least)} worse"
+    reach = f"it may be {sized(compared, least)} worse, one-sided"
     if result.more is None:
         return f" ({reach}; more cases would hardly decide it)"
     return f" ({reach}; {_advised(result.more, result.advice, compared.predicted)})"
