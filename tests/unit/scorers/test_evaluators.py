@@ -140,6 +140,15 @@ def test_what_pydantic_evals_may_return(
     assert dict(settled_.named) == named
 
 
+def test_the_reason_of_each_part_has_its_name_where_there_are_several(settled: Settled):
+    """One alone says by itself what it is about."""
+    said = SimpleNamespace(value=True, reason="well said")
+    assert settled("x", PydanticEvals(Gives(said))).reason == "well said"
+    rude = SimpleNamespace(value=False, reason="rude")
+    both = settled("x", PydanticEvals(Gives({"words": said, "tone": rude})))
+    assert both.reason == "words: well said; tone: rude; tone"
+
+
 def test_a_number_alone_needs_a_bound(settled: Settled):
     """As any number does."""
     assert settled("x", PydanticEvals(Gives(0.5)), at_least=0.4).outcome == "pass"
