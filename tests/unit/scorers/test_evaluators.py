@@ -149,6 +149,11 @@ def test_the_reason_of_each_part_has_its_name_where_there_are_several(settled: S
     assert both.reason == "words: well said; tone: rude; tone"
 
 
+def test_the_rationale_of_an_evaluator_of_autoevals_is_the_reason(settled: Settled):
+    """As the model gave it."""
+    assert settled("42", Autoevals(Autoevals42()), at_least=0.5).reason == "What is it?"
+
+
 def test_a_number_alone_needs_a_bound(settled: Settled):
     """As any number does."""
     assert settled("x", PydanticEvals(Gives(0.5)), at_least=0.4).outcome == "pass"
