@@ -514,7 +514,9 @@ class Runner:
             return
         self._interrupted(number)
         if self._waits_for:
-            self._note("stopping; what is out stays out, and `evenhand resume` goes on with it")
+            self._note(
+                "stopping; submitted batches stay submitted, and `evenhand resume` collects them"
+            )
             return
         n, again = self._under_way, "; Ctrl-C again to stop now" * (number == signal.SIGINT)
         self._note(f"finishing {n} trial{'s'[: n != 1]} under way (at most {limit_s:.0f} s){again}")

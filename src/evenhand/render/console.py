@@ -159,7 +159,7 @@ def show_trial(
         lines = cell_lines(run, grid, trial, width, ink, calls=calls)
         if any(line.endswith(CUT) for line in lines):
             name = f"{short_id(run.meta.id)} {_cell(grid, trial)}"
-            hint = f"all of what was cut: evenhand show {name} --json"
+            hint = f"in full: evenhand show {name} --json"
             lines += ["", *folded(hint, width, "  ")]
         put(out, ("\n" if i else "") + "\n".join(lines) + "\n")
 

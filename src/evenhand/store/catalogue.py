@@ -19,7 +19,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, RunMeta
 from evenhand.core.shard import Shard
-from evenhand.core.wording.words import count, near
+from evenhand.core.wording.words import near
 from evenhand.store.home import HOME
 from evenhand.store.runfile import RunFile
 
@@ -350,8 +350,8 @@ def _latest(known: Sequence[Path], back: int) -> Path:
             return path
     if there:
         raise UsageError(
-            f"there is no run latest~{back}: {count(there, 'run')} can be named so",
-            hint=f"The first of them is {'latest' if there == 1 else f'latest~{there - 1}'}.",
+            f"there is no run latest~{back}: {'only 1 run is' if there == 1 else f'only {there:,} runs are'} there",
+            hint=f"The earliest is {'latest' if there == 1 else f'latest~{there - 1}'}.",
         )
     raise UsageError(
         f"there are only probes, audits, tryouts and checks of canaries in {known[0].parent}",

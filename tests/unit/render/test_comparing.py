@@ -282,7 +282,7 @@ async def test_without_a_metric_everything_that_both_have_is_compared(runs: Pair
     found = compare(*await runs(first, second))
     assert [result.metric for result in found.results] == ["passed", "faithfulness"]
     assert found.results[1].p == 2 * found.results[1].p_alone < 0.2
-    assert found.notes == ("measured in the second alone: brevity",)
+    assert found.notes == ("measured only in the second: brevity",)
     assert "corrected for 2 comparisons (Holm)" in str(found)
 
 

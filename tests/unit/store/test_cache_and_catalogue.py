@@ -144,7 +144,7 @@ async def test_the_latest_run_is_never_one_that_asked_about_judges(
     with_canaries = await _run(home, "01AAAD1", {"with_canaries": {"most": 2}})
     assert catalogue.find(tmp_path, None) == catalogue.find(tmp_path, "latest~0") == with_canaries
     assert catalogue.find(tmp_path, "latest~1") == catalogue.find(tmp_path, "latest~") == run
-    with pytest.raises(UsageError, match="2 runs can be named so\n  The first of them is latest~1"):
+    with pytest.raises(UsageError, match="only 2 runs are there\n  The earliest is latest~1"):
         catalogue.find(tmp_path, "latest~2")
     with pytest.raises(UsageError, match="Did you mean 'latest~1'"):
         catalogue.find(tmp_path, "lastest~1")

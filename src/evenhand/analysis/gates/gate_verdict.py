@@ -195,8 +195,8 @@ def _unrecorded(baseline: Iterable[Seen], run: Iterable[Seen]) -> Iterator[str]:
     silent = not all(column.tests.recorded for column in baseline)
     if silent and any(column.tests.says_something for column in run):
         yield (
-            "the baseline does not say what its cases and expectations were: whether the test has changed since is"
-            " not known. Make it again: evenhand baseline RUN --to FILE"
+            "the baseline has no record of its cases and expectations, so a changed test may go unnoticed."
+            " Make it again: evenhand baseline RUN --to FILE"
         )
 
 
@@ -226,7 +226,7 @@ def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]], taken: bool
         if run.meta.status not in ("finished", "decided"):
             return "the run did not finish, and so far has no case in common with the baseline"
         return (
-            "the baseline is of something else: it has no case and variant in common with the run"
+            "the baseline is for something else: it has no case and variant in common with the run"
         )
     if totals.errors == totals.trials:
         return f"all {count(totals.trials, 'trial')} ended in an error"

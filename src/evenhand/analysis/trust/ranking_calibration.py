@@ -107,7 +107,7 @@ class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
             notes.append(f"{n} labels are few: {FEW} or more make this firm")
         if self.labels.unused:
             notes.append(
-                f"{self.labels.unused} labels are not used: outside a draw, or people are split"
+                f"{self.labels.unused} labels are not used: they are outside a draw, or people disagree"
             )
         return notes
 

@@ -76,7 +76,7 @@ class RankingCorrection(Record, frozen=True, kw_only=True):
         if self.status == "fresh":
             return "labelled, and not corrected: see `evenhand calibrate`"
         if self.changed:
-            return f"{NOT_CHECKED}: the calibration is of another judge"
+            return f"{NOT_CHECKED}: the calibration is for another judge"
         return NOT_CHECKED
 
 

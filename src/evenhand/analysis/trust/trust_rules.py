@@ -31,7 +31,7 @@ ONE_METRIC = "`metric: NAME`, or metric='NAME' in Python, makes them one"
 """What to do about criteria that differ from case to case."""
 NO_VERDICT = "the judge gave no verdict"
 LOOKED = (
-    "outcomes had a say in which cases were run: it is corrected as if these had been planned, so its interval"
+    "the cases to run were chosen by outcome, but the rate is corrected as if they had been planned, so its interval"
     " may be too narrow"
 )
 
@@ -59,14 +59,14 @@ def too_little(labels: int, random_p: float | None, judged: str) -> str:
         judged: What was done with what they are drawn of: `judged`.
     """
     if not labels:
-        return f"nobody has labelled a random draw of what it {judged}"
+        return f"nobody has labelled a random draw of what the judge {judged}"
     if random_p is not None and random_p < UNLIKELY:
         return (
-            f"the labels are not a random draw of what was {judged}: a draw would look like this once in "
+            f"the labels are not a random draw of what was {judged}: a random draw would look like this once in "
             f"{1 / max(random_p, 1e-9):,.0f} times"
         )
     if labels < FEWEST:
-        return f"{labels} labels are too few: there must be {FEWEST} or more"
+        return f"{labels} labels are too few: it takes {FEWEST} or more"
     return ""
 
 

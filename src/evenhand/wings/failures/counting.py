@@ -180,7 +180,7 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
     few = ", too few to say much" if document.reviewed < FEW else ""
     yield f"{document.reviewed:,} of {count(document.outputs, 'output')} reviewed{few}"
     if document.failed is not None:
-        yield f"failed, as people say: {share_words(document.failed)}"
+        yield f"failed according to people: {share_words(document.failed)}"
     if document.unread and document.reviewed:
         runs = ", ".join(map(short_id, document.unread))
         judged = any(kind.judge is not None for kind in document.kinds)
@@ -201,9 +201,9 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
     width = max((len(safe(one.name)) for one in document.kinds), default=0)
     for one in document.kinds:
         unknown = (
-            "share not known: no failure is coded"
+            "share unknown: no failure is coded"
             if document.reviewed
-            else "nobody reviewed anything"
+            else "nothing has been reviewed"
         )
         share = unknown if one.share is None else share_words(one.share)
         judge = "" if one.judge is None else f", the judge {one.judge:,} of {one.judged:,}"

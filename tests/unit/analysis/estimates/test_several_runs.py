@@ -151,10 +151,11 @@ async def test_one_run_is_what_it_was(make_run: Make):
 async def test_cases_that_are_alike_few_or_in_error_have_no_parts(make_run: Make):
     """It is said why; of errors alone nothing is."""
     alike = await make_run(judged(lambda i: True), PLAIN)
-    assert "all cases came out alike: what the pass rate is uncertain by is not known" in text(
-        [alike]
+    assert (
+        "all cases had the same result, so the sources of uncertainty of the pass rate are unknown"
+        in text([alike])
     )
     few = await make_run(judged(lambda i: i % 3 > 0, 4), PLAIN)
-    assert "fewer than 5 cases, or clusters, do not tell" in text([few])
+    assert "with fewer than 5 cases or clusters, the sources of uncertainty of" in text([few])
     with pytest.raises(UsageError, match=r"no trial of run .* passed or failed"):
         pilot_of_runs([await make_run(judged(lambda i: None), PLAIN)])

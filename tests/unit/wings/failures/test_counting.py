@@ -174,7 +174,7 @@ async def test_nothing_reviewed_is_no_share_of_zero(make_run: Make):
     document = counted([run], accepted(KIND))
     assert (document.reviewed, document.failed, document.covered) == (0, None, None)
     assert document.kinds[0].share is None
-    assert "nobody reviewed anything" in "\n".join(count_lines(document))
+    assert "nothing has been reviewed" in "\n".join(count_lines(document))
 
 
 def test_a_judge_goes_only_by_what_a_person_accepted():
