@@ -507,7 +507,7 @@ def test_a_project_can_ask_in_batches_always_and_a_provider_never(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--detach",), "--detach says nothing here"),
+        (("--detach",), "--detach has no effect here"),
         (("--batch", "--no-write"), "--batch and --no-write don't go together"),
         (("--batch", "--stop-when-decided"), "--batch and --stop-when-decided don't go together"),
     ],

@@ -107,7 +107,7 @@ def test_too_few_labels_are_not_said_to_correct_later_runs(evenhand: Evenhand, t
     evenhand("run", "--no-progress")
     few = " ".join(calibrate(evenhand, tmp_path, labels=3).split())
     assert "3 labels are too few" in few
-    assert "no judge in it can be used yet, so no gate uses what it corrects" in few
+    assert "no judge in it can be used yet, so gates ignore its corrections" in few
     assert "later runs are corrected" not in few
     evenhand("run", "--no-progress", "--no-cache")
     assert "commit it, and later runs are corrected with it" in calibrate(evenhand, tmp_path)
@@ -128,7 +128,7 @@ def test_a_set_with_the_same_criterion_is_not_checked_by_the_calibration_of_anot
     assert (second["calibration"], second["changed"]) == ("missing", ["evals"])
     assert second["corrected"] is None
     shown = " ".join(evenhand("run", "evals/more_evals.py", "--no-progress").split())
-    assert "not checked against people: the calibration is of other evals" in shown
+    assert "not checked against people: the calibration is for other evals" in shown
     assert "stale" not in shown
 
 

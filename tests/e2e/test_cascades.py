@@ -166,7 +166,7 @@ def test_labels_choose_what_each_judge_decides(tmp_path: Path):
     words = " ".join(second.split())
     assert "the second one alone would have cost about" in words
     # Labels that chose the limits say too little of what stands by them.
-    assert "not checked against people: the calibration is of another judge" in words
+    assert "not checked against people: the calibration is for another judge" in words
     assert kept == limits
     with (tmp_path / "people.csv").open() as lines:
         drawn = list(csv.DictReader(lines))
@@ -403,7 +403,7 @@ def test_a_cascade_is_tried_beside_todays_judge(coin: bool, tmp_path: Path):
     assert cascade["half_width"] > 0
     if coin:
         assert (shares["first"], decided[0]) == (None, 0)
-        assert "the first judge decides nothing: it saves nothing" in text
+        assert "the first judge decides nothing, so it saves nothing" in text
         return
     assert decided[0] > 60
     assert f"at a risk of 15 %: the first judge decides {decided[0]} from" in text

@@ -153,7 +153,7 @@ def test_calls_without_a_place_to_stand_are_refused_before_anything_is_sent(
     for words in ((), ("-o", "out.csv")):
         said = evenhand("run", "--calls", *words)
         assert said.code == 2
-        assert "--calls says nothing here" in said.err
+        assert "--calls has no effect here" in said.err
     assert not fake.requests
 
 

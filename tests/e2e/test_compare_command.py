@@ -46,7 +46,10 @@ def test_a_gate_passes_fails_and_stays_open(evenhand: Run, tmp_path: Path):
     assert "no detectable difference (12 cases could show 58 points or more)" in same.out
     open_ = evenhand("compare", new, again, "--margin", "0.05")
     assert open_.code == 3
-    assert "undecided (it may be 18 points worse, or not; the margin is 5 points)" in open_.out
+    assert (
+        "undecided (it may be 18 points worse, one-sided, or not; the margin is 5 points)"
+        in open_.out
+    )
     assert evenhand("compare", new, "latest", "--margin", "0.3").code == 0
 
 

@@ -125,9 +125,7 @@ def test_what_did_not_change_is_not_worse(folder: Folder):
     assert (document["asked"], document["taken"], document["of"]) == (60, 0, 60)
     taken = folder.gate()
     assert taken.code == 0
-    assert (
-        "✓ passed: not worse · 60 cases (nothing that is asked or checked has changed)" in taken.out
-    )
+    assert "✓ passed: not worse · 60 cases (no request or expectation has changed)" in taken.out
     assert "0 of 60 trials run · 60 taken from the baseline" in taken.out
     (result,) = document["results"]
     assert (result["metric"], result["verdict"], result["cases"]) == ("passed", "not worse", 60)
@@ -162,7 +160,7 @@ def test_what_cannot_be_decided_is_undecided_unless_it_is_said_what_that_counts_
     assert "--where" not in open_.err  # all passed: there is no failure to look at
     advice = " ".join(open_.out.split())
     assert (
-        "about 32 more cases would decide it: about 64 calls, a new baseline's included)" in advice
+        "about 32 more cases would decide it: about 64 calls, including a new baseline)" in advice
     )
     assert "no case was repeated" in advice
     passed, failed = folder.gate("--undecided", "pass"), folder.gate("--undecided", "fail")
@@ -336,7 +334,7 @@ NOTHING: list[tuple[str, Callable[[Folder], None], tuple[str, ...], int, str]] =
     ("all keys are refused", _all_refuse_the_key, (), 5, ""),
     ("nothing is expected any more", _changed(asserts=()), (), 5, "nothing"),
     ("echo answers", _changed(providers=["echo"]), (), 5, "no model was asked"),
-    ("a metric is gone", _other_metric, (), 5, "the run does not measure it"),
+    ("a metric is gone", _other_metric, (), 5, "the run has no values of this metric"),
     ("the judge never answers", _judge_never_answers, (), 5, "in error"),
     ("a metric that is nowhere", lambda _: None, ("--metric", "kindness"), 2, "no metric"),
     ("a prompt file was moved", _changed(prompts=["file://gone.txt"]), (), 2, "gone.txt"),
@@ -393,7 +391,7 @@ def test_scripted_replies_are_not_compared_with_those_of_models(folder: Folder):
     folder.baseline()
     ended = folder.run("gate", "--baseline", "b.evn", "--margin", "0.05", "--no-progress")
     assert ended.code == 2
-    assert "is of something else: its replies are scripted" in ended.err
+    assert "was made from other replies: it has scripted replies" in ended.err
     assert "Add --offline, or make the baseline" in ended.err
 
 
@@ -482,7 +480,7 @@ def test_metrics_on_no_known_scale_are_decided_by_all_cases(folder: Folder):
     assert ended.document["stopped"]
     whole = folder.gate("--all", "--stop-when-decided")
     assert "length can only be decided by all cases" in whole.err
-    assert "not decided before the last of 300 cases: length takes all of them" in whole.out
+    assert "not decided before the last of 300 cases: length needs all of them" in whole.out
 
 
 def test_a_run_stops_as_soon_as_its_pass_rate_is_decided(folder: Folder):
@@ -499,7 +497,7 @@ def test_a_run_stops_as_soon_as_its_pass_rate_is_decided(folder: Folder):
     assert rate["low"] < 0.98, "an interval that holds however often one looks is wider"
     shown = folder.run("show", "--no-table")
     assert "passed ·" in shown.out
-    assert "the pass rates reach what they have to" in shown.out
+    assert "the pass rates reach their bounds" in shown.out
     assert "evenhand resume" not in shown.out
     again = folder.run("resume")
     assert again.code == 0

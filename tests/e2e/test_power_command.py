@@ -57,7 +57,7 @@ def test_a_baseline_of_several_runs_says_how_many_cases_a_gate_has_to_run(
     for more, says in (
         (("--baseline", "one.evn"), "it has one result for each"),
         (("--baseline", "none.evn"), "there is no baseline none.evn"),
-        (("--baseline", "three.evn", "--rate", "0.8"), "--rate goes with no --baseline"),
+        (("--baseline", "three.evn", "--rate", "0.8"), "--rate can't be combined with --baseline"),
     ):
         refused = folder.run("info", "power", *more)
         assert (refused.code, refused.out) == (2, "")

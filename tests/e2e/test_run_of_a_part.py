@@ -120,7 +120,7 @@ def test_cases_to_which_nothing_applies_are_no_part_of_what_a_rate_is_about(of_h
     assert f"over 80 cases, {run} run and {80 - run} predicted" in text
     other = of_set(of_half, list(range(10, 60)))
     assert "over about " in other
-    assert " taken to be like them" in other
+    assert " assumed to be like them" in other
     assert "predicted" not in other
 
 
@@ -214,7 +214,7 @@ def test_what_a_sample_needs_is_said(folder: Folder):
     assert alone.code == 0
     assert "with --baseline FILE the others are predicted" in alone.err
     for words, says in (
-        (("--baseline", "b.evn"), "--baseline says nothing here"),
+        (("--baseline", "b.evn"), "--baseline has no effect here"),
         (("--budget", "2"), "--budget needs --baseline"),
         (("--budget", "2", "--sample", "3", "--baseline", "b.evn"), "both say how many"),
         (("--sample", "60", "--baseline", "b.evn"), "there is nothing to decide"),

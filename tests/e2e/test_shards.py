@@ -236,7 +236,7 @@ def test_every_table_of_a_run_file_is_merged(shards: Path, tmp_path: Path):
                 db.execute(f"insert into {table} values ({marks})", values)
     done = evenhand("runs", "merge", *FILES, "--to", "all.db", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
-    assert "random draws for labels stay behind" in done.stderr
+    assert "draws for labels are not merged" in done.stderr
     with sqlite3.connect(tmp_path / "all.db") as db:
         counts = {
             table: db.execute(f"select count(*) from {table}").fetchone()[0]

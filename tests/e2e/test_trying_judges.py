@@ -143,7 +143,9 @@ def test_few_labels_have_a_table_and_no_verdict(start, tmp_path: Path):
     _, evenhand = start([*SHARP, *LENIENT, *ANSWERS], FILES)
     labelled(evenhand, tmp_path, 40)
     shown = evenhand("calibrate", "--try", "model=openai:chat:gpt-4.1", "--no-progress")
-    assert "no verdict: 40 labels are too few, as a half of fewer than 30 decides nothing" in shown
+    assert (
+        "no verdict: 40 labels are too few: it takes 60 or more, so that each half has 30" in shown
+    )
     assert "model=openai:chat:gpt-4.1" in shown
     assert "100 % [91–100]" in shown
 
@@ -230,11 +232,11 @@ def test_what_is_wrong_is_said_before_anything_is_asked(start, tmp_path: Path):
         (("--try", "no.yml"), "no.yml: does not exist"),
         (("--try", "repeats=3", "--metric", "tide"), "Did you mean 'tides'"),
         (("--try", "judges.yml", "--try", "./judges.yml"), "two variants called 'sharp'"),
-        (("--try", "repeats=3", "--no-write"), "this is a tryout"),
+        (("--try", "repeats=3", "--no-write"), "this run is a tryout"),
         (("--dry-run",), "It goes with --try"),
-        (("--max-cost", "1"), "--max-cost says nothing here"),
-        (("--metric", "tides"), "--metric says nothing here"),
-        (("--retries", "1"), "--retries says nothing here"),
+        (("--max-cost", "1"), "--max-cost has no effect here"),
+        (("--metric", "tides"), "--metric has no effect here"),
+        (("--retries", "1"), "--retries has no effect here"),
     ):
         assert words in evenhand("calibrate", *args, code=2), args
     assert fake.ledger.total == before

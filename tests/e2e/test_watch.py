@@ -48,7 +48,7 @@ def test_a_saved_file_is_run_and_ctrl_c_ends_it(tmp_path: Path):
 def test_options_that_do_not_fit_are_refused_before_anything_runs(
     option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """As `run` would refuse them, or because they say nothing here."""
+    """As `run` would refuse them, or because they have no effect here."""
     with pytest.raises(SystemExit) as ended:
         main(["watch", str(tmp_path), *option])
     assert ended.value.code == 2

@@ -140,7 +140,7 @@ def test_a_run_that_code_holds_can_be_stopped_and_resumed_without_that_trial(
     assert evals.run("resume", "--no-progress").returncode == 3
     results = outcomes(evals)
     assert results.pop("fine") == results.pop("fine too") == "pass"
-    assert "held the whole run" in results["in C"]
+    assert "blocked the whole run" in results["in C"]
 
 
 NO_MORE_PROCESSES = """

@@ -16,7 +16,7 @@ export function Requirements({ of, columns }: { of: Summary; columns: number }) 
     <>
       <p class="chart-said">
         {`${parts.filter(([n]) => n > 0).map(([n, words]) => `${n} ${words}`).join(", ")}. Each bound is compared with what was measured; the bracket is the 95 % interval, over cases.`}
-        {of.failures_allowed && " Trials that fail do not count by themselves: no pass rate is required."}
+        {of.failures_allowed && " No pass rate is required, so failed trials alone don't fail the run."}
       </p>
       <ul class="requirements">
         {metrics.flatMap((metric) => requirements.filter((each) => each.metric === metric).map((each, i) => <Line key={`${metric} ${i}`} of={each} many={columns > 1} />))}

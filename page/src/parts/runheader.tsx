@@ -72,7 +72,7 @@ function Ending({ head, resumable }: { head: Head; resumable: boolean }) {
   if (head.message === "" && !resumable) return null;
   return (
     <span class={`totals-message${open ? " totals-open" : ""}${head.status === "decided" ? "" : " totals-stopped"}`}>
-      <span class="totals-line">{told(sentences(head.message))}{resumable && <> <code>evenhand resume {head.id}</code> goes on with it.</>}</span>
+      <span class="totals-line">{told(sentences(head.message))}{resumable && <> <code>evenhand resume {head.id}</code> continues it.</>}</span>
       <button type="button" class="button quiet small" aria-expanded={open} onClick={() => set(!open)}>{open ? "Less" : "More"}</button>
     </span>
   );

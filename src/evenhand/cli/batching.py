@@ -74,7 +74,7 @@ def policy_of(options: Mapping[str, Any], *, batch: bool) -> BatchPolicy | None:
         for name in BATCHING:
             if options.get(name):
                 raise UsageError(
-                    f"--{name.replace('_', '-')} says nothing here",
+                    f"--{name.replace('_', '-')} has no effect here",
                     hint="It goes with --batch, or with batch: true in a model's config.",
                 )
         return None

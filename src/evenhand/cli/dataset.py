@@ -280,7 +280,7 @@ def _read(file: Path, *, stream: bool = False) -> Dataset:
 def _report(prepared: Prepared, to: Path, what: str) -> int:
     from evenhand.core.wording.words import count, money, safe
 
-    cost = "cost not known" if prepared.cost_usd is None else money(prepared.cost_usd)
+    cost = "cost unknown" if prepared.cost_usd is None else money(prepared.cost_usd)
     click.echo(
         f"{safe(str(to))}: {count(len(prepared.data), 'case')} · {what} · {count(prepared.calls, 'call')} · {cost}"
     )

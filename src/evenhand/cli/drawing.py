@@ -73,7 +73,7 @@ class Drawing(Record, frozen=True, kw_only=True):
             return None
         if sample is None and budget is None:
             raise UsageError(
-                "--baseline says nothing here: all cases are run",
+                "--baseline has no effect here: all cases are run",
                 hint="Add --sample N to run a part and predict the others; `evenhand gate` compares with a baseline.",
             )
         for option, present in (("--stop-when-decided", decides), ("--shard", shard)):

@@ -51,7 +51,7 @@ def with_fleet(request: object, plan: Plan, settings: Settings, session: Session
         UsageError: Not everything can be run by one, or there is no such cluster.
     """
     if session.workers is None and session.ray is None:
-        raise UsageError("--cpus-per-trial says nothing here", hint="Add --workers or --ray.")
+        raise UsageError("--cpus-per-trial has no effect here", hint="Add --workers or --ray.")
     from evenhand.core.wing import hook
 
     manned = cast("Callable[[object, Plan, Settings, Session], Settings]", hook("fleet"))

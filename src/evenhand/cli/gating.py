@@ -197,7 +197,7 @@ def look_at_script(
             hint=f"Record it from a model. Or {instead}",
         )
     raise UsageError(
-        "--offline in CI: models and judges would answer from a script, and not for themselves",
+        "--offline in CI: models and judges would answer from a script instead of for themselves",
         hint=f"Leave --offline out. Or {instead}",
     )
 
@@ -207,11 +207,11 @@ def mixed_replies(baseline: Baseline, file: str, run_request: Asked) -> UsageErr
     has_replies = any(trial.subject or trial.judge for trial in baseline.trials)
     if run_request.offline == baseline.header.offline or not has_replies:
         return None
-    before, now, to_do = "scripted", "a model's", "Add --offline"
+    before, now, to_do = "scripted replies", "a model's", "Add --offline"
     if run_request.offline:
         before, now, to_do = now, before, "Leave --offline out"
     return UsageError(
-        f"{near(file)} is of something else: its replies are {before}, and these would be {now}",
+        f"{near(file)} was made from other replies: it has {before}, and this run would have {now}",
         hint=f"{to_do}, or make the baseline of a run of the same kind.",
     )
 
@@ -229,7 +229,7 @@ def look_at_plan(baseline: Baseline, file: str, plan: Plan) -> None:
     if pairs and any(planned.case.id in known for planned in plan.trials()):
         return
     raise NothingSelected(
-        f"{near(file)} is of something else: it has no {'case' if pairs else 'variant'} in common with {plan.title}",
-        hint=f"It was made of {baseline.header.title!r}. Nothing was sent."
+        f"{near(file)} is for something else: it has no {'case' if pairs else 'variant'} in common with {plan.title}",
+        hint=f"It was made from {baseline.header.title!r}. Nothing was sent."
         + ("" if pairs else " Give each prompt a label that stays: variants are matched by it."),
     )

@@ -121,13 +121,13 @@ def label(
     size, to, source = sheet.size, sheet.to, sheet.source
     if source is not None and (size is not None or to is not None):
         raise UsageError(
-            "--from goes with neither --draw nor --to",
+            "--from can't be combined with --draw or --to",
             hint="Draw first, fill in the file, then read it: three commands.",
         )
     if unsure is not None and (size is not None or source is not None):
         raise UsageError(
-            "--unsure goes with neither --draw nor --from",
-            hint="What is picked is not a draw: its labels correct nothing.",
+            "--unsure can't be combined with --draw or --from",
+            hint="It picks outputs instead of drawing them at random, so their labels correct no pass rate.",
         )
     design.check(size)
     if any((codes, rename, as_json)):
@@ -150,7 +150,7 @@ def label(
         if size is not None:
             draws = [design.drawn(run_file, size, sheet.seed_or_any, metrics, draws)]
         elif to is not None and picked is None and not draws:
-            raise UsageError("nothing is drawn yet", hint="Say how many: --draw 60.")
+            raise UsageError("nothing has been drawn yet", hint="Say how many: --draw 60.")
         if to is not None:
             items = list(drawn_items(run_file, draws)) if picked is None else picked
             if sheet.by:
@@ -158,7 +158,7 @@ def label(
             write_items(run_file, items, to)
             if blank := sum(not item.output for item in items):
                 tell(
-                    f"{count(blank, 'item')} without an output: let the eval return what it has judged"
+                    f"{count(blank, 'item')} without an output: have the eval return the text that it has judged"
                 )
             tell(
                 f"{count(len(items), 'item')} to label written to {to}; fill in `verdict` with pass or fail, then: "
@@ -271,7 +271,7 @@ def _read_sheet(
     )
     drawn = {(place, m) for d in run.draws() for place in d.places for m in d.metrics}
     if outside := sum((index, metric) not in drawn for index, metric, _ in sheet.labels):
-        tell(f"{count(outside, 'label')} outside a draw: kept, and not used to correct anything")
+        tell(f"{count(outside, 'label')} outside a draw: kept, but used for no correction")
     if changed:
         tell(changed)
     tell(f"{count(len(sheet.labels), 'label')} by {author}; next: evenhand calibrate {name}")

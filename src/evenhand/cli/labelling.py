@@ -162,7 +162,7 @@ def session_line(done: int, left: int, author: str, path: Path) -> str:
     if done:
         return f"{count(done, 'label')} by {who}; next: evenhand calibrate {run}"
     if left:
-        return f"{who} gave no labels; to go on: evenhand label {run}"
+        return f"{who} gave no labels; to continue: evenhand label {run}"
     return f"{who} has labelled all that was drawn; next: evenhand calibrate {run}"
 
 
@@ -192,7 +192,7 @@ class _Session:
             if metric in self.rules:
                 continue
             click.echo(
-                f"What makes an output pass {safe(metric)}? One or two sentences; Enter leaves it open."
+                f"What makes an output pass {safe(metric)}? One or two sentences; Enter skips this."
             )
             self.rules[metric] = click.prompt("rule", default="", show_default=False)
             if self.rules[metric]:
@@ -319,7 +319,7 @@ class PairLabelling(Record, frozen=True, kw_only=True):
             tell_fewer(self.size, len(drawn.pairs), "pair", earlier=earlier)
             draws = [drawn] if self.to is not None else [*draws, drawn]
         elif not draws and self.to is not None:
-            raise UsageError("nothing is drawn yet", hint="Say how many: --draw 60.")
+            raise UsageError("nothing has been drawn yet", hint="Say how many: --draw 60.")
         elif not draws:
             draws = [draw_pairs(run, pairs, FIRST_DRAW, self.seed)]
         # The same draw may have been asked for again.
@@ -349,9 +349,7 @@ class PairLabelling(Record, frozen=True, kw_only=True):
             for pair in draw.pairs
         }
         if outside := sum(unordered(pair) not in drawn for pair, _, _ in labels):
-            tell(
-                f"{count(outside, 'label')} outside a draw: kept, and not used to correct anything"
-            )
+            tell(f"{count(outside, 'label')} outside a draw: kept, but used for no correction")
         if changed := inclusion_line(run, source, PAIRS_NEEDED):
             tell(changed)
         tell(f"{count(len(labels), 'label')} by {self.author}; next: evenhand calibrate {self.run}")
@@ -362,7 +360,7 @@ class PairLabelling(Record, frozen=True, kw_only=True):
         rule = run.rules().get(name)
         if rule is None:
             click.echo(
-                f"What makes an output better for {safe(name)}? One or two sentences; Enter leaves it open."
+                f"What makes an output better for {safe(name)}? One or two sentences; Enter skips this."
             )
             rule = click.prompt("rule", default="", show_default=False)
             if rule:

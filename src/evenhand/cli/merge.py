@@ -163,7 +163,7 @@ def merge_lines(merged: Merged) -> Iterator[str]:
             line += f", {source.meta.planned - source.settled:,} not run"
         yield line
         if source.drawn:
-            yield "  its random draws for labels stay behind: they are of its own trials"
+            yield "  its draws for labels are not merged: they belong to its own trials"
     number = sum(last - first + 1 for first, last in merged.missing)
     if not number:
         return

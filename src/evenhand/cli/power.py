@@ -95,9 +95,13 @@ def power(
     from evenhand.store.runfile import RunFile
 
     if rate is not None and runs:
-        raise UsageError("--rate goes with no RUN", hint="A run has a pass rate of its own.")
+        raise UsageError(
+            "--rate can't be combined with a RUN", hint="A run has a pass rate of its own."
+        )
     if rate is not None and baseline is not None:
-        raise UsageError("--rate goes with no --baseline", hint="Name a run of what the gate runs.")
+        raise UsageError(
+            "--rate can't be combined with --baseline", hint="Name a run of what the gate runs."
+        )
     if differing is not None and differing < difference:
         raise UsageError(
             f"--differing {differing:g} is less than the difference, {difference:g}",

@@ -72,7 +72,7 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
         file = outputs.header.file
         if outputs.header.cassette:
             raise UsageError(
-                f"{run} is a cassette: it has answers, and no outputs",
+                f"{run} is a cassette: it has replies, but no outputs",
                 hint="Name the run: evenhand regrade RUN --with PATH.",
             )
         request = _request(path, file, offline=offline)

@@ -99,7 +99,7 @@ class ReplayRequest(Record, frozen=True):
         if or_ask is None and only is None:
             if max_age is not None:
                 raise UsageError(
-                    "--max-age says nothing here", hint="It goes with --replay RUN|FILE."
+                    "--max-age has no effect here", hint="It goes with --replay RUN|FILE."
                 )
             return None
         if or_ask is None:

@@ -111,7 +111,7 @@ def gone_on(
     study = study_of(meta, file)
     if study is None and "asked" not in record:
         raise UsageError(
-            f"run {meta.id} cannot be resumed: what it was made from is not known",
+            f"run {meta.id} cannot be resumed: its file doesn't record what it was made from",
             hint="Run what made it again: `evenhand data` and score_batch(…, resume=True) continue from there;"
             " pytest and evals get from the cache what was answered already.",
         )

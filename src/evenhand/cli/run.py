@@ -168,7 +168,7 @@ def run(
         return (redone if retry_errors else gone_on)(resumed or None, session, batching=options)
     if session.trust:
         raise UsageError(
-            "--trust says nothing here", hint="It goes with --resume and --retry-errors."
+            "--trust has no effect here", hint="It goes with --resume and --retry-errors."
         )
     drawing = None
     if any(options[name] is not None for name in DRAWING):
@@ -225,7 +225,7 @@ def _canaries(
     if not replays:
         return canaries_of_run().record_of(count, project, saved=saved) if count or project else {}
     if count:  # a replay asks nobody
-        raise UsageError("--canaries says nothing with --replay", hint="A replay asks no judge.")
+        raise UsageError("--canaries has no effect with --replay", hint="A replay asks no judge.")
     return {}
 
 

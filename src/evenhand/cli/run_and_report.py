@@ -131,8 +131,8 @@ def settled(
             settings = with_fleet(request, plan, settings, session)
         if settings.replay is not None and settings.replay.empty and not settings.regrades:
             tell(
-                f"{safe_text(settings.replay.header.name)} has no recorded calls to answer from. A client of your own "
-                "is recorded, and replayed, only through evenhand.recording: any other sends what it is told to."
+                f"{safe_text(settings.replay.header.name)} has no recorded calls to answer from. Clients of your "
+                "own are recorded and replayed only through evenhand.recording; all others really send their requests."
             )
         source = _source(settings, offline=request.offline)
         with another_may_go_on():
@@ -306,7 +306,7 @@ def _check_outputs(session: Session, outputs: Sequence[str], plan: Plan) -> None
         look_for_folder(Path(name).parent, f"-o {name}")
     if session.calls and not session.as_json and not any(has_calls(o, variants) for o in outputs):
         raise UsageError(
-            "--calls says nothing here",
+            "--calls has no effect here",
             hint="Add --json. After the run, `evenhand show -v --calls` prints them.",
         )
 
@@ -323,7 +323,7 @@ def _source(settings: Settings, *, offline: bool) -> str:
     if settings.replay is not None:
         rest = "what is missing is asked" if settings.replay_asks else "nothing is sent"
         if settings.regrades:
-            return f" · outputs of {safe_text(settings.replay.header.name)}, only judges are asked"
+            return f" · outputs of {safe_text(settings.replay.header.name)}, only judges are called"
         return f" · replayed from {safe_text(settings.replay.header.name)}, {rest}"
     return SCRIPTED if offline else ""
 
@@ -472,7 +472,7 @@ def unrecorded_client(run: RunFile, imported: Container[str]) -> Iterator[str]:
     settled = totals.passed + totals.failed
     if settled and not (totals.errors or totals.calls or run.meta.unrecorded):
         yield (
-            f"no call was recorded, though {asks[0]} is imported: what the application asked and spent isn't known."
+            f"no call was recorded, though {asks[0]} is imported: what the application asked and spent is unknown."
             " print(evenhand.recording.install()) says what can be recorded"
         )
 

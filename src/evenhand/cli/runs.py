@@ -51,7 +51,7 @@ def print_runs(*, as_json: bool, last: int | None = None) -> None:
     from evenhand.store.catalogue import homes, runs
 
     every_run = [listed for home in homes(Path.cwd()) for listed in runs(home)]
-    every_run = sorted(every_run, key=lambda listed: listed.path.stem, reverse=True)[:last]
+    every_run = sorted(every_run, key=lambda listed: listed.id, reverse=True)[:last]
     with printing():
         for line in (
             listed_json(every_run) if as_json else list_lines(every_run, width_of(sys.stdout))

@@ -52,7 +52,7 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> RunF
     if where is None:
         if baseline is not None:
             raise UsageError(
-                "--baseline says nothing without --where",
+                "--baseline has no effect without --where",
                 hint="To compare two runs: evenhand compare BASELINE RUN",
             )
         return run_file

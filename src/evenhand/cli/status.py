@@ -175,7 +175,7 @@ def _line(batch: BatchRecord) -> str:
     if batch.submitted_at is not None and batch.state in ("out", "cancelling"):
         parts[-1] += f" for {seconds(max(0.0, time.time() - batch.submitted_at))}"
     if batch.state in OPEN:
-        most = "cost not known" if batch.bound_usd is None else f"at most {money(batch.bound_usd)}"
+        most = "cost unknown" if batch.bound_usd is None else f"at most {money(batch.bound_usd)}"
         parts.append(most)
     if batch.message:
         parts.append(safe(batch.message))

@@ -271,7 +271,7 @@ def asked_of(meta: RunMeta) -> Asked:
     """
     if "asked" not in meta.settings:
         raise UsageError(
-            f"the judges of run {meta.id} cannot be asked again: what it was made from is not known",
+            f"the judges of run {meta.id} cannot be asked again: its file doesn't record what it was made from",
             hint="Only `evenhand run` keeps it: imported runs, and those that a program or a notebook made, don't say"
             " what their judges were asked.",
         )

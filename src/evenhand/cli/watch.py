@@ -43,7 +43,7 @@ _NOT_HERE = frozenset(
     "as_json calls verbose no_table no_progress exit_zero promptfoo_exit_codes fail_on_empty shard retry_errors resumed"
     " batch detach batch_until batch_waves batch_size batch_poll workers ray cpus_per_trial stop_when_decided".split()
 )
-"""Options of `run` that say nothing here."""
+"""Options of `run` that have no effect here."""
 _OPTIONS = [
     one for one in run.params if isinstance(one, click.Option) and one.name not in _NOT_HERE
 ]

@@ -81,10 +81,10 @@ def shape_fault(error: Exception) -> str:
             return f"`{where}{'.' * bool(where)}{match[1]}` {verb}"
     match = _VALUE.match(what)
     if match is not None:
-        return f"{named} is {match[1]}, which it can't be"
+        return f"{named} is {match[1]}, which is not allowed"
     match = _EXPECTED.match(what)
     if match is None:
-        return f"{named} is of another kind" if where else "it is of another kind"
+        return f"{named} has the wrong type" if where else "it has the wrong type"
     expected = " or ".join(_KINDS.get(kind, kind) for kind in match[1].split(" | "))
     if match[2] is None:
         return f"{named} can't have this value"

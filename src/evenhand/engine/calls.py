@@ -296,9 +296,7 @@ class CallDesk:
         replay = self._replays.get(trial.variant.index)
         barred = replay is not None and not replay.may_ask(role)
         if barred and says(provider, "remote"):
-            message = (
-                f"not recorded: what is sent to {provider.id} never is, and nothing is sent now"
-            )
+            message = f"requests to {provider.id} are never recorded, and this run sends nothing"
             raise missed(trial, NotRecorded(message, hint="Add --replay-or-ask to send it."))
         answer = await provider.send(request, self._host)
         reply = provider.reply(known.without(answer.body))

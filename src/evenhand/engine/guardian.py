@@ -292,7 +292,7 @@ def _wait(child: int, page: mmap.mmap, tell: Callable[[str], object]) -> None:
             if still and requests == [signal.SIGINT] and not warned:
                 warned = True
                 tell(
-                    "evenhand: your code holds the run, and it does not hear; Ctrl-C again to stop it"
+                    "evenhand: your code blocks the run, so it can't stop yet; Ctrl-C again to stop it now"
                 )
             if still and (len(requests) > 1 or requests not in ([], [signal.SIGINT])):
                 line, _ = hold.end(Path(_read(page, _CRUMBS)), hold.still_s())

@@ -116,7 +116,7 @@ class Hold:
         guilty = [word for word in words if word.native == busiest] or words
         known = len(guilty) == 1
         place = _users_line(stacks, guilty[0].thread) if guilty else ""
-        how = f"held the whole run for more than {limit_s:.3g} s{place and f', at {place}'}"
+        how = f"blocked the whole run for more than {limit_s:.3g} s{place and f', at {place}'}"
         if known:
             note_held(crumbs, guilty[0], f"it {how}")
         names = [" ".join(one.text.split()) for one in guilty]

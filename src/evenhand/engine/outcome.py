@@ -44,7 +44,7 @@ from evenhand.providers.answer_text import CutShort
 from evenhand.providers.wrapped import Paused
 
 MORE_TOKENS = "The model ran out of tokens: give it more in its config, max_tokens: …"
-_NOT_ALL = "it ends in the middle of a thought, or holds nothing else: there is no answer"
+_NOT_ALL = "it ends in the middle of a thought, or holds nothing else"
 
 
 class Thinker(Protocol):
@@ -96,7 +96,7 @@ def answer_in(trial: Thinker, provider: Provider, reply: Reply) -> Reply:
         return _with_text(provider, reply, text)
     if hasattr(reply, "unanswered"):  # an application has been given it, and may ask again
         return replace(cast("Any", reply), text="", output=None, unanswered=_NOT_ALL)
-    raise CutShort(f"the reply is none: {_NOT_ALL}", hint=MORE_TOKENS, billed=None)
+    raise CutShort(f"the reply has no answer: {_NOT_ALL}", hint=MORE_TOKENS, billed=None)
 
 
 def score_of(trial: Scored, expectation: Expectation) -> Awaitable[Score] | Score:
@@ -139,7 +139,7 @@ def scored(trial: Thinker, value: object) -> object:
         return value
     text = without_thoughts(value)
     if text is None:
-        raise ScoreError(f"the output is not an answer: {_NOT_ALL}", hint=MORE_TOKENS)
+        raise ScoreError(f"the output has no answer: {_NOT_ALL}", hint=MORE_TOKENS)
     if text != value:
         trial.left_out = True
     return text

@@ -94,6 +94,6 @@ def settled_again(trials: int, calls: int) -> str:
         return f"{what} settled again from the replies in the run file; no call was paid for twice"
     new = "1 call" if calls == 1 else f"{calls:,} calls"
     return (
-        f"{what} settled again; {new} among theirs had not been answered before, "
-        "as an earlier answer has changed: these were sent"
+        f"{what} settled again; {new} of theirs had no stored answer, "
+        "because an earlier answer has changed, and so went to the model"
     )

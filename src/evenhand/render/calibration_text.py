@@ -88,8 +88,8 @@ def calibration_lines(
         yield f"  raw        {rate(judge.raw)}"
         if judge.corrected is not None:
             yield f"  corrected  {rate(judge.corrected)}"
-        yield f"  TPR        {_or_dash(judge.tpr)}   of the outputs that people pass, the judge passes so many"
-        yield f"  TNR        {_or_dash(judge.tnr)}   of the outputs that people fail, the judge fails so many"
+        yield f"  TPR        {_or_dash(judge.tpr)}   share of the outputs people pass that the judge passes"
+        yield f"  TNR        {_or_dash(judge.tnr)}   share of the outputs people fail that the judge fails"
         yield f"  agreement  {agreement_words(judge, judge.people)}"
         if judge.alternative is not None:
             yield f"  people     {_alternative_words(judge.alternative)}"
@@ -238,7 +238,7 @@ def score_lines(judge: JudgeCalibration) -> Iterator[str]:
     now, later = one.half_width(one.labels), one.half_width(one.labels + more)
     if now is not None and later is not None:
         line = f"  {safe(judge.metric)}: {one.labels:,} scores give ±{now:.2f}"
-        yield f"{line}; {more} more would bring ±{later:.2f}" if more else line
+        yield f"{line}; {more} more would give ±{later:.2f}" if more else line
 
 
 def mean_words(mean: Estimate) -> str:
@@ -280,7 +280,7 @@ def _standing_words(one: JudgedRate) -> str:
         return f"{raw} · labelled, and not corrected: see `evenhand calibrate`"
     if one.changed:
         other = "other evals" if OTHER_EVALS in one.changed else "another judge"
-        return f"{raw} · {NOT_CHECKED}: the calibration is of {other}"
+        return f"{raw} · {NOT_CHECKED}: the calibration is for {other}"
     return f"{raw} · {NOT_CHECKED}"
 
 
@@ -313,7 +313,7 @@ def worth_line(judge: JudgeCalibration) -> str:
     now, later = half_width(judge, v.labels), half_width(judge, v.labels + more)
     labels = "1 label gives" if v.labels == 1 else f"{v.labels:,} labels give"
     line = f"{safe(judge.metric)}: {labels} ±{percent(now)}"
-    return f"{line}; {more} more would bring ±{percent(later)}" if more else line
+    return f"{line}; {more} more would give ±{percent(later)}" if more else line
 
 
 def _more(labels: int, items: int) -> int:
@@ -340,8 +340,8 @@ def half_width(judge: JudgeCalibration, labels: int) -> float:
 def probability_lines(one: ProbabilityCalibration) -> Iterator[str]:
     """What a decision model's probabilities mean by the labels, how good they are, and what they add."""
     yield (
-        f"  Brier      {_hundredths(one.brier)} as it says, {_hundredths(one.recalibrated)} recalibrated on other"
-        " cases; 0 is perfect, 0.25 a coin's"
+        f"  Brier      {_hundredths(one.brier)} as stated, {_hundredths(one.recalibrated)} after recalibration on other"
+        " cases; 0 is perfect, 0.25 a coin toss"
     )
     lead = "  reliable   "
     for point in one.curve:
@@ -349,9 +349,9 @@ def probability_lines(one: ProbabilityCalibration) -> Iterator[str]:
         yield f"{lead}says {percent(point.stated)}: people pass {rate(point.passed)} of {of_labels}"
         lead = " " * len(lead)
     yield (
-        f"  graded     its probabilities take away {percent(one.explained)} of the corrected rate's error"
+        f"  graded     using its probabilities removes {percent(one.explained)} of the corrected rate's error"
         if one.explained
-        else "  graded     its probabilities add nothing to its verdicts that these labels show"
+        else "  graded     these labels show no gain from its probabilities over its verdicts"
     )
 
 
@@ -386,8 +386,8 @@ def points(difference: Estimate) -> str:
 def _alternative_words(one: Alternative) -> str:
     word = "can" if one.passed else "can't"
     return (
-        f"the judge {word} stand in for a person: for {one.replaced} of {one.people}; "
-        f"it agrees with the others at least as much as they do on {percent(one.advantage)} of outputs"
+        f"the judge {word} stand in for a person: it could replace {one.replaced} of {one.people}, and "
+        f"agrees with the others at least as well as they do on {percent(one.advantage)} of outputs"
     )
 
 
@@ -404,9 +404,7 @@ def audit_lines(audits: Sequence[Audit]) -> Iterator[str]:
     if biased:
         yield f"  audits     biased by {', '.join(biased)}"
     else:
-        yield (
-            "  audits     no bias shown" if tests else "  audits     no bias could be tested for"
-        )
+        yield ("  audits     no bias shown" if tests else "  audits     bias could not be tested")
     # Only neighbours are put together, so the audits stay in their order.
     for words, group in groupby(
         audits, key=lambda audit: _AUDIT_RESULTS[audit.result] + audit.words
@@ -449,7 +447,7 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
         # An interval shrinks with the square root of the number of labels.
         later = now * math.sqrt(n / (n + more))
         line = f"  {n} labels give ±{percent(now)} or less"
-        yield f"{line}; {more} more would bring about ±{percent(later)}" if more else line
+        yield f"{line}; {more} more would give about ±{percent(later)}" if more else line
     for warning in one.warnings:
         yield f"  note: {warning}"
 

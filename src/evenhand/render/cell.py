@@ -166,7 +166,7 @@ def cell_lines(
     for outcome in trial.outcomes:
         lines += outcome_lines(outcome, width, ink)
     if labels := standing(every_label(run)).get(trial.index, ()):
-        lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
+        lines += ["", f"  {ink('labels by people', 'dim')}", *label_lines(labels, width, "    ")]
     steps = steps_of(run, trial)
     # Steps that are all calls of models are shown below, as calls.
     if len(steps) > 1 and any(step.kind != "model" for step in steps):
@@ -199,7 +199,7 @@ def _variables(variables: Mapping[str, object], width: int, ink: Ink) -> list[st
 def _call(call: CallRecord, width: int, *, scripted: bool) -> list[str]:
     end = call.end
     if end is None:
-        result = "in doubt: cut off before its end, by a kill or by its caller"
+        result = "in doubt: no answer, as the process was killed or the caller gave up"
     elif end.error:
         result = end.error
     else:
@@ -207,7 +207,7 @@ def _call(call: CallRecord, width: int, *, scripted: bool) -> list[str]:
         if end.cost_usd is not None:
             result += f" · {money(end.cost_usd)}"
         elif not scripted:
-            result += " · price not known"
+            result += " · price unknown"
         if end.tokens_in is not None and end.tokens_out is not None:
             result += f" · {tokens(end.tokens_in, end.tokens_out)}"
         if end.attempts > 1:

@@ -136,12 +136,12 @@ def _notes(around: Circumstances) -> Iterator[str]:
     yield from (f"has no counterpart: {name}" for name in around.without_counterpart)
     before, now = _to_reach(first.meta), _to_reach(second.meta)
     if before != now:
-        yield f"what a run has to reach: {before} in the first, {now} in the second; that decides nothing here"
+        yield f"bounds of the run: {before} in the first, {now} in the second; comparisons ignore that"
     for run in around.runs:
         if run.unrecorded:
             yield (
-                f"{run.side} does not say all that its cases and expectations were: whether the test has"
-                " changed is known in part"
+                f"{run.side} has no full record of its cases and expectations: a changed test"
+                " may go unnoticed"
             )
     if around.by_input:
         by_id = count(max(0, around.common - around.by_input), "case")
@@ -154,7 +154,7 @@ def _notes(around: Circumstances) -> Iterator[str]:
         for which, alone in (("first", pair.first_alone), ("second", pair.second_alone)):
             if alone:
                 listed = ", ".join(map(safe, alone[:LISTED]))
-                yield f"{prefix}measured in the {which} alone: {listed}"
+                yield f"{prefix}measured only in the {which}: {listed}"
         yield from (f"{prefix}{note}" for note in pair.notes)
 
 

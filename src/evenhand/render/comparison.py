@@ -102,7 +102,12 @@ def _lines(comparison: ComparedRuns) -> list[str]:
         ]
     tested = max(result.tests for result in comparison.results)
     if tested > 1:
-        text.append(f"p-values are corrected for {tested} comparisons (Holm)")
+        in_brackets = (
+            "; uncorrected ones are in brackets"
+            if any(map(_is_corrected, comparison.results))
+            else ""
+        )
+        text.append(f"p-values are corrected for {tested} comparisons (Holm){in_brackets}")
     text += [f"! undecided, as {why}" for why in shared]
     text += [*_judged_lines(comparison, pairs), *comparison.notes]
     if few:
@@ -215,7 +220,9 @@ def headline(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
     if result.data.unscaled:
         return f"{metric}: {moved} over {extent(result)} (paired); {one_way(result)}"
     low, high = (amount(result, end) for end in (result.low, result.high))
-    return f"{metric}: {moved} [{low}, {high}] over {extent(result)} (paired), {p_value(result.p)}"
+    return (
+        f"{metric}: {moved} [{low}, {high}] over {extent(result)} (paired), {_corrected_p(result)}"
+    )
 
 
 def extent(result: Compared) -> str:
@@ -232,7 +239,7 @@ def one_way(result: Compared) -> str:
     groups = len(result.data.clusters)
     way, most = ("higher", up) if up > down else ("lower", down)
     what = "case" if groups == result.n else "cluster"
-    return f"{way} in {most:,} of {count(groups, what)}, {p_value(result.p)}"
+    return f"{way} in {most:,} of {count(groups, what)}, {_corrected_p(result)}"
 
 
 UNSCALED = "how large a value can be is unknown, so nothing is said of the mean"
@@ -273,6 +280,17 @@ def p_value(p: float) -> str:
     return "p < 0.001" if p < 0.001 else "p = 1" if p == 1 else f"p = {p:.3f}"
 
 
+def _corrected_p(result: Compared) -> str:
+    """A result's p-value, and in brackets what a single comparison would have given."""
+    alone = f" ({p_value(result.p_alone)} uncorrected)" if _is_corrected(result) else ""
+    return f"{p_value(result.p)}{alone}"
+
+
+def _is_corrected(result: Compared) -> bool:
+    """Whether the correction for other results is to be seen in a p-value."""
+    return result.tests > 1 and p_value(result.p) != p_value(result.p_alone)
+
+
 def _metric(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
     name = safe(result.metric)
     return f"{pairs[result.columns]} · {name}" if result.several else name
@@ -306,9 +324,13 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
         least = high if result.lower else -low
         accepted = f"the margin is {sized(result, margin)}"
         if result.verdict == "undecided":
-            return f" (it may be {sized(result, least)} worse, or not; {accepted})"
+            return f" (it may be {sized(result, least)} worse, one-sided, or not; {accepted})"
         if result.verdict == "non-inferior":
-            most = "no worse at all" if least <= 0 else f"at most {sized(result, least)} worse"
+            most = (
+                "no worse at all"
+                if least <= 0
+                else f"at most {sized(result, least)} worse, one-sided"
+            )
             return f" ({most}; {accepted})"
         return f" ({accepted})"
     if result.verdict in ("better", "worse"):
@@ -352,10 +374,10 @@ def below(result: Compared) -> Iterator[str]:
     if len(result.changed) > CHANGES:
         yield f"  … and {len(result.changed) - CHANGES:,} more"
     for names, what in (
-        (result.only_first, "in the first alone"),
-        (result.only_second, "in the second alone"),
+        (result.only_first, "only in the first"),
+        (result.only_second, "only in the second"),
         (result.errors, "whose trials are all in error"),
-        (result.other, "that it does not apply to, or that lack it"),
+        (result.other, "without this metric, or to which it does not apply"),
     ):
         if names:
             yield f"left out: {count(len(names), 'case')} {what}: {_list(names)}"

@@ -132,12 +132,10 @@ def estimate_lines(
         tokens = (
             f"about {estimate.tokens_in:,} tokens in"
             if estimate.tokens_in
-            else "tokens not known beforehand"
+            else "tokens unknown beforehand"
         )
         cost = (
-            "price not known"
-            if estimate.cost_usd is None
-            else f"{bound} {money(estimate.cost_usd)}"
+            "price unknown" if estimate.cost_usd is None else f"{bound} {money(estimate.cost_usd)}"
         )
         lines.append(
             f"  {estimate.role:<9} {safe(estimate.provider)}   {count(estimate.calls, 'call')} · {tokens} · {cost}"

@@ -74,7 +74,7 @@ def export(
         raise UsageError(f"--to {to}: {what}", hint=f"Add --format: {known}.")
     if calls and name not in _WITH_CALLS:
         raise UsageError(
-            f"--calls says nothing in the format {name}",
+            f"--calls has no effect in the format {name}",
             hint="Add --format json or --format jsonl, which have them.",
         )
     if calls:

@@ -102,9 +102,7 @@ def _compared(run: RunFile, grid: Grid) -> list[str]:
     from evenhand.analysis.comparison.variants import sentences  # noqa: PLC0415 (imported on use)
 
     if chosen := chosen_by(run.meta):
-        return [
-            f"which variant is better is not said, as {chosen_note('the cases of this run', chosen)}"
-        ]
+        return [f"variants are not ranked, as {chosen_note('the cases of this run', chosen)}"]
     return sentences(grid, VariantTests(run).differ)
 
 

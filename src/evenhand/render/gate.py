@@ -83,7 +83,7 @@ def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]
     rest: list[str] = []
     tests = len(distinct(r.compared for r in gate.results if r.compared and not r.why)[0])
     if tests > 1:
-        rest.append(f"worse and better are corrected for {tests} results")
+        rest.append(f"the verdicts worse and better are corrected for {tests} results")
     if gate.stopping is not None:
         rest.append(_stopping(gate.stopping))
     # Of a sample whose other cases would decide it, nobody looked how much repeats vary.
@@ -163,15 +163,19 @@ def _reason(result: GateResult) -> str:
     if groups < FEWEST:
         what = "case" if groups == compared.n else "cluster"
         few = f"{count(groups, what)} are too few" if groups > 1 else f"1 {what} is too few"
-        return f" ({few}: it takes {FEWEST} and more)"
+        return f" ({few}: it takes {FEWEST} or more)"
     if compared.data.unscaled:
         way = one_way(compared) if result.verdict == "undecided" else "in most cases"
         return f" ({way}; {UNSCALED})"
     least = result.at_worst or 0.0
     if result.verdict == "not worse":
-        most = "no worse at all" if least <= 0 else f"at most {sized(compared, least)} worse"
+        most = (
+            "no worse at all"
+            if least <= 0
+            else f"at most {sized(compared, least)} worse, one-sided"
+        )
         return f" ({most})"
-    reach = f"it may be {sized(compared, least)} worse"
+    reach = f"it may be {sized(compared, least)} worse, one-sided"
     if result.more is None:
         return f" ({reach}; more cases would hardly decide it)"
     return f" ({reach}; {_advised(result.more, result.advice, compared.predicted)})"
@@ -183,7 +187,7 @@ def _advised(more: int, advice: Advice | None, predicted: int) -> str:
     what = (
         f"about {rounded(cases)} more {'clusters of ' if advice and advice.clusters else ''}cases"
     )
-    what += ", those that were left out among them," if 0 < predicted < cases else ""
+    what += ", including those that were left out," if 0 < predicted < cases else ""
     again = (
         {} if advice is None else {"run": advice.run_repeats, "baseline": advice.baseline_repeats}
     )
@@ -199,14 +203,14 @@ def _advised(more: int, advice: Advice | None, predicted: int) -> str:
         what = f"{what.removesuffix(',')}, no more repeats,"
     cost = "" if advice is None else cost_words(advice.calls, advice.cost_usd)
     if cost and advice is not None and not advice.of_sample and (cases or advice.baseline_repeats):
-        cost += ", a new baseline's included"
+        cost += ", including a new baseline"
     return f"{what} would decide it{f': {cost}' if cost else ''}"
 
 
 def _uncertainty(result: GateResult) -> Iterator[str]:
     """What an undecided result's uncertainty comes from, where that is known."""
     if result.advice is not None and result.advice.repeated and result.advice.parts:
-        yield f"uncertain by: {shares_in_words(result.advice.parts)} of the variance"
+        yield f"sources of uncertainty: {shares_in_words(result.advice.parts)} of the variance"
 
 
 def _stopping(stopping: Stopping) -> str:
@@ -214,7 +218,7 @@ def _stopping(stopping: Stopping) -> str:
     if not stopping.stopped and not stopping.looks:
         return f"{stopping.cases:,} of {count(stopping.of, 'case')} run"
     if not stopping.stopped:
-        held = f": {', '.join(map(safe, stopping.open))} takes all of them" if stopping.open else ""
+        held = f": {', '.join(map(safe, stopping.open))} needs all of them" if stopping.open else ""
         return f"not decided before the last of {count(stopping.of, 'case')}{held}"
     far = f"stopped after {stopping.cases:,} of {count(stopping.of, 'case')}"
     if not stopping.looks:
@@ -242,7 +246,7 @@ def _asked(gate: Gate) -> str:
     if gate.cost_usd is not None:
         parts.append(f"{money(gate.cost_usd)} spent")
     elif SCRIPTED not in gate.notes:
-        parts.append("cost not known")
+        parts.append("cost unknown")
     return " · ".join(parts)
 
 

@@ -86,15 +86,15 @@ def _uncertainty(power: Power) -> Iterator[str]:
     pilot = power.pilot
     of = "the first two variants' difference" if pilot.measured else "the pass rate"
     if pilot.parts and pilot.within is not None:
-        yield f"{of} is uncertain by: {shares_in_words(pilot.parts)} of the variance"
+        yield f"sources of uncertainty of {of}: {shares_in_words(pilot.parts)} of the variance"
     elif pilot.parts:
         yield (
-            f"no case was repeated, so how much of the uncertainty is that of repeats is not known: {REPEAT_SHOWS_IT}"
+            f"no case was repeated, so how much of the uncertainty comes from repeats is unknown: {REPEAT_SHOWS_IT}"
         )
     elif pilot.spread is not None:
-        yield f"all cases came out alike: what {of} is uncertain by is not known"
+        yield f"all cases had the same result, so the sources of uncertainty of {of} are unknown"
     elif pilot.cost is not None:
-        yield f"fewer than {FEWEST_UNITS} cases, or clusters, do not tell what {of} is uncertain by"
+        yield f"with fewer than {FEWEST_UNITS} cases or clusters, the sources of uncertainty of {of} are unknown"
     for judge in pilot.again:
         yield (
             f"{safe(judge.metric)}: {safe(judge.model)}, asked again about the same output, gives another verdict in "
@@ -102,7 +102,7 @@ def _uncertainty(power: Power) -> Iterator[str]:
         )
     if pilot.judges and not pilot.again:
         yield (
-            "how much the judge varies is not known: judge the outputs again (evenhand regrade --no-cache), and name "
+            "how much the judge varies is unknown: judge the outputs again (evenhand regrade --no-cache), and name "
             "both runs"
         )
     if pilot.wording is not None:
@@ -141,21 +141,21 @@ def _label_line(power: Power, judge: JudgeWorth) -> str:
     labels, alone = power.labels(judge)
     if labels is None and judge.repeated:
         return (
-            f"{name}not even a label for each of {count(judge.cases or 0, 'judged case')} brings {size}: "
+            f"{name}even a label for each of {count(judge.cases or 0, 'judged case')} doesn't give {size}: "
             "judge more cases"
         )
     if labels is None:
         return (
-            f"{name}not even a label for each of {count(judge.judged or 0, 'judged output')} brings {size}: "
+            f"{name}even a label for each of {count(judge.judged or 0, 'judged output')} doesn't give {size}: "
             "judge more outputs"
         )
     each = ", each of another case," if judge.repeated else ""
     if judge.rho2 is None:
         return (
-            f"{name}{count(labels, 'label')}{each} bring {size}, fewer if the judge is good; "
+            f"{name}{count(labels, 'label')}{each} give {size}, fewer if the judge is good; "
             "30 labels tell how good it is"
         )
     return (
-        f"{name}{count(labels, 'label')}{each} bring {size} with this judge (ρ² {judge.rho2:.2f}), "
+        f"{name}{count(labels, 'label')}{each} give {size} with this judge (ρ² {judge.rho2:.2f}), "
         f"{alone:,} without it"
     )

@@ -9,7 +9,7 @@ from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.wording.words import count, interval, number, percents, safe
 from evenhand.store.runfile import RunFile
 
-FAILURES_ALLOWED = "trials that fail do not count by themselves: no pass_rate is required"
+FAILURES_ALLOWED = "no pass_rate is required, so failed trials alone don't fail the run"
 
 _MARKS = {"kept": "✓", "missed": "✗", "open": "!"}
 
@@ -36,7 +36,7 @@ def failures_allowed(requirements: Sequence[Requirement]) -> bool:
 def value_words(one: Held) -> str:
     """What was measured, or the two ends between which errors leave it: `91 %`, `0.8–0.9`."""
     if one.least is None or one.most is None:
-        return "not known"
+        return "unknown"
     if one.requirement.metric == PASSED:
         return percents(one.least, one.most)
     least, most = number(one.least), number(one.most)
@@ -71,7 +71,7 @@ def why(one: Held) -> str:
     if one.sure:
         return ""
     if one.low is None:
-        return f"{count(one.cases, 'case')} can't say how sure that is"
+        return f"there is no interval for {count(one.cases, 'case')}"
     return f"the interval includes the bound: {count(one.cases, 'case')} can't decide it"
 
 
@@ -83,7 +83,7 @@ def _line(one: Held, names: Sequence[str]) -> str:
     reach = interval_words(one)
     value = f"{value_words(one)} [{reach}]" if reach else value_words(one)
     if one.left_out:
-        rest = "predicted" if one.predicted else "taken to be like them"
+        rest = "predicted" if one.predicted else "assumed to be like them"
         about = "about " if one.about else ""
         value += f" over {about}{count(one.cases + one.left_out, 'case')}"
         value += f", {one.cases:,} run and {about}{one.left_out:,} {rest}"
@@ -95,6 +95,6 @@ def _line(one: Held, names: Sequence[str]) -> str:
 
 def _why_nothing(one: Held) -> str:
     if one.errors:
-        return f"not known, with {count(one.errors, 'trial')} in error or not run"
+        return f"unknown, with {count(one.errors, 'trial')} in error or not run"
     there = ", ".join(map(safe, one.there[:12])) or "nothing"
-    return f"no trial measured it. What was measured: {there}"
+    return f"no trial has this metric; there are: {there}"

@@ -10,7 +10,7 @@ from evenhand.core.wording.words import count, near, paid, safe, seconds, tokens
 from evenhand.store.counted import ModelUsage, added
 from evenhand.store.runfile import RunFile
 
-CHOSEN = "trials were chosen by what came of them: rates say nothing of the others"
+CHOSEN = "trials were chosen by outcome: rates say nothing about the others"
 _ROLES = {"setup": "set-up", "simulator": "simulated user"}
 NAMED = 8
 """So many calls that were not recorded are named."""
@@ -82,7 +82,7 @@ def _unrecorded(run: RunFile) -> list[str]:
     lines: list[str] = []
     for these, which, what in (
         (sent, stray, "not recorded"),
-        (blind, "to models went a way that can't be seen, and", "not recorded"),
+        (blind, "to models bypassed the recorder, and", "not recorded"),
         (refused, stray, "not sent"),
     ):
         if number := sum(these.values()):
@@ -104,8 +104,8 @@ def _waited(run: RunFile) -> list[str]:
         return []
     waited, took = seconds(waited_s / answers), seconds(took_s / answers)
     line = (
-        f"answers waited {waited} on this machine on average, beside {took} that the models took: latencies leave the "
-        f"wait out; if scorers or your own code cause it, run fewer trials at once (-j)"
+        f"answers waited {waited} on this machine on average, and the models took {took}: latencies exclude "
+        f"the wait; if scorers or your own code cause it, run fewer trials at once (-j)"
     )
     return [line]
 
@@ -204,8 +204,8 @@ def _unasked(run: RunFile) -> list[str]:
         passed[eval_] = passed.get(eval_, 0) + unasked
         trials[eval_] = trials.get(eval_, 0) + totals.trials
     return [
-        f"{_place(where)}: {safe(name)} expects nothing{_part(unasked, trials[where, name])}: "
-        "there is no verdict then; --strict makes that an error"
+        f"{_place(where)}: {safe(name)} expects nothing{_part(unasked, trials[where, name])}, "
+        "so there is no verdict; --strict makes that an error"
         for (where, name), unasked in passed.items()
         if unasked
     ]

@@ -221,5 +221,5 @@ def _last_line(scored: Scored) -> str:
         parts.append(count(scored.calls, "call"))
         if scored.tokens_in is not None:
             parts.append(tokens(scored.tokens_in, scored.tokens_out or 0))
-        parts.append("price not known" if scored.cost_usd is None else money(scored.cost_usd))
+        parts.append("price unknown" if scored.cost_usd is None else money(scored.cost_usd))
     return " · ".join(parts)

@@ -246,7 +246,9 @@ async def _asked(model: Model, asking: _Asking[T]) -> tuple[Reply, T]:
         except JudgeError as second:
             # Its words are kept, as all that was paid for: resuming reads them again.
             way = "`evenhand resume --errors --no-cache` asks again"
-            raise JudgeError(f"asked twice: {second.message}; {way}", hint=second.hint) from error
+            raise JudgeError(
+                f"asked twice, without a usable answer: {second.message}; {way}", hint=second.hint
+            ) from error
 
 
 def _read(reply: Reply, read: Callable[[str], T]) -> T:
@@ -390,7 +392,7 @@ class Stages:
         return Undecided(
             f"no judge is sure enough: the first {words}, the other {then['certainty']:.2f}",
             self._details("people", limits),
-            hint=f"`evenhand label --unsure {self._kept['risk']:g}` opens it for a person.",
+            hint=f"`evenhand label --unsure {self._kept['risk']:g}` lets a person decide.",
         )
 
     def _details(self, stage: str, limits: CascadeLimits | None) -> dict[str, Any]:

@@ -268,7 +268,7 @@ def _containment(ok: bool, text: str) -> Score:
 
 def _matched(span: tuple[int, int] | None, text: str) -> Score:
     if span is None:
-        return check(False, f"nothing in {quoted(text)} matches")
+        return check(False, f"no match in {quoted(text)}")
     return check(True, f"matches {quoted(text[span[0] : span[1]])}")
 
 

@@ -21,7 +21,7 @@ from evenhand.store.runfile import RunFile
     ("done", "left", "line"),
     [
         (2, 3, "2 labels by bob; next: evenhand calibrate 01AAAAAAAA"),
-        (0, 3, "bob gave no labels; to go on: evenhand label 01AAAAAAAA"),
+        (0, 3, "bob gave no labels; to continue: evenhand label 01AAAAAAAA"),
         (0, 0, "bob has labelled all that was drawn; next: evenhand calibrate 01AAAAAAAA"),
     ],
 )

@@ -88,7 +88,7 @@ async def test_a_judge_that_passes_long_answers_is_found_out(make_run: Make):
     text = text_of(run)
     assert "audits biased by length" in text
     assert "for long outputs (1,500 characters or more)" in text
-    assert "family: not applicable: all labelled outputs are of one family, openai" in text
+    assert "family: not applicable: all labelled outputs come from one family, openai" in text
     assert "refusals: not applicable: none of the labelled outputs is a refusal" in text
 
 
@@ -139,16 +139,16 @@ async def test_without_labels_with_few_and_with_one_verdict_there_is_no_number(m
     assert {audit.result for audit in audits_of(run).values()} == {"not applicable"}
     assert "length, family, refusals: not applicable: no labels" in text_of(run)
     few = label(run, good, size=29)
-    assert audits_of(few)["length"].words == "not enough labels: 29 of 30"
+    assert audits_of(few)["length"].words == "too few labels: 29, and it takes 30"
     kind = label(await a_run(make_run, said=lambda _: True, change=two_lengths), good)
     alike = audits_of(kind)["length"]
-    assert alike.words.startswith("not enough labels: ")
-    assert alike.words.endswith("no bias could show")
+    assert alike.words.startswith("too few labels to show a bias: ")
+    assert alike.words.endswith("of the judge")
     assert (alike.estimate, alike.p, alike.row().value) == (None, None, None)
     all_good = label(await a_run(make_run, change=two_lengths), lambda _: True)
     assert audits_of(all_good)["length"].result == "not shown"
     same = label(await a_run(make_run, change=lambda t: replace(t, output="x")), good)
-    assert audits_of(same)["length"].words == "the labelled outputs are all as long"
+    assert audits_of(same)["length"].words == "all labelled outputs have the same length"
 
 
 async def test_labels_that_are_no_random_draw_are_not_audited(make_run: Make):
@@ -169,13 +169,17 @@ async def test_labels_that_are_no_random_draw_are_not_audited(make_run: Make):
         (
             "judge-1",
             ["openai", "anthropic"],
-            "it is not known which family of models judge-1 is of",
+            "the family of the model judge-1 is unknown",
         ),
         ("gpt-5+claude-4", ["openai", "anthropic"], "the jury is of several families: anthropic"),
-        ("gpt-5", ["anthropic", "google"], "none of the labelled outputs is of the judge's own"),
-        ("gpt-5+gpt-4o", ["openai", "openai"], "all labelled outputs are of one family, openai"),
-        ("gpt-5", ["", ""], "it is not known which models wrote the outputs"),
-        ("gpt-5", ["openai", ""], "all labelled outputs are of one family, openai"),
+        (
+            "gpt-5",
+            ["anthropic", "google"],
+            "none of the labelled outputs comes from the judge's own",
+        ),
+        ("gpt-5+gpt-4o", ["openai", "openai"], "all labelled outputs come from one family, openai"),
+        ("gpt-5", ["", ""], "the models that wrote the outputs are unknown"),
+        ("gpt-5", ["openai", ""], "all labelled outputs come from one family, openai"),
     ],
 )
 def test_the_audit_of_the_own_family_needs_two_known_families(

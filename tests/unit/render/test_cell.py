@@ -182,10 +182,10 @@ async def test_a_cell_shows_all_that_is_known_of_it(make_run: Make) -> None:
         "\n"
         "  calls\n"
         "    subject   openai:chat:x   provider · 1.2 s · $0.0020 · 1,200 → 30 tokens · 3 attempts\n"
-        "    judge     openai:chat:x   cache · 500 ms · price not known\n"
+        "    judge     openai:chat:x   cache · 500 ms · price unknown\n"
         "    subject   openai:chat:x   timed-out\n"
         "             no answer in 60 s\n"
-        "    subject   openai:chat:x   in doubt: cut off before its end, by a kill or by its caller\n"
+        "    subject   openai:chat:x   in doubt: no answer, as the process was killed or the caller gave up\n"
         "\n"
         "  printed by your code\n"
         "    debug\n"
@@ -224,7 +224,7 @@ async def test_long_texts_are_cut_and_foreign_ones_made_harmless(make_run: Make)
     trial = result(0, output="\x1b[2J\u202e" + "line\n" * 500, prompt="p", log="\x07")
     text = shown(await make_run([trial]), "1", width=60)
     assert "… (2,505 characters in all)" in text
-    assert text.endswith("  all of what was cut: evenhand show 01KAEXAMPL 1 --json\n")
+    assert text.endswith("  in full: evenhand show 01KAEXAMPL 1 --json\n")
     assert "\\x1b[2J\\u202e" in text
     assert all(c.isprintable() or c == "\n" for c in text)
     assert len(text.splitlines()) < 60

@@ -282,7 +282,7 @@ async def test_without_a_metric_everything_that_both_have_is_compared(runs: Pair
     found = compare(*await runs(first, second))
     assert [result.metric for result in found.results] == ["passed", "faithfulness"]
     assert found.results[1].p == 2 * found.results[1].p_alone < 0.2
-    assert found.notes == ("measured in the second alone: brevity",)
+    assert found.notes == ("measured only in the second: brevity",)
     assert "corrected for 2 comparisons (Holm)" in str(found)
 
 
@@ -331,10 +331,10 @@ async def test_a_margin_says_what_is_accepted(runs: Pair):
     first = passes([True] * 100)
     same = compare(*await runs(first, first), metric="passed", margin=0.05)
     assert same.verdict == "non-inferior"
-    assert "non-inferior (at most 3 points worse; the margin is 5 points)" in str(same)
+    assert "non-inferior (at most 3 points worse, one-sided; the margin is 5 points)" in str(same)
     few = compare(*await runs(first[:20], first[:20]), metric="passed", margin=0.05)
     assert few.verdict == "undecided"
-    assert "points worse, or not; the margin is 5 points" in str(few)
+    assert "points worse, one-sided, or not; the margin is 5 points" in str(few)
     lost = compare(*await runs(first, passes([False] * 30 + [True] * 70)), margin=0.05)
     assert lost.verdict == "worse"
     with pytest.raises(UsageError, match=r"5 points are 0\.05"):

@@ -328,10 +328,10 @@ async def test_failed_attempts_and_replays_are_told(make_run: Make) -> None:
 
 
 async def test_an_unknown_price_is_not_nothing(make_run: Make) -> None:
-    """`unknown` in the table, `cost not known` in the summary."""
+    """`unknown` in the table, `cost unknown` in the summary."""
     run = await make_run([result(0, calls=1)], calls=[(START, replace(END, cost_usd=None))])
     text = shown(run)
-    assert "cost not known" in text
+    assert "cost unknown" in text
     assert "unknown" in text
 
 
@@ -421,7 +421,7 @@ def test_calls_in_doubt_have_a_bound_or_say_that_they_have_none() -> None:
     assert doubt_lines([known, known], [])[0].endswith("at most $0.5000")
     assert "not known" in doubt_lines([known, unknown], [])[0]
     assert doubt_lines([], ["grader.py:get_assert\x07"]) == [
-        "an earlier session died while running grader.py:get_assert\\x07"
+        "the process of an earlier session died while running grader.py:get_assert\\x07"
     ]
 
 
@@ -486,8 +486,7 @@ async def test_a_plan_and_its_price_are_told_before_anything_is_sent() -> None:
         lines[2] == "  subject   openai:chat:x   4 calls · about 1,200 tokens in · at most $0.5000"
     )
     assert (
-        lines[3]
-        == "  judge     python:f.py   1 call · tokens not known beforehand · price not known"
+        lines[3] == "  judge     python:f.py   1 call · tokens unknown beforehand · price unknown"
     )
     assert lines[-1].startswith("no problems, 1 hint, and nothing was sent · next: evenhand run")
     row = estimate_row(Planned(), estimates)

@@ -89,9 +89,9 @@ async def test_evals_that_expect_nothing_are_named_once(make_run: Make, monkeypa
         for i in range(8)
     ]
     monkeypatch.chdir("/")
-    said = "there is no verdict then; --strict makes that an error"
+    said = "so there is no verdict; --strict makes that an error"
     assert warnings(await make_run(trials, variants)) == [
-        f"x/shop_evals.py:12: shop: silent expects nothing: {said}"
+        f"x/shop_evals.py:12: shop: silent expects nothing, {said}"
     ]
     trials[0] = result(0)
     assert warnings(await make_run(trials, variants)) == [
@@ -118,7 +118,7 @@ async def test_usage_is_told_by_role(make_run: Make):
     run = await make_run([result(0, calls=4, cached=2), result(1, calls=2, cached=1)], calls=calls)
     assert usage_line(run) == (
         "subject: 2 calls (1 replayed), 20 → 10 tokens, $0.0100 · "
-        "judge: 2 calls, 20 → 10 tokens, cost not known · 2 answered by earlier calls of the run"
+        "judge: 2 calls, 20 → 10 tokens, cost unknown · 2 answered by earlier calls of the run"
     )
     assert [used.answered for used in run.usage()] == [("m-1",), ("m-1",)]
 

@@ -139,7 +139,7 @@ async def test_a_draw_is_uniform_repeatable_and_extended_by_trials_not_drawn(mak
 
 @pytest.mark.parametrize(
     ("outputs", "says"),
-    [(200, "; 40 more would bring ±"), (64, "; 4 more would bring ±"), (60, "")],
+    [(200, "; 40 more would give ±"), (64, "; 4 more would give ±"), (60, "")],
 )
 async def test_what_more_labels_would_bring_is_told_of_as_many_as_there_are_outputs_left(
     make_run: Make, outputs: int, says: str
@@ -358,7 +358,7 @@ async def test_two_people_are_the_measure_of_whether_a_judge_can_stand_in_for_on
     (one,) = calibrate(run).judges
     assert one.alternative is not None
     assert (one.alternative.people, one.alternative.replaced) == (2, 2)
-    assert "the judge can stand in for a person: for 2 of 2" in "\n".join(
+    assert "the judge can stand in for a person: it could replace 2 of 2" in "\n".join(
         calibration_lines(calibrate(run))
     )
 
@@ -391,7 +391,10 @@ async def test_a_judge_of_preferences_is_shown_to_go_by_the_place(make_run: Make
     lines = " ".join(calibration_lines(calibrate(await a_run(make_run, change=preference))))
     assert "audits     biased by position" in lines
     assert "the same preference in both orders for 75 % [68–80] of 200 pairs" in lines
-    assert "biased: where the place decides, 90 % [78–97] of 50 pairs go to the first text" in lines
+    assert (
+        "biased: of 50 pairs whose verdict depends on position, 90 % [78–97] go to the first"
+        in lines
+    )
 
 
 async def test_a_good_judge_is_usable_and_its_rate_is_corrected(make_run: Make):
@@ -411,7 +414,7 @@ async def test_a_good_judge_is_usable_and_its_rate_is_corrected(make_run: Make):
     truth = sum(map(people, range(200))) / 200
     assert judge.corrected.low <= truth <= judge.corrected.high
     assert judge.verdict == "usable with labels"
-    assert "; its own pass rate may be off by" in judge.why
+    assert "; its raw pass rate may be off by" in judge.why
     assert judge.random_p is not None
     assert judge.random_p > 0.01
     text = "\n".join(calibration_lines(calibrate(run)))
@@ -626,10 +629,6 @@ async def test_an_edited_row_is_an_edit_of_the_data_alone(make_run: Make, tmp_pa
         assert (rate.status, rate.changed) == ("stale", changed)
     document = json.loads(file.read_text("utf-8"))
     assert len(document["judges"][0]["seen"]["cases"]) == 20
-    del document["judges"][0]["seen"]
-    file.write_text(json.dumps(document), "utf-8")
-    (rate,) = judged_rates(await a_run(make_run, change=filled(range(1)), **written("Q: {{q}}")))
-    assert rate.changed == ("judge prompt", "criteria", "system", "data"), "of an earlier version"
 
 
 async def test_a_prompt_of_another_name_is_corrected_by_what_was_counted_under_the_old_one(
@@ -715,7 +714,7 @@ async def test_corrected_numbers_of_a_run_that_stopped_say_that_they_do_not_allo
 ):
     """Beside the number, in `calibrate` and beside a difference; not where nothing is corrected, or nothing stopped."""
     decided = {"status": "decided", "decided": {"verdict": "passed", "columns": []}}
-    words = "outcomes had a say in which cases were run: it is corrected as if"
+    words = "the cases to run were chosen by outcome, but the rate is corrected as if"
     runs = [await a_run(make_run, **more) for more in ({}, decided)]
     finished, stopped = [label(run, lambda i: i % 10 < 5) for run in runs]
     for run, times in ((finished, 0), (stopped, 1)):

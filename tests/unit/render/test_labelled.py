@@ -94,7 +94,7 @@ async def test_people_are_heard_on_a_terminal(labelled: RunFile) -> None:
     """A cell has what was said of it last, and by whom, as text and as JSON."""
     out = io.StringIO()
     show_trial(labelled, "1", out)
-    assert "  said by people\n    labelled fail (ann)\n    rated 2 of 5 (ann)\n" in out.getvalue()
+    assert "  labels by people\n    labelled fail (ann)\n    rated 2 of 5 (ann)\n" in out.getvalue()
     assert "labelled pass" not in out.getvalue()
     (row,) = [json.loads(line) for line in cells_json(labelled, "2")]
     assert row["labels"] == {"note": "=odd", "star": True}

@@ -237,7 +237,7 @@ async def test_nothing_is_concluded_from_trials_that_were_chosen_by_their_outcom
     text, found = out.getvalue(), document(run)
     assert ("pass^" in text) is not told
     assert (
-        "  ! trials were chosen by what came of them: rates say nothing of the others; "
+        "  ! trials were chosen by outcome: rates say nothing about the others; "
         "pass@k and cases that waver are left out\n" in text
     ) is told
     assert bool(found["rates"][0]["tries"]) is not told

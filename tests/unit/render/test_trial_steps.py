@@ -63,5 +63,5 @@ def test_a_cell_shows_requests_and_replies_where_asked_for(asked: Run) -> None:
 
 def test_formats_without_room_for_calls_say_so(asked: Run, tmp_path: Path) -> None:
     """An option is never dropped."""
-    with pytest.raises(UsageError, match="--calls says nothing in the format csv"):
+    with pytest.raises(UsageError, match="--calls has no effect in the format csv"):
         export(asked.file, tmp_path / "r.csv", calls=True)

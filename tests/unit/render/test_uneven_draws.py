@@ -134,7 +134,7 @@ async def test_weighted_labels_give_the_rate_of_all_outputs(make_run: Make):
     assert (judge.people, judge.alternative) == (None, None)
     text = "\n".join(calibration_lines(calibrate(run)))
     assert WEIGHTED in text
-    assert "how far people agree with each other is left out" in text
+    assert "agreement between people is left out" in text
     assert calibrate(run).document()["judges"][0]["weighted"] is True
     assert sure.drawn
 

@@ -398,7 +398,7 @@ def _changes(first: Signature, second: Signature, alone: _Alone) -> Iterator[Cha
     for side, (rest, where) in enumerate(((left, "first"), (right, "second"))):
         for one in rest.values():
             if one.kind and one.weight and (one.exact or alone.is_new(one, side)):
-                yield Change(slot=one.slot[0], names=one.names, text=f"in the {where} alone")
+                yield Change(slot=one.slot[0], names=one.names, text=f"only in the {where}")
 
 
 def _between(one: Asked, two: Asked) -> Iterator[Change]:

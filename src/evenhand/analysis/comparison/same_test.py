@@ -46,7 +46,7 @@ def chosen_by(meta: RunMeta, *, narrowed: bool = False) -> str:
         narrowed: Whether only trials are looked at that were chosen by what came of them.
     """
     if narrowed:
-        return "were chosen by what came of them"
+        return "were chosen by their outcomes"
     request = meta.settings.get("asked")
     failing = request.get("failing") if is_mapping(request) else None
     if not is_mapping(failing):

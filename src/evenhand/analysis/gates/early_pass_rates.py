@@ -72,12 +72,10 @@ class ShareDecider:
         if not self._word:
             return ""
         done, of = self._order.taken_in, len(self._order.cases)
-        word = (
-            "reach what they have to" if self._word == "passed" else "miss what they have to reach"
-        )
+        word = "reach their bounds" if self._word == "passed" else "miss their bounds"
         return (
             f"stopped after {done:,} of {count(of, 'case')}: the pass rates {word};"
-            f" all of them would say otherwise in at most {100 * ALPHA:g} % of such runs"
+            f" running all of them would change that in at most {100 * ALPHA:g} % of such runs"
         )
 
     def record(self) -> Mapping[str, Any]:
@@ -142,7 +140,7 @@ def pass_rate_bounds(requirements: Sequence[Requirement], option: str) -> list[t
     if others:
         names = ", ".join(safe(one.metric or "passed") for one in others)
         raise UsageError(
-            f"{option} goes with pass rates, and there is a bound on something else: {names}",
+            f"{option} works for pass rates only, and there is a bound on something else: {names}",
             hint=f"Leave {option.rpartition(' ')[2]} out.",
         )
     bounds = [

@@ -22,7 +22,7 @@ from evenhand.core.wording.words import count
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired_difference import LEVEL, Word
 
-UNCHANGED = "nothing that is asked or checked has changed"
+UNCHANGED = "no request or expectation has changed"
 NO_VALUE = "the run has no value"
 _VERDICTS: dict[Word, GateVerdict] = {
     "better": "better",
@@ -180,7 +180,7 @@ def _compared(
                 metric=metric,
                 variant=variant,
                 verdict="nothing",
-                why=f"the {who} does not measure it",
+                why=f"the {who} has no values of this metric",
             )
     compared = paired(
         metric,

@@ -85,7 +85,7 @@ def copies_note(copies: int) -> str:
     """That so many cases are copies of others, and that all copies of a case count once."""
     return (
         f"{count(copies, 'case')} {'says' if copies == 1 else 'say'} the same as another one: "
-        "rates and their intervals count each of them, comparisons count copies of a case once"
+        "pass rates and their intervals count all copies of a case, comparisons count them once"
     )
 
 
@@ -134,8 +134,8 @@ def cluster_hint(run: RunFile) -> str:
     key = clip(safe(best.key), 40)
     wider = f"{math.sqrt(best.effect):.1f}"
     return (
-        f"cases with the same {key} come out alike, and are counted as independent ones: with {key} as the set's "
-        f"cluster, its {count(best.groups, 'value')} would count, and intervals be about {wider} times as wide"
+        f"cases with the same {key} have similar results, but count as independent: with {key} as the set's "
+        f"cluster, its {count(best.groups, 'value')} would count, and intervals would be about {wider} times as wide"
     )
 
 

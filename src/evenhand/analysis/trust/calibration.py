@@ -88,10 +88,8 @@ from evenhand.store.labels.draw import Draw, MetricLabel
 from evenhand.store.labels.stored_draws import standing_labels
 from evenhand.store.runfile import RunFile
 
-WEIGHTED = "some outputs were likelier to be drawn than others: each label is weighted by how likely it was"
-NO_PEOPLE = (
-    "how far people agree with each other is left out: it holds for the drawn outputs, not for all"
-)
+WEIGHTED = "some outputs were likelier to be drawn than others, so labels are weighted"
+NO_PEOPLE = "agreement between people is left out: with this draw it would not hold for all outputs"
 
 
 class JudgeCalibration(Agreement, frozen=True, kw_only=True):
@@ -141,7 +139,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     scores: ScoreCalibration | None = None
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
     errors: int = 0
-    seen: Evidence | None = None
+    seen: Evidence
     evals: tuple[CalibrationEval, ...] = ()
     repeated: int = 0
     stopped: bool = False
@@ -172,11 +170,13 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
         if self.errors:
             notes.append(f"{count(self.errors, 'output')} left out: {NO_VERDICT}")
         if self.unused:
-            notes.append(f"{self.unused} labels are not used: outside a draw, or people are split")
+            notes.append(
+                f"{self.unused} labels are not used: they are outside a draw, or people disagree"
+            )
         if self.repeated:
             notes.append(
-                f"{count(self.repeated, 'label')} of further repeats of a case: the more alike these are, the less"
-                " they add, and the wider the intervals; labels of other cases say more"
+                f"{count(self.repeated, 'label')} for further repeats of a case: they add the less, the more alike"
+                " repeats are; labels of other cases add more"
             )
         if self.stopped and self.corrected is not None:
             notes.append(LOOKED)
@@ -501,7 +501,7 @@ def _trust(
         return "usable with labels", misses
     # The farther end: what the judge's own number may be off by at worst.
     off = max(raw.value - corrected.low, corrected.high - raw.value)
-    return "usable with labels", f"{misses}; its own pass rate may be off by {off * 100:.0f} points"
+    return "usable with labels", f"{misses}; its raw pass rate may be off by {off * 100:.0f} points"
 
 
 Audits = Mapping[Key, Sequence[Audit]]

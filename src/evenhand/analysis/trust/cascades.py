@@ -90,7 +90,7 @@ class CascadeCalibration(Record, frozen=True, kw_only=True):
             ]
         elif self.limits.first is None:
             words = [
-                f"the first judge decides nothing {at}: it saves nothing; label more, or name the second one alone"
+                f"the first judge decides nothing {at}: so it saves nothing; label more, or name the second one alone"
             ]
         else:
             words = [
@@ -215,15 +215,16 @@ def cascade_lines(run: RunFile, metrics: Mapping[tuple[str, str], JudgedMetric])
         by_limits = JOINS in metric.model
         if by_limits:
             first = sum(one.stage == "first" for one in stages)
-            left = f", nobody {len(metric.undecided):,}" if metric.undecided else ""
+            left = f", neither of them {len(metric.undecided):,}" if metric.undecided else ""
             lines.append(
                 f"{metric.metric}: the first judge decided {first:,}, the second {len(stages) - first:,}{left}"
                 f"{_drawn(run, metric.metric)}"
             )
         elif stages:
             lines.append(
-                f"{metric.metric}: both judges were asked about {count(len(stages), 'output')}, as nothing says yet how"
-                " sure they have to be of this question, system and judges: label a draw, then `evenhand calibrate`"
+                f"{metric.metric}: both judges were asked about {count(len(stages), 'output')}: how sure they have"
+                " to be isn't known yet for this question, system and pair of judges; label a draw,"
+                " then `evenhand calibrate`"
             )
         verdicts.update(one.id for one in stages)
         verdicts.update({one.id: len(metric.undecided) for one in stages[:1]})
@@ -247,14 +248,14 @@ def _cost_line(run: RunFile, cascade: str, verdicts: int) -> str:
             replayed += call.end.origin != "provider"
     first, second = (costs[str(table.get(key))] for key in ("first", "then"))
     words = [
-        "price not known" if total is None else money(total) for total in map(_sum, (first, second))
+        "price unknown" if total is None else money(total) for total in map(_sum, (first, second))
     ]
     # Such answers have the price that was paid for them once.
     once = f", {count(replayed, 'replayed answer')} included" if replayed else ""
     line = f"cost of judging{once}: {words[0]} for the first, {words[1]} for the second judge"
     total = _sum(second)
     if total is None or not second:
-        return f"{line}; what the second one alone would have cost is not known"
+        return f"{line}; what the second one alone would have cost is unknown"
     alone = total / len(second) * verdicts
     return f"{line}; the second one alone would have cost about {money(alone)}"
 

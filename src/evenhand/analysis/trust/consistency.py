@@ -64,7 +64,7 @@ def order_audits(metric: JudgedMetric) -> tuple[Audit, Audit]:
     orders = metric.orders
     pairs, consistent = orders.total(), orders["consistent"]
     if not pairs:
-        why = "it was asked for no preferences"
+        why = "the judge was asked for no preferences"
         return not_applicable("orders", why), not_applicable("position", why)
     share = Estimate(consistent / pairs, *clopper_pearson(consistent, pairs))
     words = f"the same preference in both orders for {_share(share)} of {count(pairs, 'pair')}"
@@ -79,10 +79,10 @@ def _position(first: int, second: int) -> Audit:
     if n < FEWEST_PAIRS:
         return not_applicable(
             "position",
-            f"{count(n, 'preference')} depended on position: there must be {FEWEST_PAIRS}",
+            f"{count(n, 'preference')} depended on position, and it takes {FEWEST_PAIRS}",
         )
     share = Estimate(first / n, *clopper_pearson(first, n))
-    words = f"where the place decides, {_share(share)} of {count(n, 'pair')} go to the first text"
+    words = f"of {count(n, 'pair')} whose verdict depends on position, {_share(share)} go to the first text"
     return Audit(
         name="position",
         result="not shown",
@@ -149,7 +149,7 @@ def _repeats(votes: Votes) -> Audit:
     again = [share for shares in by_case.values() for share in shares]
     mean = mean_on_scale([(sum(s), len(s)) for s in by_case.values()], (0.0, 1.0))
     if mean is None:
-        return not_applicable("repeats", "it was not asked the same question twice")
+        return not_applicable("repeats", "the judge was asked no question twice")
     share = Estimate(*mean)
     both = sum(one < 1 for one in again)
     words = (

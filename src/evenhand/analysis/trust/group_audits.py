@@ -95,7 +95,7 @@ def group_audits(judge: str, labelled: Sequence[LabelledOutput], *, random: bool
     elif not random:
         why = "the labels are not a random draw"
     elif n < FEWEST_LABELS:
-        why = f"not enough labels: {n} of {FEWEST_LABELS}"
+        why = f"too few labels: {n}, and it takes {FEWEST_LABELS}"
     if why:
         return [not_applicable(name, why, n) for name in AUDITS]
     traits = [one.traits for one in labelled]
@@ -112,7 +112,7 @@ def _by_length(traits: Sequence[OutputTraits]) -> _Groups | str:
     # Where half of all are as long as the longest, these are the long ones.
     least = next((length for length in lengths if length > middle), lengths[-1])
     if lengths[0] == least:
-        return "the labelled outputs are all as long"
+        return "all labelled outputs have the same length"
     return _Groups(
         "long",
         "short",
@@ -125,17 +125,17 @@ def _by_length(traits: Sequence[OutputTraits]) -> _Groups | str:
 def _by_family(judge: str, traits: Sequence[OutputTraits]) -> _Groups | str:
     families = sorted({family_of(member) for member in judge.split("+")})
     if "" in families:
-        return f"it is not known which family of models {safe(judge)} is of"
+        return f"the family of the model {safe(judge)} is unknown"
     if len(families) > 1:
         return f"the jury is of several families: {', '.join(families)}"
     own = families[0]
     known = sorted({one.family for one in traits if one.family})
     if not known:
-        return "it is not known which models wrote the outputs"
+        return "the models that wrote the outputs are unknown"
     if own not in known:
-        return f"none of the labelled outputs is of the judge's own family, {own}"
+        return f"none of the labelled outputs comes from the judge's own family, {own}"
     if known == [own]:
-        return f"all labelled outputs are of one family, {own}"
+        return f"all labelled outputs come from one family, {own}"
     others = ", ".join(family for family in known if family != own)
     return _Groups(
         "own",
@@ -165,8 +165,8 @@ def _compared(name: AuditName, groups: _Groups, labelled: Sequence[LabelledOutpu
         wrong = sum(one.people is not one.judge for one in labelled)
         return not_applicable(
             name,
-            f"not enough labels: {first:,} are of {groups.first_words} and {second:,} of {groups.second_words}, and "
-            f"people disagree with {count(wrong, 'verdict')}: no bias could show",
+            f"too few labels to show a bias: {first:,} of {groups.first_words}, {second:,} of {groups.second_words}; "
+            f"people disagree with {count(wrong, 'verdict')} of the judge",
             first + second,
         )
     return Audit(

@@ -90,7 +90,7 @@ def few_cases(effects: DesignEffects | MeanEffect) -> str:
     """Why labels of too few cases correct nothing, in words."""
     return (
         f"the {effects.labels} labels are of {count(effects.cases, 'case')}, which are too few where cases"
-        f" are repeated: there must be {FEWEST_CASES} or more"
+        f" are repeated: it takes {FEWEST_CASES} or more"
     )
 
 

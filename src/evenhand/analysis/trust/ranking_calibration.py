@@ -97,7 +97,7 @@ class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
     agreement: Estimate | None
     bound: Bound
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
-    seen: Evidence | None = None
+    seen: Evidence
 
     @property
     def warnings(self) -> list[str]:
@@ -107,7 +107,7 @@ class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
             notes.append(f"{n} labels are few: {FEW} or more make this firm")
         if self.labels.unused:
             notes.append(
-                f"{self.labels.unused} labels are not used: outside a draw, or people are split"
+                f"{self.labels.unused} labels are not used: they are outside a draw, or people disagree"
             )
         return notes
 

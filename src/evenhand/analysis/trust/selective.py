@@ -145,11 +145,11 @@ def items_for_people(run: RunFile, risk: float, metrics: Sequence[str] = ()) -> 
         if not verdicts.labels and _stands_by_limits(judged[key], risk):
             continue
         places = [place for place in verdicts.for_people if place not in drawn]
-        items += [DrawnItem(trial, verdicts.metric, 0.0) for trial in run.at(places)]
+        items += [DrawnItem.of(run, trial, verdicts.metric) for trial in run.at(places)]
     for metric in judged.values():
         if metric.undecided and (not metrics or metric.metric in metrics):
             places = [place for place in metric.undecided if place not in drawn]
-            items += [DrawnItem(trial, metric.metric, 0.0) for trial in run.at(places)]
+            items += [DrawnItem.of(run, trial, metric.metric) for trial in run.at(places)]
     return items
 
 

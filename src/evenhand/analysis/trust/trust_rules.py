@@ -31,7 +31,7 @@ ONE_METRIC = "`metric: NAME`, or metric='NAME' in Python, makes them one"
 """What to do about criteria that differ from case to case."""
 NO_VERDICT = "the judge gave no verdict"
 LOOKED = (
-    "outcomes had a say in which cases were run: it is corrected as if these had been planned, so its interval"
+    "the cases to run were chosen by outcome, but the rate is corrected as if they had been planned, so its interval"
     " may be too narrow"
 )
 
@@ -59,14 +59,14 @@ def too_little(labels: int, random_p: float | None, judged: str) -> str:
         judged: What was done with what they are drawn of: `judged`.
     """
     if not labels:
-        return f"nobody has labelled a random draw of what it {judged}"
+        return f"nobody has labelled a random draw of what the judge {judged}"
     if random_p is not None and random_p < UNLIKELY:
         return (
-            f"the labels are not a random draw of what was {judged}: a draw would look like this once in "
+            f"the labels are not a random draw of what was {judged}: a random draw would look like this once in "
             f"{1 / max(random_p, 1e-9):,.0f} times"
         )
     if labels < FEWEST:
-        return f"{labels} labels are too few: there must be {FEWEST} or more"
+        return f"{labels} labels are too few: it takes {FEWEST} or more"
     return ""
 
 
@@ -97,7 +97,7 @@ def evidence_of(metric: JudgedMetric, judged: Judgements) -> Evidence:
 
 
 def changed_since(
-    before: Bound, now: Bound, earlier: Evidence | None, evidence: Evidence, *, with_rule: bool
+    before: Bound, now: Bound, earlier: Evidence, evidence: Evidence, *, with_rule: bool
 ) -> tuple[str, ...]:
     """What a calibration is bound to and is otherwise now. A run without a rule of its own goes by the old one.
 
@@ -107,7 +107,7 @@ def changed_since(
     Args:
         before: What the calibration holds for.
         now: The same of a run.
-        earlier: What was asked when it was made; None where its file doesn't say.
+        earlier: What was asked when it was made.
         evidence: The same of the run.
         with_rule: Whether the run has a rule of its own.
     """
@@ -115,7 +115,7 @@ def changed_since(
         name for name in now if before.get(name) != now[name] and (name != "rule" or with_rule)
     ]
     # The same cases: whatever looks different is different.
-    if "data" not in names or earlier is None:
+    if "data" not in names:
         return tuple(names)
     alike = {
         name: asked_alike(earlier.cases, evidence.cases, name)
@@ -129,16 +129,13 @@ def changed_since(
     return tuple(name for name in names if not alike.get(name))
 
 
-def bound_to(
-    metric: JudgedMetric, judged: Judgements, rule: str, earlier: Bound | None = None
-) -> Bound:
+def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
     """What a calibration of this judge holds for.
 
     Args:
         metric: What it said.
         judged: What all judges of the run said.
         rule: The rule that people judge by.
-        earlier: What an earlier calibration is bound to, which may name the same system otherwise.
     """
     members = metric.model.split("+")
     basis = judged.parts.basis(metric.evals)
@@ -147,7 +144,7 @@ def bound_to(
         "judge prompt": digest(*sorted(metric.instruments))[:16],
         "judge settings": digest(*(basis.settings.get(member, "") for member in members))[:16],
         "criteria": digest(*sorted(metric.criteria))[:16],
-        "system": basis.bound_system((earlier or {}).get("system", "")),
+        "system": basis.system,
         "data": basis.data,
         "rule": digest(rule)[:16],
     }

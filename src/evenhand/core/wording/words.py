@@ -135,8 +135,8 @@ def folded(
 
     >>> folded("passed 75 % [61–86] of 40", 14, "- ", "  ")
     ['- passed 75 %', '  [61–86] of', '  40']
-    >>> folded("12 calls · cost not known · 919 ms", 32)
-    ['12 calls · cost not known ·', '919 ms']
+    >>> folded("12 calls · cost unknown · 919 ms", 32)
+    ['12 calls · cost unknown ·', '919 ms']
 
     Args:
         text: One line; the spaces that it begins with stay.
@@ -239,10 +239,10 @@ def paid(usd: float | None, *, scripted: bool) -> str:
     """What a run cost, for its summary; of scripted replies (`--offline`), which have no price, what they are.
 
     >>> paid(0.00123, scripted=False), paid(None, scripted=False), paid(None, scripted=True)
-    ('$0.0012', 'cost not known', 'replies scripted')
+    ('$0.0012', 'cost unknown', 'replies scripted')
     """
     if usd is None:
-        return "replies scripted" if scripted else "cost not known"
+        return "replies scripted" if scripted else "cost unknown"
     return money(usd)
 
 

@@ -187,7 +187,7 @@ class TurnFolder:
             names = ", ".join([*self._left.omitted][:_SHOWN])
             raise InfrastructureError(
                 f"{self._name}: an earlier turn was recorded, but not all files that it left: {names}",
-                hint="Have the conversation anew, without the recorded answers.",
+                hint="Run the conversation again, without the recorded answers.",
             )
         folder = self._stack.enter_context(fresh_folder(self._template))
         put_back(folder, self._left)

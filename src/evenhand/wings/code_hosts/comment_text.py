@@ -190,7 +190,7 @@ def _facts(gate: GateDocument, links: CommentLinks) -> Iterator[str]:
     if gate.taken:
         yield f"{gate.taken:,} taken from the baseline"
     if gate.of:
-        yield "cost not known" if gate.cost_usd is None else f"{money(gate.cost_usd)} spent"
+        yield "cost unknown" if gate.cost_usd is None else f"{money(gate.cost_usd)} spent"
     if gate.margin:
         yield f"margin {gate.margin:g}"
     for name, target in (("report", links.report), ("log", links.log)):

@@ -332,7 +332,7 @@ class Driver:
                 f"the worker on {hand.name} is gone: {why}",
                 hint="Nothing was sent."
                 if backing is None
-                else f"{IN_A_ROW} workers died in a row. `evenhand resume` goes on without paying twice.",
+                else f"{IN_A_ROW} workers died in a row. `evenhand resume` continues without paying twice.",
             )
             return
         trials = len(hand.trials)
@@ -361,7 +361,7 @@ class Driver:
             if not self._starting and not any(hand.alive for hand in self._hands):
                 self._problem = self._problem or StoreError(
                     f"no worker is left: {error.message}",
-                    hint="`evenhand resume` goes on without paying twice, with another fleet or none.",
+                    hint="`evenhand resume` continues without paying twice, with another fleet or none.",
                 )
         self._changed.set()
 
@@ -397,5 +397,5 @@ def _broken(error: Exception) -> StoreError:
     return StoreError(
         f"the fleet ends with an error of Evenhand's own: {type(error).__name__}: {error}"
         f" ({Path(place.filename).name}:{place.lineno})",
-        hint="`evenhand resume` goes on without paying twice, with a fleet or none.",
+        hint="`evenhand resume` continues without paying twice, with a fleet or none.",
     )

@@ -171,7 +171,7 @@ def fewer_canaries(chosen: Canaries, path: Path, number: int) -> str:
     before = Counter(one.metric for one in earlier.canaries)
     now = Counter(one.metric for one in chosen.canaries)
     return ", ".join(
-        f"{size} of {safe(metric)}, in place of which there would be {now[metric]}"
+        f"{size} of {safe(metric)}, which would become {now[metric]}"
         for metric, size in before.items()
         if now[metric] < min(number, size)
     )

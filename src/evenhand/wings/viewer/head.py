@@ -256,7 +256,9 @@ def summary(run: RunFile) -> SummaryShape:
     meta = run.meta
     names = [name or meta.title for name in column_names(meta.variants)]
     if run.by_outcome:
-        why_not = "These trials were chosen by what came of them, so nothing follows from how many passed."
+        why_not = (
+            "These trials were chosen by their outcomes, so nothing follows from how many passed."
+        )
         return SummaryShape(
             requirements=[],
             failures_allowed=False,

@@ -151,11 +151,11 @@ CHANGES: dict[str, tuple[Edit, str]] = {
     "a scale": (("scale=(0, 10)", "scale=(0, 100)"), "length"),
     "one more expectation": (
         ("    return output", '    expect(output, Contains("e"), label="more")\n    return output'),
-        "more: in the second alone",
+        "more: only in the second",
     ),
     "one expectation less": (
         ('    expect("t" in output, "a condition")\n', ""),
-        "a condition: in the first alone",
+        "a condition: only in the first",
     ),
     "another eval set": (('"desk"', '"another desk"'), "different evals"),
     "another eval": (("def answers(", "def replies("), "different evals"),
@@ -372,7 +372,7 @@ def test_added_cases_are_named_and_the_common_ones_compared(tmp_path: Path):
     now = made(tmp_path / "b", BASE.replace("range(12)", "range(20)"), worse)
     both = compare(before, now, metric="passed")
     assert (cases_of(both), both.verdict) == ((12, 0), "worse")
-    assert "8 cases in the second alone" in str(both)
+    assert "8 cases only in the second" in str(both)
 
 
 def test_the_first_cases_are_compared_with_all_of_them(tmp_path: Path):
@@ -439,7 +439,7 @@ def test_a_run_of_an_earlier_version_is_compared_and_it_is_said_what_is_not_know
     monkeypatch.setattr(before.file, "trials", lambda *_, **__: iter(trials))
     both = compare(before, now)
     assert passed_of(both) == "worse"
-    assert "does not say all that its cases and expectations were" in str(both)
+    assert "has no full record of its cases and expectations" in str(both)
     eased = made(tmp_path / "c", edited(CHANGES["another input"][0]), worse)
     assert passed_of(compare(before, eased)) == "undecided"
     bound = made(tmp_path / "d", edited(CHANGES["a lower bound"][0]), worse)
@@ -459,6 +459,6 @@ def test_trials_that_were_picked_by_what_came_of_them_show_nothing(tmp_path: Pat
     part = now.file.only(failed, "status:fail", by_outcome=True)
     both = compare(before, part)
     assert both.verdict == "undecided"
-    assert "were chosen by what came of them" in str(both)
+    assert "were chosen by their outcomes" in str(both)
     named = compare(before, now.file.only(range(11), "case:c"))
     assert not any(one.withheld for one in named.results)

@@ -131,7 +131,7 @@ def test_a_judge_that_passed_everything_may_not_pass_all_others():
     """A rate of 1 has no variance, and no labels would be needed: 6 of 6 are no such rate."""
     few = Power(Pilot(rate=1.0, judges=[JudgeWorth("policy", 1.0, None, 6)]), 0.05, 0.05)
     assert few.labels(few.pilot.judges[0])[0] is None
-    assert "not even a label for each of 6 judged outputs" in "\n".join(lines(few))
+    assert "even a label for each of 6 judged outputs" in "\n".join(lines(few))
     many = Power(Pilot(rate=1.0, judges=[JudgeWorth("policy", 1.0, None, 100)]), 0.05, 0.05)
     labels, alone = many.labels(many.pilot.judges[0])
     assert labels
@@ -288,7 +288,7 @@ async def test_a_run_says_what_shows_the_difference_at_the_least_cost(make_run: 
     assert (
         f"no repeats: about {least.calls:,} calls, ${least.cost_usd:.2f} for two variants" in text
     )
-    assert "the pass rate is uncertain by: cases " in text
+    assert "sources of uncertainty of the pass rate: cases " in text
     once = Power(pilot_of(await make_run(trials[::2], TWO[:1])), 0.1, 0.05)
     assert [part.part for part in once.pilot.parts] == ["cases and repeats"]
     assert "no case was repeated" in "\n".join(lines(once))

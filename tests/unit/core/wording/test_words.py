@@ -188,14 +188,14 @@ def test_folded_lines_hold_what_belongs_together() -> None:
 def test_a_list_is_folded_between_its_parts_at_any_width():
     """No short part is divided, none is lost, and no line is too long."""
     text = (
-        "3 of 4 passed (75 %, 30–95) · 12 calls · 3,060 → 277 tokens · cost not known · 494 ms"
-        " · judge: 8 calls, 2,716 → 187 tokens, cost not known"
+        "3 of 4 passed (75 %, 30–95) · 12 calls · 3,060 → 277 tokens · cost unknown · 494 ms"
+        " · judge: 8 calls, 2,716 → 187 tokens, cost unknown"
     )
     for width in range(42, 201):
         lines = folded(text, width, "  failed · ", "  ")
         assert max(map(columns, lines)) <= width
         assert " ".join(line.strip() for line in lines) == f"failed · {text}"
         assert not any(line.lstrip().startswith("·") for line in lines)
-        assert sum(line.count("cost not known") for line in lines) == 2, (width, lines)
+        assert sum(line.count("cost unknown") for line in lines) == 2, (width, lines)
         for part in ("12 calls", "3,060 → 277 tokens", "2,716 → 187 tokens", "494 ms"):
             assert any(part in line for line in lines), (width, part)

@@ -344,7 +344,7 @@ def test_a_plain_client_on_the_loop_is_sent_and_named(fake: FakeProvider, tmp_pa
     assert fake.ledger.total == 1
     assert result.totals().cost_usd is None
     (warning,) = told(result)
-    assert "1 call to models went a way that can't be seen" in warning
+    assert "1 call to models bypassed the recorder" in warning
     assert "on the event loop" in warning
 
 

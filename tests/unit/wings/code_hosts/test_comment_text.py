@@ -118,8 +118,8 @@ def test_metrics_that_changed_alike_list_their_cases_once():
     ("text", "shown"),
     [
         (
-            "it may be 5 points worse; about 37 more cases",
-            "it may be 5 points worse; about 37 more cases",
+            "it may be 5 points worse, one-sided; about 37 more cases",
+            "it may be 5 points worse, one-sided; about 37 more cases",
         ),
         ("-12 points [-20, -5]", "-12 points \\[-20, -5\\]"),
         (

@@ -82,7 +82,7 @@ async def test_a_file_with_more_canaries_is_known_before_it_is_written_over(
         few, _ = kept_canaries(run, 12)
     assert fewer_canaries(few, path, 12) == ""
     write_canaries(many, path)
-    assert fewer_canaries(few, path, 12) == "12 of right, in place of which there would be 2"
+    assert fewer_canaries(few, path, 12) == "12 of right, which would become 2"
     assert fewer_canaries(few, path, 2) == ""
     assert fewer_canaries(many, path, 40) == ""
     path.write_text("{")

@@ -78,7 +78,7 @@ def test_a_variant_that_says_the_same_is_not_better():
     worse = same | dict.fromkeys(range(2, 8), False)
     one = tryout(items(80), same=same, worse=worse)
     assert one.verdict == "no variant is better"
-    assert "none agrees with people more often than today's judge" in shown(one)
+    assert "no variant agrees with people more often than today's judge" in shown(one)
 
 
 def test_errors_are_left_out_of_rates_and_keep_a_winner_from_being_confirmed():

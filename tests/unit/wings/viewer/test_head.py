@@ -82,7 +82,7 @@ async def test_trials_that_were_chosen_by_what_came_of_them_meet_no_requirement(
     found = narrow(await make_run([result(0), result(1, ok=False)]), "status:fail")
     told = head.summary(found)
     assert (told.requirements, told.tags, told.labels) == ([], [], [])
-    assert "chosen by what came of them" in told.without
+    assert "chosen by their outcomes" in told.without
 
 
 async def test_a_metric_over_runs_has_the_interval_of_its_column(make_run: Make) -> None:

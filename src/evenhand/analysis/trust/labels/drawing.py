@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.analysis.trust.judgements.strata import inclusions
+from evenhand.analysis.trust.labels.judged_text import judged_text
 from evenhand.core.cascade import JOINS
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
@@ -33,11 +34,18 @@ class DrawnItem(Record, frozen=True):
         trial: The trial.
         metric: What to label.
         inclusion: How likely the trial was to be drawn, from 0 to 1; 0 for one that was picked.
+        judged: What the judge judged, where that is not the trial's output; None elsewhere.
     """
 
     trial: TrialResult
     metric: str
     inclusion: float
+    judged: str | None = None
+
+    @staticmethod
+    def of(run: RunFile, trial: TrialResult, metric: str, inclusion: float = 0.0) -> DrawnItem:
+        """An item of a run, with what the judge judged."""
+        return DrawnItem(trial, metric, inclusion, judged_text(run, trial, metric))
 
     @property
     def material(self) -> str:
@@ -62,8 +70,8 @@ class DrawnItem(Record, frozen=True):
 
     @property
     def output(self) -> str:
-        """The output, as text."""
-        return as_text(self.trial.output)
+        """What is labelled, as text: what the judge judged."""
+        return as_text(self.trial.output if self.judged is None else self.judged)
 
 
 def _whole(name: str, assertions: object) -> str:
@@ -194,7 +202,7 @@ def all_drawn(what: str) -> UsageError:
     """The error of a draw from which nothing is left."""
     return UsageError(
         f"all {what} of the run are drawn already",
-        hint="Go on labelling: `evenhand label` without --draw.",
+        hint="Label the rest of it: `evenhand label` without --draw.",
     )
 
 
@@ -215,7 +223,7 @@ def drawn_items(run: RunFile, draws: Sequence[Draw]) -> Iterator[DrawnItem]:
         for trial in run.at(each.places):
             for metric in judged_metrics(trial):
                 if metric in each.metrics:
-                    yield DrawnItem(trial, metric, shares[metric](trial.index))
+                    yield DrawnItem.of(run, trial, metric, shares[metric](trial.index))
 
 
 def items_for(

@@ -18,7 +18,7 @@ from evenhand.analysis.trust.labels.ranking_labels import pair_keys
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
-from evenhand.core.wording.spreadsheet_cells import cell
+from evenhand.core.wording.spreadsheet_cells import as_text, cell
 from evenhand.core.wording.words import count
 from evenhand.languages.documents.delimited import Header, NotDelimited, records
 from evenhand.languages.documents.file_kinds import not_lines
@@ -311,14 +311,17 @@ def _read_row(run: RunFile, row: Mapping[str, str], labels: SheetLabels) -> tupl
     for column, own in (("case", trial.case), ("repeat", str(trial.repeat))):
         if row.get(column) not in (None, "", own, cell(own)):
             return f"item {item} has {column} {own}, not {row[column][:80]!r}", other_run
-    output = DrawnItem(trial, metrics[metric], 0.0).output
+    labelled = DrawnItem.of(run, trial, metrics[metric]).output
+    # Sheets of earlier versions have the whole output, of which the judge may have seen a part.
+    outputs = labelled, as_text(trial.output)
+    possible = [_words(form) for text in outputs for form in (text, str(cell(text)))]
     # A draw of another run may have the same item numbers; the output tells.
-    if _words(row.get("output") or output) not in (_words(output), _words(str(cell(output)))):
-        return f"the output of item {item} is another one in this run", other_run
+    if _words(row.get("output") or labelled) not in possible:
+        return f"the output of item {item} is different in this run", other_run
     key = trial.index, metrics[metric]
     if key in labels.verdicts:
         how = "with one verdict" if labels.verdicts[key] == verdict else "as pass and as fail"
-        return f"item {item}, {metric}, is there twice, {how}", "Leave one of them."
+        return f"item {item}, {metric}, is listed twice, {how}", "Leave one of them."
     labels.verdicts[key] = verdict
     return _read_remarks(trial.index, row, labels)
 
@@ -549,6 +552,6 @@ def _read_pair(
         if row.get(column) not in (None, "", own, cell(own)):
             return f"pair {places} has {column} {own}, not {row[column][:80]!r}", other_run
     if unordered(pair) in labels:
-        return f"pair {places} is there twice", "Leave one of them."
+        return f"pair {places} is listed twice", "Leave one of them."
     labels[unordered(pair)] = pair, answer
     return None

@@ -185,7 +185,7 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
             yield _row(one)
     if report.findings:
         yield ""
-        yield "to mend, by how many verdicts hang on it"
+        yield "to fix, by how many verdicts depend on it"
         for group in grouped(report.findings):
             yield from _group(report, group)
     yield from _rest(report, score)
@@ -244,13 +244,13 @@ def _rest(report: AuditReport, score: AuditScore) -> Iterator[str]:
             f"{count(score.not_asked, 'made answer')} not asked: judges decide; --judges asks them, within --max-cost"
         )
     if report.only_forbids:
-        say = "says" if report.only_forbids == 1 else "say"
+        forbid = "forbids" if report.only_forbids == 1 else "forbid"
         lines.append(
-            f"{count(report.only_forbids, 'case')} only {say} what must not be: an empty answer may pass"
+            f"{count(report.only_forbids, 'case')} only {forbid} something: an empty answer may pass"
         )
     if report.pass_nothing:
         lines.append(
-            f"{count(report.pass_nothing, 'case')} passed nothing, not even the reference: is it a whole answer?"
+            f"{count(report.pass_nothing, 'case')} failed all answers, even the reference: is it a complete answer?"
         )
     if report.allowed:
         reasons = Counter(one.allowed for one in report.allowed)

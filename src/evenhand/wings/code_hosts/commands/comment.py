@@ -123,11 +123,11 @@ def _sent(place: GitHubPlace | GitLabPlace, key: str, text: str) -> int:
     what, variable = ("pull", "GITHUB_TOKEN") if github else ("merge", "GITLAB_TOKEN")
     nowhere = place.number is None and not (github and place.head)
     if nowhere:
-        tell(f"no comment: this job is of no {what} request")
+        tell(f"no comment: this job does not run for a {what} request")
         return PASSED
     if not place.token:
         if place.read_only:
-            tell(f"no comment: the {what} request is of a fork, which gets no {variable}")
+            tell(f"no comment: the {what} request comes from a fork, whose jobs get no {variable}")
             return PASSED
         hint = "In a workflow: GITHUB_TOKEN: ${{ github.token }}" if github else _GITLAB_HINT
         raise UsageError(f"{variable} is not set", hint=hint)
@@ -137,7 +137,9 @@ def _sent(place: GitHubPlace | GitLabPlace, key: str, text: str) -> int:
         if error.status != 403:
             raise UsageError(f"{variable} is not accepted: {error.message}") from error
         if place.read_only:
-            tell(f"no comment: the {what} request is of a fork or a bot, whose token may only read")
+            tell(
+                f"no comment: the {what} request comes from a fork or a bot, whose token is read-only"
+            )
             return PASSED
         raise UsageError(
             f"no comment: {error.message}",
@@ -146,7 +148,7 @@ def _sent(place: GitHubPlace | GitLabPlace, key: str, text: str) -> int:
     if comment is None:
         tell(f"no comment: {place.commit[:10]} is no longer the head of an open {what} request")
     else:
-        words = {"left": "left as it is, a later run wrote it, or the same"}
+        words = {"left": "unchanged: it is up to date, or from a later run"}
         tell(
             f"comment {words.get(comment.done, comment.done)}{': ' * bool(comment.url)}{comment.url}"
         )

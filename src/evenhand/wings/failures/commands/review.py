@@ -322,13 +322,13 @@ def _read_row(
     output = as_text(trial.output)
     # A spreadsheet changes white space.
     if _words(row.get("output") or output) not in (_words(output), _words(str(cell(output)))):
-        return f"output {name} is another one in this run", "Is it a draw of another run?"
+        return f"output {name} is different in this run", "Is it a draw of another run?"
     note = (row.get("note") or "").strip()
     if len(note) > LONGEST_NOTE:
         return f"the note has {len(note):,} characters", f"{LONGEST_NOTE:,} is the most."
     key = NoteId(run, int(index))
     if key in reviewed:
-        return f"output {name} is there twice", "Leave one of them."
+        return f"output {name} is listed twice", "Leave one of them."
     reviewed[key] = verdict, note
     return None
 

@@ -90,15 +90,15 @@ def calibrate(
     if tried or is_tryout(meta):
         if to is not None or no_write or accept_risk is not None:
             raise UsageError(
-                "--to, --no-write and --accept-risk say nothing here",
-                hint="They are for calibrations, and this is a tryout.",
+                "--to, --no-write and --accept-risk have no effect here",
+                hint="They are for calibrations, and this run is a tryout.",
             )
         return _tryout(path, tried, **options, as_json=as_json)
     refuse_judge_check(meta)
     for name, value in options.items():
         if value and name != "no_progress":
             raise UsageError(
-                f"--{'metric' if name == 'metrics' else name.replace('_', '-')} says nothing here",
+                f"--{'metric' if name == 'metrics' else name.replace('_', '-')} has no effect here",
                 hint="It goes with --try.",
             )
     return _calibrated(run, path, as_json, to, no_write, accept_risk)
@@ -129,7 +129,7 @@ def _tryout(
     if is_tryout(meta):
         if tried or metrics or seed is not None or dry_run:
             raise UsageError(
-                f"run {meta.id} is a tryout, whose variants, metrics and halves are settled",
+                f"run {meta.id} is a tryout, whose variants, metrics and halves can't be changed",
                 hint="Name the run whose judges it tried to start another one.",
             )
         return continue_tryout(meta, path, session)
@@ -187,7 +187,7 @@ def _calibrated(
             tell(
                 f"written to {path}; commit it, and later runs are corrected with it"
                 if has_usable_judge(path)
-                else f"written to {path}; no judge in it can be used yet, so no gate uses what it corrects"
+                else f"written to {path}; no judge in it can be used yet, so gates ignore its corrections"
             )
         if remaining:
             tell(

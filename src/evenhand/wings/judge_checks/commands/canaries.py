@@ -111,7 +111,7 @@ def canaries(
         ]
         return _kept(path, int(keep), metrics, file, replaces=replaces, following=shlex.join(words))
     if metrics:
-        raise UsageError("--metric says nothing here", hint="It goes with --keep.")
+        raise UsageError("--metric has no effect here", hint="It goes with --keep.")
     look_at_origin(meta, trust=session.trust)
     request = CanaryRequest.of(meta, path, offline=offline, file=str(file), most=None)
     return _checked(request, settings_of(request, path, session), None, session)

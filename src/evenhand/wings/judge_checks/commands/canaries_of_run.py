@@ -41,7 +41,7 @@ def record_of(count: float | None, project: int | None, *, saved: bool) -> dict[
     """
     if count and not saved:
         raise UsageError(
-            "--canaries says nothing with --no-write",
+            "--canaries has no effect with --no-write",
             hint="A judge's answers are compared with those of earlier runs, which have to be saved.",
         )
     most = project if count is None else int(count)
@@ -93,10 +93,10 @@ def ask_canaries(run: Path, session: Session) -> None:
             settings = settings_of(request, run, session)
             finished = judges_asked(request, request.plan(), settings, None, session)
     except (UsageError, ConfigError) as error:
-        tell(safe_text(f"no canaries were asked about: {error}"))
+        tell(safe_text(f"the judges were asked about no canaries: {error}"))
         return
     if finished.ending.status != "finished":
-        tell(safe_text(f"not all canaries were asked about: {finished.ending.message}"))
+        tell(safe_text(f"the judges were not asked about all canaries: {finished.ending.message}"))
 
 
 def settings_of(request: CanaryRequest, run: Path, session: Session) -> Settings:

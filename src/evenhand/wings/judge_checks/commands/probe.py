@@ -121,7 +121,7 @@ def probe(
     if is_probe(meta):
         if kinds or metrics or dry_run:
             raise UsageError(
-                f"run {meta.id} is a probe, whose kinds and metrics are settled",
+                f"run {meta.id} is a probe, whose kinds and metrics can't be changed",
                 hint="Name the run that it probes to start another probe.",
             )
         if meta.status == "finished":
@@ -191,7 +191,7 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
     if one.different < one.most:
         parts.append(f"at most {count(one.different, 'different question')}")
     about = "at most" if some else "about"
-    parts.append("price not known" if one.cost_usd is None else f"{about} {money(one.cost_usd)}")
+    parts.append("price unknown" if one.cost_usd is None else f"{about} {money(one.cost_usd)}")
     return ", ".join(parts)
 
 

@@ -162,13 +162,13 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
             lines.append(f"{safe(judge.metric)}: {count(len(judge.items), 'labelled output')}")
             for variant, models in request.lineup():
                 number, cost = tryout_estimate(run_file, judge, variant, models)
-                price = "price not known" if cost is None else f"about {money(cost)}"
+                price = "price unknown" if cost is None else f"about {money(cost)}"
                 name = padded(safe(variant.name), 28)
                 lines.append(f"  {name}  about {count(number, 'call')}, {price}")
                 calls += number
                 costs.append(cost)
     known = [cost for cost in costs if cost is not None]
-    whole = money(sum(known)) if len(known) == len(costs) else "price not known"
+    whole = money(sum(known)) if len(known) == len(costs) else "price unknown"
     line = f"about {count(calls, 'call')} to judges, {whole}"
     if quiet:
         tell(line)
@@ -232,25 +232,25 @@ def _why(judge: JudgeTryout) -> str:
         return "not all variants were asked about all labelled outputs"
     if not judge.enough:
         return (
-            f"{count(judge.labels, 'label')} are too few, as a half of fewer than {FEWEST // 2} decides nothing:"
-            f" there must be {FEWEST} or more"
+            f"{count(judge.labels, 'label')} are too few: it takes {FEWEST} or more, so that each half has"
+            f" {FEWEST // 2}"
         )
     if judge.winner is None or judge.confirmation is None:
         return (
-            f"on the {judge.size(CHOOSING)} outputs that choose, none agrees with people more often than today's"
-            " judge"
+            f"on the {judge.size(CHOOSING)} outputs used to choose, no variant agrees with people more often than"
+            " today's judge"
         )
     name, half = safe(judge.winner.name), judge.size(CONFIRMING)
     comparison = _compared(judge.confirmation)
     if judge.confirmed:
         return (
-            f"'{name}' agrees with people more often than today's judge, also on the {half} outputs that did not"
-            f" choose it: {comparison}"
+            f"'{name}' agrees with people more often than today's judge, also on the {half} outputs held"
+            f" out to confirm it: {comparison}"
         )
     errors = judge.winner.errors
     doubt = f"; {count(errors, 'error')} could have gone either way" if errors else ""
     return (
-        f"'{name}' is ahead on the outputs that choose, but isn't shown to be better on the {half} others:"
+        f"'{name}' is ahead on the outputs used to choose, but isn't shown to be better on the {half} held out:"
         f" {comparison}{doubt}. {_could_show(judge.confirmation, half)}"
     )
 
@@ -279,7 +279,7 @@ def _rates(judge: JudgeTryout) -> Iterator[str]:
 
 def _shared_out(name: str, cascade: TriedCascade) -> str:
     """What each judge of a cascade would decide, by the labels that choose."""
-    first = "nothing: it saves nothing"
+    first = "nothing, so it saves nothing"
     if cascade.first is not None:
         first = f"{cascade.decided_first:,} from {cascade.first:.2f} on"
     left = f", {cascade.people:,} are for a person" if cascade.people else ""
@@ -291,12 +291,12 @@ def _shared_out(name: str, cascade: TriedCascade) -> str:
 
 def _differences(judge: JudgeTryout) -> Iterator[str]:
     """How each one differs from today's judge, on the half that chooses; and the winner on the other half."""
-    half = f"on {judge.size(CHOOSING)} labels that choose"
+    half = f"on {judge.size(CHOOSING)} labels used to choose"
     yield f"  {padded(half, _NAME)}  agrees with people more often than today's judge"
     for one, compared in zip(judge.variants, judge.choosing, strict=True):
         yield f"  {_name(one)}  {_compared(compared)}"
     if judge.winner is not None and judge.confirmation is not None:
-        half = f"on {judge.size(CONFIRMING)} that confirm"
+        half = f"on {judge.size(CONFIRMING)} held out"
         yield f"  {half}"
         yield f"  {_name(judge.winner)}  {_compared(judge.confirmation)}"
 

@@ -208,7 +208,7 @@ async def test_labels_correct_the_ranking_and_raw_stays_beside_it(make_run: Make
 @pytest.mark.parametrize(
     ("size", "answer", "why"),
     [
-        (20, better([1, 0, 2]), "20 labels are too few: there must be 30 or more"),
+        (20, better([1, 0, 2]), "20 labels are too few: it takes 30 or more"),
         (60, lambda _: "tie", "people preferred neither output of any labelled pair"),
         (90, better([2, 0, 1]), "no better than chance"),
         (
