@@ -155,19 +155,19 @@ def _kind(name: str, about: str, make: MakeScorer, check: Callable[[Assertion], 
 KINDS = (
     _kind(
         "python",
-        "a Python expression, a few lines, or file://grader.py[:function] says so",
+        "a Python expression, a few lines, or file://grader.py[:function] decides",
         _python,
         _python_wrong,
     ),
     _kind(
         "javascript",
-        "a JavaScript expression, a few lines, or file://grader.js[:function] says so",
+        "a JavaScript expression, a few lines, or file://grader.js[:function] decides",
         _javascript,
         _javascript_wrong,
     ),
     _kind(
         "ruby",
-        "a Ruby expression, a few lines, or file://grader.rb[:function] says so, run by the Ruby of your machine",
+        "a Ruby expression, a few lines, or file://grader.rb[:function] decides, run by the Ruby of your machine",
         _ruby,
         ruby_problems,
     ),
