@@ -87,10 +87,12 @@ frameworks *args:
 docs:
     python packaging/docs_site
 
-# Make the tables of docs/formats and the page's types anew, from the records of documents
+# Make anew what is made of the code: tables of docs, and the page's types
 formats:
     python packaging/docs_site/formats.py
     python packaging/docs_site/page_types.py
+    python tests/docs/promptfoo_tables.py
+    python tests/docs/run_file_tables.py
 
 # Take the pictures of the viewer that the docs show; wants Chromium
 pictures:

@@ -329,7 +329,8 @@ async def trial_of(reply: Reply) -> AsyncIterator[LiveTrial]:
 
 def test_every_public_scorer_is_held_to_its_contract():
     """A new one is not forgotten here."""
-    assert {entry.name for entry in scorers()} == PUBLIC.keys()
+    apart = {entry.name for entry in scorers()} ^ PUBLIC.keys()
+    assert not apart, f"give an example of {sorted(apart)} in `PUBLIC`, above"
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -567,7 +568,8 @@ async def scored(assertion: Assertion, output: Any) -> Score:
 
 def test_every_assertion_type_is_held_to_its_contract():
     """A new one is not forgotten here."""
-    assert VALUES.keys() | ELSEWHERE == SUPPORTED
+    apart = (VALUES.keys() | ELSEWHERE) ^ SUPPORTED
+    assert not apart, f"give a value of {sorted(apart)} in `VALUES`, above"
 
 
 @pytest.mark.parametrize("negated", [False, True], ids=["", "not-"])

@@ -1,4 +1,4 @@
-"""The tables of the pages on promptfoo, made of the code: `python promptfoo_tables.py` writes them."""
+"""The tables of the pages on promptfoo, made of the code: `just formats` writes them."""
 
 from __future__ import annotations
 

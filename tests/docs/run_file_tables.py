@@ -1,4 +1,4 @@
-"""The tables of the page on the run file, made of the schema: `python run_file_tables.py` writes them."""
+"""The tables of the page on the run file, made of the schema: `just formats` writes them."""
 
 from __future__ import annotations
 

@@ -16,10 +16,22 @@ import yaml
 from evenhand.cli import exits
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
+from evenhand.core.gate_terms import GateTerms
+from evenhand.core.record import Record
+from evenhand.core.table import names_of
 from evenhand.doors.assertions.kinds import INSTEAD, SUPPORTED
+from evenhand.doors.prompt_directories.eval_yml import (
+    Defaults,
+    EvalCase,
+    EvalTable,
+    Judging,
+    Price,
+    Queries,
+)
 from evenhand.doors.promptfoo.load import load
 from evenhand.doors.promptfoo.overrides import Chosen
 from evenhand.languages.documents.failures_yml import read_codebook
+from evenhand.languages.documents.project import Project
 from evenhand.providers.catalog import KEYS, SCHEMES
 from evenhand.scorers.catalog import scorers
 from evenhand.wings.judge_checks.judge_variants import read_variants
@@ -243,11 +255,12 @@ def test_a_command_with_its_help_option_leads_to_its_place_on_the_page_on_comman
 def test_every_assertion_type_is_documented():
     """The page that goes through promptfoo line by line names each assertion that works."""
     text = (DOCS / "promptfoo-differences.md").read_text("utf-8")
-    assert [name for name in sorted(SUPPORTED) if f"`{name}`" not in text] == []
+    missing = [name for name in sorted(SUPPORTED) if f"`{name}`" not in text]
+    assert not missing, f"`just formats` writes {missing} into docs/promptfoo-differences.md"
 
 
 def test_the_tables_on_promptfoo_are_those_of_the_code():
-    """Made anew, the pages are as they are: `python tests/docs/promptfoo_tables.py` writes them."""
+    """Made anew, the pages are as they are: `just formats` writes them."""
     path = Path(__file__).with_name("promptfoo_tables.py")
     spec = importlib.util.spec_from_file_location("promptfoo_tables", path)
     assert spec is not None
@@ -255,7 +268,8 @@ def test_the_tables_on_promptfoo_are_those_of_the_code():
     tables = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tables)
     texts = [page.read_text("utf-8") for page in tables.PAGES]
-    assert [tables.with_tables(text) for text in texts] == texts
+    fresh = [tables.with_tables(text) == text for text in texts]
+    assert all(fresh), "`just formats` writes the tables of the pages on promptfoo anew"
     named = re.findall(r"<!-- table: (\w+) -->", "".join(texts))
     assert sorted(named) == sorted(tables.TABLES)
 
@@ -275,14 +289,16 @@ def test_every_provider_is_documented():
     found = {
         form: key.strip(" |`") for _, forms, key in cells for form in re.findall(r"`(.+?)`", forms)
     }
-    assert found == {form: KEYS.get(form.partition(":")[0]) or "" for form in SCHEMES}
+    known = {form: KEYS.get(form.partition(":")[0]) or "" for form in SCHEMES}
+    apart = dict(found.items() ^ known.items())
+    assert not apart, f"the table of docs/providers.md and `providers/catalog.py` differ: {apart}"
 
 
 def test_every_scorer_is_documented():
     """Each class of evenhand.scorers that can be asked of an output is used or named on a page."""
     text = "".join(page.read_text("utf-8") for page in DOCS.rglob("*.md"))
     missing = [e.name for e in scorers() if not re.search(rf"\b{e.name}\b", text)]
-    assert missing == []
+    assert not missing, f"{missing} are on no page of docs/: choose-a-scorer.md lists scorers"
 
 
 def test_every_environment_variable_is_documented():
@@ -297,6 +313,25 @@ def test_every_environment_variable_is_documented():
     assert {name for name in read if name not in text and name != "TERM"} == set()
 
 
+@pytest.mark.parametrize(
+    ("page", "tables"),
+    [
+        ("command-line.md", (Project, GateTerms)),
+        ("prompt-directories.md", (EvalTable, Defaults, Judging, Price, EvalCase, Queries)),
+    ],
+    ids=["pyproject.toml", "eval.yml"],
+)
+def test_every_key_of_a_table_that_users_write_is_documented(
+    page: str, tables: tuple[type[Record], ...]
+):
+    """Its page has it as code, in a text or an example."""
+    text = (DOCS / page).read_text("utf-8")
+    code = "".join(re.findall(r"```.+?```|`[^`]+`", text, re.DOTALL))
+    names = {name for table in tables for name in names_of(table)}
+    missing = [name for name in sorted(names) if not re.search(rf"(?<![\w-]){name}(?![\w-])", code)]
+    assert not missing, f"docs/{page} doesn't explain {missing}"
+
+
 def test_every_error_has_a_section():
     """Each error's slug is a heading of the page on errors, and each heading is a slug."""
 
@@ -306,7 +341,8 @@ def test_every_error_has_a_section():
             yield from tree(child)
 
     slugs = {kind.slug for kind in tree(EvenhandError) if kind.__module__.startswith("evenhand.")}
-    assert headings(DOCS / "errors.md") - {"errors"} == slugs
+    apart = (headings(DOCS / "errors.md") - {"errors"}) ^ slugs
+    assert not apart, f"sections of docs/errors.md and slugs of errors differ: {sorted(apart)}"
 
 
 def test_the_exit_codes_are_those_of_the_command_line():

@@ -727,7 +727,7 @@ def test_the_example_of_each_format_is_as_its_table_says(page: str):
 
 
 def test_the_tables_of_the_run_file_are_those_of_the_schema():
-    """Made anew, the page is as it is: `python tests/docs/run_file_tables.py` writes it."""
+    """Made anew, the page is as it is: `just formats` writes it."""
     path = Path(__file__).with_name("run_file_tables.py")
     spec = importlib.util.spec_from_file_location("run_file_tables", path)
     assert spec is not None

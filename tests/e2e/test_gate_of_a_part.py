@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from tests.e2e.test_gate import RULES, Folder
 
 from evenhand.analysis.gates.baseline_file import read_baseline, written
 from evenhand.analysis.summaries.rates import rates
+from evenhand.core.encoding import encode
 from evenhand.core.run import TrialResult
 from evenhand.stats.tallies import Tally, rate_of
 from evenhand.store.catalogue import find
@@ -238,6 +241,54 @@ def test_fewer_runs_than_were_asked_for_are_said(folder: Folder):
     ended = folder.run("baseline", "latest", "latest", "--to", "b.evn")
     assert ended.code == 2
     assert "named twice" in ended.err
+
+
+def test_a_run_before_the_clock_was_set_back_is_an_earlier_one(folder: Folder):
+    """It has the later time; its id says that it was made before."""
+    folder.write()
+    folder.run("run", "--offline", "--no-progress", "--no-cache")
+    file = find(folder.path, None)
+    with RunFile.open(file) as run:
+        meta = run.meta
+    with closing(sqlite3.connect(file)) as db, db:
+        later = replace(meta, created_at=meta.created_at + 3600)
+        db.execute("update run set meta = ?", (encode(later),))
+    folder.run("run", "--offline", "--no-progress", "--no-cache")
+    ended = folder.run("baseline", "--of", "2", "--to", "b.evn")
+    assert "2 runs of one system" in ended.err
+
+
+def test_shards_are_no_further_draws_of_the_run_that_they_were_merged_to(folder: Folder):
+    """Nor is a copy of a run's file. Their trials would count twice, and make every gate surer than it may be."""
+    folder.write()
+    for shard in ("1/2", "2/2"):
+        folder.run("run", "--offline", "--no-progress", "--shard", shard)
+    runs = folder.path / ".evenhand" / "runs"
+    shards = sorted(map(str, runs.glob("*.db")))
+    ended = folder.run("baseline", shards[1], "--to", "b.evn")
+    assert "it is shard 2/2 alone, of 60 cases: merge the shards" in ended.err
+    whole = str(runs / "whole.db")
+    folder.run("runs", "merge", *shards, "--to", whole)
+    ended = folder.run("baseline", "--of", "5", "--to", "b.evn")
+    assert "60 cases, 60 trials; commit it" in ended.err
+    assert "there is only 1 run of this config or set" in ended.err
+    ended = folder.run("baseline", whole, *shards, "--to", "b.evn")
+    assert "60 cases, 60 trials; commit it" in ended.err
+    assert ended.err.count("its trials, so they are no new draws") == 2
+    copy = folder.path / "copy.db"
+    copy.write_bytes(Path(whole).read_bytes())
+    ended = folder.run("baseline", whole, str(copy), "--to", "b.evn")
+    assert ended.code == 2
+    assert "named twice" in ended.err
+
+
+def test_a_run_that_lacks_a_case_of_two_variants_lacks_one_case(folder: Folder):
+    """And not two."""
+    folder.write(["Answer yes. {{q}}", "Answer no. {{q}}"], cases=30)
+    folder.run("run", "--offline", "--no-progress", "--no-cache", "--first", "20")
+    folder.run("run", "--offline", "--no-progress", "--no-cache")
+    ended = folder.run("baseline", "--of", "2", "--to", "b.evn")
+    assert "lacks 10 cases: these have fewer repeats" in ended.err
 
 
 def test_a_baseline_of_one_run_has_no_key_that_earlier_versions_did_not_have(folder: Folder):

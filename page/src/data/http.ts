@@ -77,7 +77,7 @@ export class Http implements DataSource {
     return get(`${at(run)}/views`);
   }
 
-  async saveView(run: string, view: { readonly name: string; readonly state: string | null }): Promise<void> {
+  async saveView(run: string, view: { readonly name: string; readonly state: string | null; readonly was: string | null }): Promise<void> {
     await post(`${at(run)}/views`, view);
   }
 
@@ -101,7 +101,7 @@ export class Http implements DataSource {
     await post(`${at(run)}/rules`, { metric, rule });
   }
 
-  async keepVerdict(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string }): Promise<void> {
+  async keepVerdict(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string; rule: string | null }): Promise<void> {
     await post(`${at(run)}/verdicts`, said);
   }
 
@@ -109,8 +109,8 @@ export class Http implements DataSource {
     return get(`${at(run)}/reviews?author=${encodeURIComponent(author)}`);
   }
 
-  async drawReviews(run: string, size: number): Promise<void> {
-    await post(`${at(run)}/review-draw`, { size });
+  async drawReviews(run: string, size: number, draws: number): Promise<void> {
+    await post(`${at(run)}/review-draw`, { size, draws });
   }
 
   async keepReview(run: string, said: { index: number; verdict: "pass" | "fail" | null; note: string; author: string }): Promise<void> {
@@ -121,7 +121,7 @@ export class Http implements DataSource {
     return get(`${at(run)}/pairs?author=${encodeURIComponent(author)}`);
   }
 
-  async drawMorePairs(run: string, wish: { ranking: string; size: number }): Promise<void> {
+  async drawMorePairs(run: string, wish: { ranking: string; size: number; draws: number }): Promise<void> {
     await post(`${at(run)}/pairs`, wish);
   }
 
@@ -129,7 +129,7 @@ export class Http implements DataSource {
     await post(`${at(run)}/pair-rules`, { ranking, rule });
   }
 
-  async keepPreference(run: string, said: { ranking: string; first: number; second: number; answer: PairAnswer | null; author: string }): Promise<void> {
+  async keepPreference(run: string, said: { ranking: string; first: number; second: number; answer: PairAnswer | null; author: string; rule: string | null }): Promise<void> {
     await post(`${at(run)}/preferences`, said);
   }
 
@@ -150,7 +150,7 @@ export class Http implements DataSource {
     return `${at(run)}/export?${new URLSearchParams(values)}`;
   }
 
-  async remark(run: string, said: Remarks): Promise<void> {
+  async remark(run: string, said: Remarks & { readonly was: Remarks }): Promise<void> {
     await post(`${at(run)}/remarks`, said);
   }
 

@@ -696,6 +696,8 @@ export interface Draw {
   readonly columns: readonly string[];
   /** Judged outputs that are not drawn yet. */
   readonly left: number;
+  /** How often was drawn: a draw that is asked for sends it back. */
+  readonly draws: number;
 }
 
 /** One drawn output, and what this person said of it. */
@@ -711,6 +713,8 @@ export interface ReviewedItem {
 /** What a person has to review, in the order of the draw; no items before something is drawn. */
 export interface ReviewDraw {
   readonly items: readonly ReviewedItem[];
+  /** How often was drawn: a draw that is asked for sends it back. */
+  readonly draws: number;
   /** What people disagree about, a line each; empty before this person has said all. */
   readonly disputed: readonly string[];
 }
@@ -738,6 +742,8 @@ export interface PairDraw {
   readonly worth: string;
   /** Pairs that are not drawn yet. */
   readonly left: number;
+  /** How often was drawn: a draw that is asked for sends it back. */
+  readonly draws: number;
 }
 
 /** A trial that was found. */

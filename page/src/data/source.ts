@@ -35,6 +35,8 @@ export interface DrawWish {
   readonly column: string;
   /** By stratum: as many of each value. */
   readonly equal: boolean;
+  /** The `draws` of what was read: so nothing is drawn that somebody else drew meanwhile. */
+  readonly draws: number;
 }
 
 /** What is said of a run: an empty title gives it back its own. */
@@ -91,17 +93,17 @@ export interface DataSource {
   /** Draws more; keeps a rule; keeps a verdict, null takes it back. */
   drawMore?(run: string, wish: DrawWish): Promise<void>;
   keepRule?(run: string, metric: string, rule: string): Promise<void>;
-  keepVerdict?(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string }): Promise<void>;
+  keepVerdict?(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string; rule: string | null }): Promise<void>;
   /** What this person has to review. Over HTTP: GET /api/runs/{id}/reviews. Draws more; keeps a review, null takes it back. */
   reviewDraw?(run: string, author: string): Promise<ReviewDraw>;
-  drawReviews?(run: string, size: number): Promise<void>;
+  drawReviews?(run: string, size: number, draws: number): Promise<void>;
   keepReview?(run: string, said: { index: number; verdict: "pass" | "fail" | null; note: string; author: string }): Promise<void>;
   /** What this person has to compare, ranking by ranking. Over HTTP: GET /api/runs/{id}/pairs. */
   pairs?(run: string, author: string): Promise<readonly PairDraw[]>;
   /** Draws more pairs; keeps a rule; keeps a preference, null takes it back. */
-  drawMorePairs?(run: string, wish: { ranking: string; size: number }): Promise<void>;
+  drawMorePairs?(run: string, wish: { ranking: string; size: number; draws: number }): Promise<void>;
   keepPairRule?(run: string, ranking: string, rule: string): Promise<void>;
-  keepPreference?(run: string, said: { ranking: string; first: number; second: number; answer: PairAnswer | null; author: string }): Promise<void>;
+  keepPreference?(run: string, said: { ranking: string; first: number; second: number; answer: PairAnswer | null; author: string; rule: string | null }): Promise<void>;
   /** `signal` calls it off when the cells are no longer in sight. */
   previews(run: string, cells: readonly number[], signal?: AbortSignal): Promise<readonly Preview[]>;
   cell(run: string, index: number): Promise<Cell>;
@@ -115,7 +117,7 @@ export interface DataSource {
   prompts?(run: string): Promise<PromptPage>;
   /** What people saved for runs of what this one is of; saves one, or deletes it where there is no state. Over HTTP: /api/runs/{id}/views. */
   savedViews?(run: string): Promise<readonly SavedView[]>;
-  saveView?(run: string, view: { readonly name: string; readonly state: string | null }): Promise<void>;
+  saveView?(run: string, view: { readonly name: string; readonly state: string | null; readonly was: string | null }): Promise<void>;
   label(run: string, label: NewLabel): Promise<Label>;
   /** What a run came to, column by column. Only where `live`. */
   measures?(run: string): Promise<readonly MeasuredColumn[]>;
@@ -125,8 +127,8 @@ export interface DataSource {
   canaries?(run: string): Promise<readonly CanaryPoint[]>;
   /** Where a run is had as a file; undefined in a page that is one. */
   exported?(run: string, what: Exported): string;
-  /** Says something of a run; an empty value takes it back. Only where `writable`. */
-  remark?(run: string, said: Remarks): Promise<void>;
+  /** Says something of a run, of which `was` had been read; an empty value takes it back. Only where `writable`. */
+  remark?(run: string, said: Remarks & { readonly was: Remarks }): Promise<void>;
   /** Deletes a run for good. Only where `writable`. */
   delete?(run: string): Promise<void>;
   /** Asks a cell again: an `AskOffer`, an `AskEstimate`, or the id of the run. Only where the head says `may_ask`. */

@@ -1,4 +1,4 @@
-/** What both screens of labelling have: the rule that is asked for first, and which comes next. */
+/** What both screens of labelling have: the rule that is asked for first. */
 import { useState } from "preact/hooks";
 import { shown } from "./text";
 
@@ -12,10 +12,4 @@ export function RuleForm({ metric, what, keep, without }: { metric: string; what
       <span><button type="submit" class="button">Keep the rule</button>{" "}<button type="button" class="button quiet" onClick={without}>Label without one</button></span>
     </form>
   );
-}
-
-/** The first that has no label after this one, or before it; -1 where all have one. */
-export function nextWithout(labels: readonly (string | null)[], at: number): number {
-  const after = labels.findIndex((label, i) => i > at && label === null);
-  return after >= 0 ? after : labels.findIndex((label) => label === null);
 }

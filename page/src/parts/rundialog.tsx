@@ -21,6 +21,7 @@ export function RunDialog({ source, run, close, changed }: Props) {
   const [note, setNote] = useState(run.note);
   const [asked, ask] = useState(false);
   const [problem, fail] = useState<Problem>();
+  const [read, see] = useState(run); // what others have said by then is replaced only by who has read it
   useEffect(() => {
     if (dialog.current !== null && !dialog.current.open) dialog.current.showModal();
   }, []);
@@ -30,7 +31,10 @@ export function RunDialog({ source, run, close, changed }: Props) {
         changed();
         dialog.current?.close();
       },
-      (thrown: unknown) => fail(problemOf(thrown)),
+      (thrown: unknown) => {
+        fail(problemOf(thrown));
+        source.runs().then((runs) => see(runs.find(({ id }) => id === run.id) ?? read), () => undefined);
+      },
     );
   };
   const save = (event: Event): void => {
@@ -41,7 +45,8 @@ export function RunDialog({ source, run, close, changed }: Props) {
       ...(tags === run.tags.join(", ") ? {} : { tags: now }),
       ...(note.trim() === run.note ? {} : { note }),
     };
-    doing(Object.keys(said).length === 0 ? Promise.resolve() : source.remark?.(run.id, said));
+    const was = { title: read.title, tags: read.tags, note: read.note };
+    doing(Object.keys(said).length === 0 ? Promise.resolve() : source.remark?.(run.id, { ...said, was }));
   };
   return (
     <dialog ref={dialog} class="help run-dialog" aria-labelledby="run-dialog-title" onClose={close} onKeyDown={(event) => event.stopPropagation()}>

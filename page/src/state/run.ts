@@ -24,6 +24,7 @@ const NOTHING: Progress = { cells: 0, done: false };
 const EMPTY: LoadedRun = { head: undefined, table: undefined, progress: NOTHING, problem: undefined, missed: undefined };
 const DRAWN_EVERY = 250; // ms between two drawings while blocks come in
 const LOOK_EVERY = 10_000; // ms, while a run is being written
+const ENDED: readonly Head["status"][] = ["finished", "decided"];
 const REST = 4; // a live run is read again after so many times as long as the last reading took
 
 export function useRun(source: DataSource, run: string): LoadedRun {
@@ -126,16 +127,20 @@ class Reader {
     }
   }
 
-  /** As long as a process writes it. A killed one says nothing: so a look is taken, too, now and then. */
-  private follow({ alive, seq }: Head): void {
-    if (!this.source.live || alive === (this.unwatch !== undefined)) return;
+  /**
+   * As long as a process writes it. A killed one says nothing, and somebody else may resume it: so a look is taken, too,
+   * now and then, until the run has ended.
+   */
+  private follow({ alive, status, seq }: Head): void {
+    if (!this.source.live) return;
+    clearInterval(this.looking);
+    this.looking = alive || !ENDED.includes(status) ? setInterval(this.look, LOOK_EVERY) : undefined;
+    if (alive === (this.unwatch !== undefined)) return;
     if (!alive) {
       this.unwatch?.();
       this.unwatch = undefined;
-      clearInterval(this.looking);
       return;
     }
-    this.looking = setInterval(this.look, LOOK_EVERY);
     this.unwatch = this.source.watch(this.run, (newest) => {
       if (newest <= seq) return;
       seq = newest;

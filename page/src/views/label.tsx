@@ -1,13 +1,14 @@
 /** Labelling a random draw: one output after the other, with the judge's verdict hidden. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { DataSource, Draw, DrawnItem, DrawWish } from "../data/source";
 import { useKeys } from "../parts/keyboard";
 import { Author } from "../parts/labels";
 import { count, Mark } from "../parts/marks";
 import { Answer } from "../parts/output";
-import { nextWithout, RuleForm } from "../parts/ruleform";
+import { RuleForm } from "../parts/ruleform";
 import { Brief, shown, TextBox } from "../parts/text";
+import { nextWithout, useAnswers } from "../state/answers";
 import { useUnruled } from "../state/unruled";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
 import { PairsView } from "./pairs";
@@ -56,24 +57,30 @@ function OutputsView({ source, run, author, md, setMd }: Props) {
   const [draw, set] = useState<Draw>();
   const [problem, setProblem] = useState<Problem>();
   const [without, leave] = useUnruled(run);
-  const read = async (): Promise<void> => {
+  /** `before`: what went wrong before, and is still to be told. */
+  const read = async (before?: Problem): Promise<void> => {
     try {
       set(await source.drawn!(run, author));
-      setProblem(undefined);
+      setProblem(before);
     } catch (thrown) {
       setProblem(problemOf(thrown));
     }
   };
   useEffect(() => void read(), [source, run, author]);
+  /** What others did meanwhile is the likeliest reason of a refusal: so it is read. */
+  const trouble = (told: Problem | undefined): void => {
+    setProblem(told);
+    if (told !== undefined && told.slug !== "") void read(told);
+  };
   const change = async (made: Promise<unknown>): Promise<void> => {
     try {
       await made;
       await read();
     } catch (thrown) {
-      setProblem(problemOf(thrown));
+      trouble(problemOf(thrown));
     }
   };
-  const more = (wish: DrawWish): void => void change(source.drawMore!(run, wish));
+  const more = (wish: Omit<DrawWish, "draws">): void => void change(source.drawMore!(run, { ...wish, draws: draw?.draws ?? 0 }));
   if (draw === undefined) return problem === undefined ? <Waiting>Reading the draw…</Waiting> : <Trouble problem={problem} />;
   const unruled = draw.items.length === 0 ? undefined : draw.metrics.find((metric) => {
     const items = draw.items.filter((item) => item.metric === metric);
@@ -89,7 +96,7 @@ function OutputsView({ source, run, author, md, setMd }: Props) {
         </Told>
       )}
       {unruled !== undefined && <RuleForm key={unruled} metric={unruled} what="makes an output pass" without={() => leave(unruled)} keep={(rule) => void change(source.keepRule!(run, unruled, rule))} />}
-      {draw.items.length > 0 && <Items key={`${author} ${draw.items.length}`} draw={draw} more={more} source={source} run={run} author={author} asked={unruled !== undefined} again={() => void read()} trouble={setProblem} md={md} setMd={setMd} />}
+      {draw.items.length > 0 && <Items key={`${author} ${draw.items.length}`} draw={draw} more={more} source={source} run={run} author={author} asked={unruled !== undefined} again={() => void read()} trouble={trouble} md={md} setMd={setMd} />}
     </>
   );
 }
@@ -100,7 +107,7 @@ const DESIGNS: readonly (readonly [DrawWish["design"], string])[] = [
   ["stratum", "from each value of a column"],
 ];
 
-function DrawForm({ draw, make }: { draw: Draw; make: (wish: DrawWish) => void }) {
+function DrawForm({ draw, make }: { draw: Draw; make: ItemsProps["more"] }) {
   const [size, set] = useState(Math.min(FIRST_DRAW, draw.left));
   const [design, choose] = useState<DrawWish["design"]>("uniform");
   const [column, by] = useState(draw.columns[0] ?? "");
@@ -130,7 +137,7 @@ function DrawForm({ draw, make }: { draw: Draw; make: (wish: DrawWish) => void }
 
 interface ItemsProps extends Pick<Props, "md" | "setMd"> {
   readonly draw: Draw;
-  readonly more: (wish: DrawWish) => void;
+  readonly more: (wish: Omit<DrawWish, "draws">) => void;
   readonly source: DataSource;
   readonly run: string;
   readonly author: string;
@@ -142,20 +149,12 @@ interface ItemsProps extends Pick<Props, "md" | "setMd"> {
 
 function Items({ draw, more, source, run, author, asked, again, trouble, md, setMd }: ItemsProps) {
   const { items } = draw;
-  const [verdicts, set] = useState<readonly Verdict[]>(() => items.map(({ verdict }) => verdict));
-  const [at, go] = useState(() => nextWithout(items.map(({ verdict }) => verdict), -1));
+  const { answers: verdicts, at, go, put: keep, send, then } = useAnswers<Verdict>(items.map(({ verdict }) => verdict), (verdict) => verdict, trouble, source.person);
   const [last, remember] = useState<readonly number[]>([]);
-  const queue = useRef(Promise.resolve());
   const item = items[at];
-  const send = (made: () => Promise<unknown>): void => {
-    queue.current = queue.current.then(made).then(() => trouble(undefined), (thrown: unknown) => trouble(problemOf(thrown)));
-  };
-  const put = (index: number, verdict: Verdict): Verdict[] => {
+  const put = (index: number, verdict: Verdict): readonly Verdict[] => {
     const { index: trial, metric } = items[index]!;
-    send(() => source.keepVerdict!(run, { index: trial, metric, verdict, author }));
-    const changed = verdicts.map((each, i) => (i === index ? verdict : each));
-    set(changed);
-    return changed;
+    return keep(index, verdict, () => source.keepVerdict!(run, { index: trial, metric, verdict, author, rule: draw.rules[metric] ?? null }));
   };
   const say = (verdict: Verdict): void => {
     if (item === undefined) return;
@@ -163,7 +162,7 @@ function Items({ draw, more, source, run, author, asked, again, trouble, md, set
     remember([...last, at]);
     const to = nextWithout(changed, at);
     go(to);
-    if (to < 0 || changed.filter((each) => each !== null).length % WORTH_EVERY === 0) void queue.current.then(again);
+    if (to < 0 || changed.filter((each) => each !== null).length % WORTH_EVERY === 0) then(again);
   };
   const undo = (): void => {
     const before = last.at(-1);
@@ -179,9 +178,10 @@ function Items({ draw, more, source, run, author, asked, again, trouble, md, set
   const scoreOf = (of: DrawnItem): number | null => scores.get(of.index) ?? (scores.has(of.index) ? null : of.score);
   const rate = (value: number): void => {
     if (item === undefined) return;
-    const kept = scoreOf(item) === value ? null : value;
+    const before = scoreOf(item);
+    const kept = before === value ? null : value;
     score(new Map(scores).set(item.index, kept));
-    send(() => source.label(run, { index: item.index, field: "score", value: kept, author, blind: true }));
+    send(() => source.label(run, { index: item.index, field: "score", value: kept, author, blind: true }), () => score((now) => new Map(now).set(item.index, before)));
   };
   useKeys({ 1: () => rate(1), 2: () => rate(2), 3: () => rate(3), 4: () => rate(4), 5: () => rate(5) }, !asked);
   const remark = (field: "code" | "note", text: string): void => {

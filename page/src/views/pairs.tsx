@@ -1,13 +1,14 @@
 /** Labelling pairs of a ranking: two outputs side by side in the order of the draw, with the judge's answers hidden. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
 import type { DataSource, DrawnPair, PairAnswer, PairDraw } from "../data/source";
 import { useKeys } from "../parts/keyboard";
 import { count } from "../parts/marks";
 import { Answer } from "../parts/output";
-import { nextWithout, RuleForm } from "../parts/ruleform";
+import { RuleForm } from "../parts/ruleform";
 import { Brief, shown, TextBox } from "../parts/text";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
+import { nextWithout, useAnswers } from "../state/answers";
 import { useUnruled } from "../state/unruled";
 
 const FIRST_DRAW = 60;
@@ -31,26 +32,32 @@ export function PairsView({ source, run, ranking, author, md, setMd }: Props) {
   const [draws, set] = useState<readonly PairDraw[]>();
   const [problem, setProblem] = useState<Problem>();
   const [without, leave] = useUnruled(run);
-  const read = async (): Promise<void> => {
+  /** `before`: what went wrong before, and is still to be told. */
+  const read = async (before?: Problem): Promise<void> => {
     try {
       set(await source.pairs!(run, author));
-      setProblem(undefined);
+      setProblem(before);
     } catch (thrown) {
       setProblem(problemOf(thrown));
     }
   };
   useEffect(() => void read(), [source, run, author]);
+  /** What others did meanwhile is the likeliest reason of a refusal: so it is read. */
+  const trouble = (told: Problem | undefined): void => {
+    setProblem(told);
+    if (told !== undefined && told.slug !== "") void read(told);
+  };
   const change = async (made: Promise<unknown>): Promise<void> => {
     try {
       await made;
       await read();
     } catch (thrown) {
-      setProblem(problemOf(thrown));
+      trouble(problemOf(thrown));
     }
   };
-  const more = (size: number): void => void change(source.drawMorePairs!(run, { ranking, size }));
+  const draw = draws?.find((each) => each.ranking === ranking);
+  const more = (size: number): void => void change(source.drawMorePairs!(run, { ranking, size, draws: draw?.draws ?? 0 }));
   if (draws === undefined) return problem === undefined ? <Waiting>Reading the draw…</Waiting> : <Trouble problem={problem} />;
-  const draw = draws.find((each) => each.ranking === ranking);
   if (draw === undefined) return <Told title="Nothing to compare"><p>No judge compared outputs in pairs here.</p></Told>;
   const asked = draw.items.length > 0 && draw.rule === null && !without(ranking) && draw.items.every(({ answer }) => answer === null);
   return (
@@ -63,7 +70,7 @@ export function PairsView({ source, run, ranking, author, md, setMd }: Props) {
         </Told>
       )}
       {asked && <RuleForm metric={ranking} what="makes an output better by" without={() => leave(ranking)} keep={(rule) => void change(source.keepPairRule!(run, ranking, rule))} />}
-      {draw.items.length > 0 && <Pairs key={`${author} ${draw.items.length}`} draw={draw} more={more} source={source} run={run} author={author} asked={asked} again={() => void read()} trouble={setProblem} md={md} setMd={setMd} />}
+      {draw.items.length > 0 && <Pairs key={`${author} ${draw.items.length}`} draw={draw} more={more} source={source} run={run} author={author} asked={asked} again={() => void read()} trouble={trouble} md={md} setMd={setMd} />}
     </>
   );
 }
@@ -92,19 +99,12 @@ interface PairsProps extends Pick<Props, "md" | "setMd"> {
 
 function Pairs({ draw, more, source, run, author, asked, again, trouble, md, setMd }: PairsProps) {
   const { items, ranking } = draw;
-  const [answers, set] = useState<readonly (PairAnswer | null)[]>(() => items.map(({ answer }) => answer));
-  const [at, go] = useState(() => nextWithout(items.map(({ answer }) => answer), -1));
+  const { answers, at, go, put: keep, then } = useAnswers<PairAnswer | null>(items.map(({ answer }) => answer), (answer) => answer, trouble, source.person);
   const [last, remember] = useState<readonly number[]>([]);
-  const queue = useRef(Promise.resolve());
   const item: DrawnPair | undefined = items[at];
-  const put = (index: number, answer: PairAnswer | null): (PairAnswer | null)[] => {
+  const put = (index: number, answer: PairAnswer | null): readonly (PairAnswer | null)[] => {
     const { first, second } = items[index]!;
-    queue.current = queue.current
-      .then(() => source.keepPreference!(run, { ranking, first, second, answer, author }))
-      .then(() => trouble(undefined), (thrown: unknown) => trouble(problemOf(thrown)));
-    const changed = answers.map((each, i) => (i === index ? answer : each));
-    set(changed);
-    return changed;
+    return keep(index, answer, () => source.keepPreference!(run, { ranking, first, second, answer, author, rule: draw.rule }));
   };
   const say = (answer: PairAnswer): void => {
     if (item === undefined) return;
@@ -112,7 +112,7 @@ function Pairs({ draw, more, source, run, author, asked, again, trouble, md, set
     remember([...last, at]);
     const to = nextWithout(changed, at);
     go(to);
-    if (to < 0 || changed.filter((each) => each !== null).length % WORTH_EVERY === 0) void queue.current.then(again);
+    if (to < 0 || changed.filter((each) => each !== null).length % WORTH_EVERY === 0) then(again);
   };
   const undo = (): void => {
     const before = last.at(-1);

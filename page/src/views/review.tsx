@@ -6,12 +6,13 @@ import { useKeys } from "../parts/keyboard";
 import { Author } from "../parts/labels";
 import { count, Mark } from "../parts/marks";
 import { Answer } from "../parts/output";
-import { nextWithout } from "../parts/ruleform";
 import { shown, TextBox } from "../parts/text";
+import { nextWithout, useAnswers } from "../state/answers";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
 
 const FIRST_DRAW = 60;
 const MOST_DRAWN = 2000;
+const READ_EVERY = 10; // reviews between two looks at what others have reviewed
 const NOTE = "review-note";
 
 interface Props {
@@ -35,16 +36,22 @@ export function ReviewView(props: Props) {
   const { source, run, author, name } = props;
   const [draw, set] = useState<ReviewDraw>();
   const [problem, setProblem] = useState<Problem>();
-  const read = async (): Promise<void> => {
+  /** `before`: what went wrong before, and is still to be told. */
+  const read = async (before?: Problem): Promise<void> => {
     try {
       set(await source.reviewDraw!(run, author));
-      setProblem(undefined);
+      setProblem(before);
     } catch (thrown) {
       setProblem(problemOf(thrown));
     }
   };
   useEffect(() => void read(), [source, run, author]);
-  const more = (size: number): void => void source.drawReviews!(run, size).then(read, (thrown: unknown) => setProblem(problemOf(thrown)));
+  /** What others did meanwhile is the likeliest reason of a refusal: so it is read. */
+  const trouble = (told: Problem | undefined): void => {
+    setProblem(told);
+    if (told !== undefined && told.slug !== "") void read(told);
+  };
+  const more = (size: number): void => void source.drawReviews!(run, size, draw?.draws ?? 0).then(() => read(), (thrown: unknown) => trouble(problemOf(thrown)));
   if (draw === undefined) return problem === undefined ? <Waiting>Reading the draw…</Waiting> : <Trouble problem={problem} />;
   return (
     <div class="labelling">
@@ -56,7 +63,7 @@ export function ReviewView(props: Props) {
           <DrawForm make={more} />
         </Told>
       )}
-      {draw.items.length > 0 && <Items key={`${author} ${draw.items.length}`} {...props} draw={draw} more={more} again={() => void read()} trouble={setProblem} />}
+      {draw.items.length > 0 && <Items key={`${author} ${draw.items.length}`} {...props} draw={draw} more={more} again={() => void read()} trouble={trouble} />}
     </div>
   );
 }
@@ -80,25 +87,20 @@ interface ItemsProps extends Props {
 
 function Items({ draw, more, source, run, author, again, trouble, md, setMd }: ItemsProps) {
   const { items } = draw;
-  const [said, set] = useState<readonly Reviewed[]>(() => items.map(({ verdict, note }) => ({ verdict, note })));
+  const { answers: said, at, go, put: keep, then } = useAnswers<Reviewed>(items.map(({ verdict, note }) => ({ verdict, note })), ({ verdict }) => verdict, trouble, source.person);
   const verdicts = said.map(({ verdict }) => verdict);
-  const [at, go] = useState(() => nextWithout(verdicts, -1));
   const [last, remember] = useState<readonly number[]>([]);
-  const queue = useRef(Promise.resolve());
   const field = useRef<HTMLInputElement>(null);
   const item = items[at];
   const put = (place: number, review: Reviewed): readonly Reviewed[] => {
     const { index } = items[place]!;
-    const send = (): Promise<void> => source.keepReview!(run, { index, ...review, author });
-    queue.current = queue.current.then(send).then(() => trouble(undefined), (thrown: unknown) => trouble(problemOf(thrown)));
-    const changed = said.map((each, i) => (i === place ? review : each));
-    set(changed);
-    return changed;
+    return keep(place, review, () => source.keepReview!(run, { index, ...review, author }));
   };
   const next = (changed: readonly Reviewed[]): void => {
     const to = nextWithout(changed.map(({ verdict }) => verdict), at);
     go(to);
-    if (to < 0) void queue.current.then(again);
+    const answered = changed.filter(({ verdict }) => verdict !== null).length;
+    if (to < 0 || answered % READ_EVERY === 0) then(again); // others review, too
   };
   const pass = (): void => {
     if (item === undefined) return;

@@ -82,7 +82,7 @@ def baseline(
         refuse_judge_check(run_file.meta)
         pool = pooled_baseline(run_file, _opened(earlier), outputs=outputs)
         errors = run_file.totals().errors
-        same = typed_for(run_file.meta)
+        same, part = typed_for(run_file.meta), run_file.meta.sharded
     write_baseline(pool.data, to)
     header = read_baseline(to).header
     parts = [count(header.cases, "case"), count(header.trials, "trial")]
@@ -94,6 +94,10 @@ def baseline(
     tell(f"written to {safe(str(to))}: {', '.join(parts)}; commit it")
     for note in pool.notes:
         tell(note)
+    if part is not None:
+        tell(
+            f"it is shard {part.shard} alone, of {count(part.cases, 'case')}: merge the shards, and take all of them"
+        )
     if errors:
         tell(f"{count(errors, 'trial')} in error: these may have come out either way in each gate")
     if header.offline:
@@ -107,7 +111,7 @@ def _files(
 ) -> tuple[Path, list[Path]]:
     """The newest of the runs that are meant, and the others, the newest first."""
     from evenhand.core.wording.words import count, safe, short_id
-    from evenhand.store.catalogue import find, newest_first
+    from evenhand.store.catalogue import find, id_of, newest_first
 
     several = number is not None or since is not None
     if tag and not several:
@@ -121,11 +125,11 @@ def _files(
                 hint="Name the runs, or one of them with --of or --since.",
             )
         paths = [find(Path.cwd(), run) for run in runs]
-        if len(set(paths)) < len(paths):
-            twice = next(path for path in paths if paths.count(path) > 1)
+        ids = list(map(id_of, paths))
+        if twice := [run for run in ids if ids.count(run) > 1]:
             raise UsageError(
-                f"run {short_id(twice.stem)} is named twice: it is one run, and no second draw",
-                hint="Name each run once.",
+                f"run {short_id(twice[0])} is named twice: it is one run, and no second draw",
+                hint="Name each run once; a copy of its file is the same run.",
             )
         newest, *earlier = newest_first(paths)
         return newest, earlier
@@ -148,6 +152,8 @@ def _is_whole(run: RunFile) -> bool:
     meta = run.meta
     if meta.is_judge_check or meta.status != "finished" or "replay" in meta.settings:
         return False
+    if meta.sharded is not None:
+        return False
     return not any(trial.taken for trial in run.trials())
 
 
@@ -169,9 +175,9 @@ def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(newest) as run:
-        source, title, at = run.meta.source, run.meta.title, run.meta.created_at
+        source, title, own = run.meta.source, run.meta.title, run.meta.id
+        ids = {own}
     left = most
-    ids = {newest.stem}
     for path in newest_first(files(Path.cwd())):
         if left is not None and left <= 0:
             return
@@ -182,7 +188,8 @@ def _before(newest: Path, tag: str, oldest: float, most: int | None) -> Iterator
                 not same
                 or meta.id in ids
                 or not _is_whole(run)
-                or not oldest <= meta.created_at <= at
+                # Ids are in the order in which runs were made, also where a clock was set back.
+                or not (meta.id < own and oldest <= meta.created_at)
                 or (tag and tag not in run.remarks.tags)
             ):
                 continue

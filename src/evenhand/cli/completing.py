@@ -20,7 +20,7 @@ def complete_runs(
     """The runs whose ids begin so, each with what it is; and files, as a run may be named by its file."""
     del context, parameter
     from evenhand.core.errors import EvenhandError
-    from evenhand.store.catalogue import files, names
+    from evenhand.store.catalogue import files, matching, names
 
     items = [CompletionItem(begun, type="file")] if "/" in begun or "." in begun else []
     # Not for nothing typed: the ids that follow are what is looked for then.
@@ -31,7 +31,7 @@ def complete_runs(
         there = files(Path.cwd())
         short = names(there)
         # Ids are in capitals; people type them as they like.
-        chosen = [path for path in there if path.stem.startswith(begun.upper()) and short[path]]
+        chosen = [path for path in matching(there, begun) if short[path]]
         items += [_run(path, max(short[path], begun.upper(), key=len)) for path in chosen[:MOST]]
     except (EvenhandError, OSError):
         return items

@@ -74,9 +74,9 @@ def _usable(one: Plugin) -> None:
 
 
 def _whole(one: Plugin) -> None:
-    """Raises what is wrong with a wing: that it cannot be loaded, or that some of its parts are never used."""
+    """Raises what is wrong with a wing: that it or a part cannot be loaded, or that some parts are never used."""
     from evenhand.cli.verbs import COMMANDS, MOVED
-    from evenhand.core.wing import shadowed, wing_of
+    from evenhand.core.wing import load_parts, shadowed, wing_of
 
     wing = wing_of(one)
     hidden = [f"{kind} {name!r}" for kind, name in shadowed(wing)]
@@ -86,6 +86,7 @@ def _whole(one: Plugin) -> None:
             f"brings what Evenhand has itself, and uses: {', '.join(hidden)}",
             hint="Give them other names.",
         )
+    load_parts(wing, f"{one.package} {one.version}")
 
 
 def _ours(group: str) -> Callable[[str], bool]:

@@ -51,7 +51,7 @@ def print_runs(*, as_json: bool, last: int | None = None) -> None:
     from evenhand.store.catalogue import homes, runs
 
     every_run = [listed for home in homes(Path.cwd()) for listed in runs(home)]
-    every_run = sorted(every_run, key=lambda listed: listed.path.stem, reverse=True)[:last]
+    every_run = sorted(every_run, key=lambda listed: listed.id, reverse=True)[:last]
     with printing():
         for line in (
             listed_json(every_run) if as_json else list_lines(every_run, width_of(sys.stdout))
@@ -85,13 +85,16 @@ def tag(run: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> int:
     Tags given by the config or by `--run-tag NAME=VALUE` are among them, as NAME=VALUE.
     """
     from evenhand.core.wording.words import safe
+    from evenhand.store.remarks import remark
 
     _refuse_blank(tags)
     path = _run_path(run)
     known = _remarks(path).tags
     rest = [each for each in known if tags and each not in tags]
     after = rest if remove else [*known, *tags]
-    remarks = _remark(path, tags=after) if remove or tags else _remarks(path)
+    remarks = (
+        remark(path, {"tags": after}, was={"tags": known}) if remove or tags else _remarks(path)
+    )
     if as_json:
         _say_remarks(path, remarks)
     for each in () if as_json else remarks.tags:

@@ -147,6 +147,9 @@ def checked_class(kind: K) -> K:
     return kind
 
 
+_made = msgspec.StructMeta.__call__  # what `super()` would find for each record anew
+
+
 class CheckedRecord(msgspec.StructMeta):
     """Of records that users make: what one does not take is refused in words."""
 
@@ -155,7 +158,7 @@ class CheckedRecord(msgspec.StructMeta):
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
             try:
-                return super().__call__(*args, **kwargs)
+                return _made(self, *args, **kwargs)
             except TypeError:
                 refuse(self, self.__name__, args, kwargs)
                 raise

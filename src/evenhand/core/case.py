@@ -29,13 +29,13 @@ class Case(Record, frozen=True, metaclass=CheckedRecord):
     """
 
     id: str
-    vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    vars: Mapping[str, Any] = field(default_factory=dict)
     input: Any = None
     expected: Any = None
     context: tuple[str, ...] = ()
     description: str = ""
     tags: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.description or self.id

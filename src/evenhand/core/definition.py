@@ -54,7 +54,7 @@ class Definition(Record, frozen=True):
     """
 
     kind: str = ""
-    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    settings: Mapping[str, str] = field(default_factory=dict)
     exact: bool = False
 
 

@@ -112,7 +112,7 @@ def decode_once(data: bytes) -> object:
     if data.count(b"[") + data.count(b"{") > DEEPEST:
         refuse_depth(value)
     # A key with a space before its colon would not be counted.
-    if data.count(b'":') == _keys_in(value) and b'" :' not in data:
+    if data.count(b'":') == _keys_in(value) and data.find(b'" :') < 0:
         return value  # all keys that are written are in it
     try:
         json.loads(data, object_pairs_hook=_once)

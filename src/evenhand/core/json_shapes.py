@@ -104,3 +104,13 @@ def is_sequence(value: object) -> TypeIs[Sequence[Any]]:
     (True, True, False)
     """
     return isinstance(value, Sequence)
+
+
+_MANY = 1 << 53
+
+
+def number(value: object) -> int | None:
+    """A number of tokens, or of anything else that is counted; None for what cannot be one."""
+    if type(value) is not int:  # nearly all are
+        value = int(value) if is_number(value) and 0 <= value < _MANY else -1
+    return value if 0 <= value < _MANY else None

@@ -115,8 +115,8 @@ class Prompt(Record, frozen=True):
 
     messages: tuple[Message, ...]
     text: str
-    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    config: Mapping[str, Any] = field(default_factory=dict)
+    vars: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
     task: Task = "generate"
     schema: Mapping[str, Any] | None = None
@@ -201,7 +201,7 @@ class Reply(Record, frozen=True, metaclass=CheckedRecord):
     refused: bool = False
     tool_calls: tuple[ToolCall, ...] = ()
     logprobs: tuple[float, ...] | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     origin: Origin = "provider"
     attempts: int = 1
     spoken: str | None = None

@@ -74,7 +74,7 @@ class PlannedTrial(Record, frozen=True, kw_only=True):
     after: tuple[int, ...] = ()
     alone: bool = False
     contest: Contest | None = None
-    test: Mapping[str, Any] = record_field(default_factory=dict[str, Any])
+    test: Mapping[str, Any] = record_field(default_factory=dict)
     problem: Problem | None = None
     checks: Callable[[], str] | None = None
     shows_thoughts: bool = False
@@ -166,7 +166,7 @@ class Slot(Record, frozen=True, kw_only=True):
     body: Body
     review: Review | None = None
     after: tuple[int, ...] = ()
-    test: Mapping[str, Any] = record_field(default_factory=dict[str, Any])
+    test: Mapping[str, Any] = record_field(default_factory=dict)
     problem: Problem | None = None
     checks: Callable[[], str] | None = None
 
@@ -474,7 +474,7 @@ class Edit(Record, frozen=True, kw_only=True):
     trial: int
     fingerprint: str
     prompt: str | None = None
-    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    values: Mapping[str, Any] = field(default_factory=dict)
     variant: int | None = None
     model: str = ""
 
@@ -491,7 +491,7 @@ class Editable(Record, frozen=True, kw_only=True):
     """
 
     prompt: str | None = None
-    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    models: Mapping[int, str] = field(default_factory=dict[int, str])
+    values: Mapping[str, Any] = field(default_factory=dict)
+    models: Mapping[int, str] = field(default_factory=dict)
     model: int | None = None
     notes: tuple[str, ...] = ()

@@ -282,4 +282,4 @@ class Price(Record, frozen=True):
     usd_out: float
     usd_cached: float | None = None
     as_of: str = ""
-    extra: Mapping[str, float] = field(default_factory=dict[str, float])
+    extra: Mapping[str, float] = field(default_factory=dict)

@@ -74,17 +74,17 @@ class RunMeta(Record, frozen=True):
     repeats: int
     variants: tuple[Variant, ...]
     created_at: float
-    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    config: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     pass_rate: float = 1.0
     requirements: tuple[Requirement, ...] = ()
     version: str = ""
     status: RunStatus = "running"
     finished_at: float | None = None
     message: str = ""
-    decided: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    decided: Mapping[str, Any] = field(default_factory=dict)
     signature: str = ""
-    unrecorded: Mapping[str, int] = field(default_factory=dict[str, int])
+    unrecorded: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def knows_all_calls(self) -> bool:
@@ -331,7 +331,7 @@ class TrialResult(Record, frozen=True, kw_only=True):
     reason: str = ""
     error: TrialError | None = None
     outcomes: tuple[Outcome, ...] = ()
-    named_scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    named_scores: Mapping[str, float] = field(default_factory=dict)
     latency_s: float | None = None
     cost_usd: float | None = None
     tokens_in: int | None = None
@@ -339,16 +339,16 @@ class TrialResult(Record, frozen=True, kw_only=True):
     calls: int = 0
     cached: int = 0
     prompt: str = ""
-    vars: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    vars: Mapping[str, Any] = field(default_factory=dict)
     description: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     log: str = ""
     kept: Any = None
     threshold: float | None = None
     before: Verdict | None = None
     judged: Judged | None = None
     answer: AnswerDetails = NO_DETAILS
-    test: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    test: Mapping[str, Any] = field(default_factory=dict)
     input: Any = None
     expected: Any = None
     scale: Scale | None = None
@@ -356,7 +356,7 @@ class TrialResult(Record, frozen=True, kw_only=True):
     copy_key: str = ""
     taken: str = ""
     steps: tuple[Step, ...] = ()
-    content: Mapping[str, str] = field(default_factory=dict[str, str])
+    content: Mapping[str, str] = field(default_factory=dict)
     definitions: tuple[Definition, ...] = ()
 
     @property

@@ -53,11 +53,11 @@ class Score(Record, frozen=True, metaclass=CheckedRecord):
     value: float | None
     passed: bool | None = None
     reason: str = ""
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    named: Mapping[str, float] = field(default_factory=dict[str, float])
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    named: Mapping[str, float] = field(default_factory=dict)
     parts: tuple[Score, ...] = ()
     scale: Scale | None = None
-    named_weights: Mapping[str, float] = field(default_factory=dict[str, float])
+    named_weights: Mapping[str, float] = field(default_factory=dict)
 
 
 def unknown(outcome: str, score: float | None) -> bool:
@@ -123,15 +123,15 @@ class Outcome(Record, frozen=True):
     reason: str = ""
     weight: float = 1.0
     metric: str = ""
-    named: Mapping[str, float] = field(default_factory=dict[str, float])
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    named: Mapping[str, float] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     at_least: float | None = None
     at_most: float | None = None
     hint: str = ""
     rests_on: tuple[tuple[str, int], ...] = ()
     scale: Scale | None = None
-    named_weights: Mapping[str, float] = field(default_factory=dict[str, float])
+    named_weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool | None:
@@ -150,6 +150,6 @@ class Verdict(Record, frozen=True):
     outcome: State
     score: float | None
     reason: str = ""
-    named_scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    named_scores: Mapping[str, float] = field(default_factory=dict)
     threshold: float | None = None
     scale: Scale | None = None

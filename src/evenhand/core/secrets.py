@@ -329,7 +329,7 @@ class Finder:
         if not self._forms:
             return data
         for part, form in self._forms:
-            if part in data and form.may_be_in(data):
+            if data.find(part) >= 0 and form.may_be_in(data):
                 data = form.hidden_in(data, hidden)
         spans = [span for run in self._runs(data) for span in self._encoded(data, run, DEPTH)]
         if not spans:
@@ -343,7 +343,7 @@ class Finder:
 
     def _among(self, data: bytes, depth: int) -> bool:
         for part, form in self._forms:
-            if part in data and form.may_be_in(data) and form.is_in(data):
+            if data.find(part) >= 0 and form.may_be_in(data) and form.is_in(data):
                 return True
         return depth > 0 and any(self._encoded(data, run, depth) for run in self._runs(data))
 

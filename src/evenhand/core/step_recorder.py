@@ -197,7 +197,7 @@ class StepLog:
                 tokens_out=reply.usage.tokens_out,
                 cost_usd=reply.cost_usd,
             )
-            note.asked, note.inner = reply.tool_calls, reply.steps
+            note.tool_calls, note.inner = reply.tool_calls, reply.steps
 
     def _look_through(self) -> None:
         """Reads the requests so far, in their order: each holds all that was said before it, and need not be kept."""

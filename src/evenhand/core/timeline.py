@@ -35,7 +35,7 @@ class StepNote(MutableRecord):
 
     Attributes:
         step: As far as it is known by itself; its parent is the place of another note, before this one.
-        asked: The tools that the model asked for.
+        tool_calls: The tools that the model asked for.
         request: What the model was asked, as canonical JSON; empty once `step.arguments` says it, and for other steps.
         answer: The tool that the model had to call, which is a form for its answer; empty for none.
         returned: What the request told of earlier calls of tools, by their ids.
@@ -43,7 +43,7 @@ class StepNote(MutableRecord):
     """
 
     step: Step
-    asked: tuple[ToolCall, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
     request: bytes = b""
     answer: str = ""
     returned: Mapping[str, tuple[Any, StepStatus]] = msgspec.field(
@@ -155,7 +155,7 @@ def steps_from(notes: Sequence[StepNote]) -> list[Step]:
         steps.append(step)
         steps += _within(len(steps) - 1, step.started_s, note.inner)
         names: Counter[str] = Counter()
-        for call in note.asked:
+        for call in note.tool_calls:
             names[call.name] += 1
             if call.name not in ANSWERS:
                 own = call.id or _nth(call.name, names)

@@ -237,6 +237,18 @@ def wing_of(one: Plugin) -> Wing:
     return loaded
 
 
+def load_parts(wing: Wing, package: str) -> None:
+    """Imports all parts of a package's wing, but for hooks, which no package is asked for.
+
+    Raises:
+        UsageError: One cannot be imported.
+    """
+    for kind in KINDS:
+        if kind != "hooks":
+            for _, one in _of(wing, package, kind, ours=False):
+                one.load()
+
+
 def shadowed(wing: Wing) -> Iterator[tuple[Kind, str]]:
     """The parts of a package's wing whose names our own wings have: theirs are not used."""
     for kind in KINDS:

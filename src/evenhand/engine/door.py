@@ -533,7 +533,7 @@ def _meta(
 ) -> RunMeta:
     sharded = None if part is None else Sharded(part.shard, plan.size, plan.case_count)
     return RunMeta(
-        id=settings.id or new_id(),
+        id=settings.id or new_id(home_of(plan, settings)),
         title=plan.title,
         source=plan.source,
         fingerprint=plan.fingerprint,

@@ -1,10 +1,12 @@
 """What an account goes through: its first calls, of which nobody knows what it takes; its windows; and being closed.
 
 How this works: until one is answered, a few calls go out at once and the others one after the other, so fast that a
-run with many calls at once hardly notices. Where headers name no limit by the minute, the first answer ends it. Where
-they do, the limit may be enforced by the second, or not: calls go out at twice a second's share. Either more are
-accepted than come to a second's share, and nothing holds them back any more; or some are refused, and calls are held to
-it from then on.
+run with many calls at once hardly notices. Where headers name no limit by the minute, the first answer says how long a
+round trip takes, and the others go out within one. So a limit refuses few calls before its first refusals are heard.
+
+Where headers name a limit by the minute, it may be enforced by the second, or not: calls go out at twice a second's
+share. Either more are accepted than come to a second's share, and nothing holds them back any more; or some are
+refused, and calls are held to it from then on.
 """
 
 from __future__ import annotations
@@ -13,8 +15,12 @@ AT_ONCE = 5.0
 """Calls that go out in the first moment."""
 A_SECOND = 40.0
 """How many more go out a second until one is answered."""
+SPREAD_S = 0.5
+"""Then as many as may be in flight go out within a round trip, but within this: refusals come sooner than answers."""
+LATE_S = 0.02
+"""What becomes due while the loop is busy for so long goes out at once."""
 FASTER = 2.0
-"""From then on, so many times a second's share."""
+"""Where headers name a limit by the minute, so many times a second's share."""
 MORE = 1.25
 """A limit by the second with a reserve of one second takes less than so many times what that comes to."""
 BEYOND = 2
@@ -26,20 +32,40 @@ REFUSED = 2
 class Opening:
     """What holds the first calls to an account back.
 
+    Args:
+        ceiling: The most calls that may be in flight.
+
     Attributes:
         over: It holds nothing back any more.
     """
 
-    __slots__ = ("_accepted", "_at", "_most", "_rate", "_refused", "_room", "_since", "over")
+    __slots__ = (
+        "_accepted",
+        "_at",
+        "_ceiling",
+        "_most",
+        "_named",
+        "_rate",
+        "_refused",
+        "_room",
+        "_since",
+        "_until",
+        "over",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, ceiling: float) -> None:
         self.over = False
+        self._ceiling = ceiling
         self._rate, self._room, self._most = A_SECOND, AT_ONCE, AT_ONCE
         self._at = self._since = 0.0
         self._accepted = self._refused = 0
+        self._named = 0.0
+        self._until = float("inf")
 
     def wait_s(self, now: float) -> float:
         """Seconds until one more call may be sent; 0 for now."""
+        if now >= self._until:
+            self.over = True
         return 0.0 if self.over else max(0.0, (1 - self._room_at(now)) / self._rate)
 
     def sent(self, now: float) -> None:
@@ -56,35 +82,48 @@ class Opening:
 
     def failed(self) -> None:
         """A call failed for a reason of its own, which says nothing of limits: that is an answer, too."""
-        self.over = self.over or self._rate == A_SECOND
+        self.over = self.over or not self._named
 
-    def heard(self, named: float, now: float, *, refused: bool) -> bool:
+    def heard(self, named: float, now: float, *, refused: bool, took_s: float = 0.0) -> bool:
         """A call was answered, or refused.
 
         Args:
             named: How many calls a second the headers come to; 0 where they name no limit by the minute.
             now: Seconds.
             refused: It was refused.
+            took_s: The round trip of an answer.
 
         Returns:
             Whether calls are to be held to that from now on.
         """
         self._accepted += not refused
         self._refused += refused
+        if not named:
+            if not refused and self._until == float("inf"):
+                self._spread(min(took_s, SPREAD_S), now)
+            return False
         share = named * (now - self._since)
         if self._accepted < share:  # so few are sent that its reserve is full
             self._since, self._accepted, share = now, 0, 0.0
-        taken_by_second = MORE * (named + share) + BEYOND
-        if not named:
-            self.over = not refused
-        elif self._accepted > taken_by_second:
+        if self._accepted > MORE * (named + share) + BEYOND:
             self.over = True
         elif self._refused >= REFUSED:
             self.over = True
             return True
-        elif self._rate != FASTER * named:
-            self._rate, self._room, self._most, self._at = FASTER * named, 0.0, 1.0, now
+        elif self._named != named:
+            self._named, self._until = named, float("inf")
+            self._begin(FASTER * named, 1.0, now)
         return False
+
+    def _spread(self, seconds: float, now: float) -> None:
+        """Has as many as may be in flight sent within so many seconds."""
+        self._until = now + seconds
+        if seconds > 0:
+            rate = self._ceiling / seconds
+            self._begin(rate, max(1.0, rate * LATE_S), now)
+
+    def _begin(self, rate: float, most: float, now: float) -> None:
+        self._rate, self._room, self._most, self._at = rate, 0.0, most, now
 
     def _room_at(self, now: float) -> float:
         return min(self._most, self._room + (now - self._at) * self._rate)

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from evenhand.core.record import MutableRecord
 from evenhand.engine.flow import LONG_BURST_S, Flow
 from evenhand.engine.opening import Closing, Opening, Window
-from evenhand.engine.refusals import Refusals
+from evenhand.engine.refusals import AT_FIRST, SPREAD, Refusals
 
 SLACK = 0.99
 """The share of a measured rate that is used: at all of it, the first jitter meets a refusal."""
@@ -136,7 +136,7 @@ class Pace:
         self.closing = Closing()
         self.named = 0.0
         self._ceiling = float(ceiling)
-        self.opening = Opening()
+        self.opening = Opening(ceiling)
         self._refusals = Refusals()
         self._window = Window()
         self._held = False
@@ -213,10 +213,10 @@ class Pace:
             self._window.holds_more()
         self.flow.accepted(permit.tokens)
         self._refusals.accepted()
-        if not self.opening.over:
-            self.opening.heard(self.named, now, refused=False)
-        self._amount += self.flow.amount(permit.tokens)
         took = now - permit.sent_at
+        if not self.opening.over:
+            self.opening.heard(self.named, now, refused=False, took_s=took)
+        self._amount += self.flow.amount(permit.tokens)
         self._round_trip_s += (took - self._round_trip_s) * (RECENT if self._round_trip_s else 1)
         if permit.epoch == self._epoch:
             self._accepted += 1
@@ -308,12 +308,13 @@ class Pace:
 
     def _refused_free(self, permit: Permit, left: int, now: float, asked_s: float | None) -> None:
         refusals = self._refusals
+        deviations = SPREAD if self.opening.over else AT_FIRST
         opened = not self.opening.over and self.opening.heard(self.named, now, refused=True)
         if self._free_since is None:
             # A bucket is empty now, so that what is accepted from here on has just come in.
             self._free_since, self._amount = now, 0.0
         known = self._names_rate(now) and (opened or refusals.exceed_accidents())
-        if known or refusals.exceed_shedding():
+        if known or refusals.exceed_shedding(deviations):
             self._hold_back(left, now)
             if not left:
                 self._close(now, asked_s)

@@ -13,6 +13,8 @@ SHEDDING = 0.1
 """The share of its calls that any vendor may refuse: holding all others back for less costs more than it saves."""
 SPREAD = 3.5
 """By so many standard deviations: one burst in some thousand is an accident."""
+AT_FIRST = 2.0
+"""The same among an account's first calls: a limit refuses all that are sent until it is known."""
 LONG_RUN = 100
 """Calls that are a long run."""
 LEAST_REFUSED = 5
@@ -89,11 +91,11 @@ class Refusals:
         self._sent = self._refused = 0
         self._free_sent = self._free_refused = 0
 
-    def exceed_shedding(self) -> bool:
-        """Whether more calls are refused than shedding explains."""
+    def exceed_shedding(self, deviations: float = SPREAD) -> bool:
+        """Whether more calls are refused than shedding explains, by so many standard deviations."""
         share = min(1.0, max(SHEDDING, 2 * self.shed))
         expected = share * self._sent
-        return self._refused >= expected + SPREAD * math.sqrt(expected * (1 - share)) + 1
+        return self._refused >= expected + deviations * math.sqrt(expected * (1 - share)) + 1
 
     def exceed_accidents(self) -> bool:
         """Whether so many are refused that holding calls back to a rate that is known is worth while."""

@@ -33,7 +33,7 @@ from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderE
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.run import ProgressSnapshot, TrialResult
 from evenhand.engine.agenda import Agenda, InOrder, KeptValues, LeftTrials, Tell
-from evenhand.engine.backing import TrialSource
+from evenhand.engine.backing import SettleElsewhere, TrialSource
 from evenhand.engine.call_context import Home
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.contest import Contests
@@ -360,7 +360,9 @@ class Runner:
         """Takes over from a worker that is stuck: stores the trial as an error, and goes on."""
         planned, result = trial.planned, trial.given_up(error)
         try:
-            await self._store(planned, await self._results_with(trial, result))
+            compared = planned.contest is not None
+            results = await self._results_with(trial, result) if compared else (result,)
+            await self._store(planned, results)
         except (BudgetStop, ProviderError, StoreError) as stop:
             self._unsettled(trial, stop)
         finally:
@@ -410,7 +412,15 @@ class Runner:
         present.set(trial)
         try:
             try:
-                result = await self._result_of(trial)
+                if planned.index in self._aside:
+                    result = trial.given_up(self._aside[planned.index])
+                else:
+                    settled = (
+                        trial.settle()
+                        if self._elsewhere is None
+                        else self._away(trial, self._elsewhere)
+                    )
+                    result = await settled
             except asyncio.CancelledError:
                 if self._stopping or worker not in self._seats:
                     raise
@@ -421,6 +431,8 @@ class Runner:
                 return self._suspend(trial)
             if result.kept is not None:
                 self._kept.note(planned.index, result.kept)
+            if planned.contest is None:
+                return (result,)
             return await self._results_with(trial, result)
         except Suspended:  # the trial itself, or what compares it with others
             return self._suspend(trial)
@@ -431,14 +443,9 @@ class Runner:
             trial.abandon = None  # which names it: only the cycle collector would find it
         return ()
 
-    async def _result_of(self, trial: LiveTrial) -> TrialResult:
-        """What a trial comes to, here or in another process."""
-        error = self._aside.get(trial.planned.index)
-        if error is not None:
-            return trial.given_up(error)
-        if self._elsewhere is None:
-            return await trial.settle()
-        result = await self._elsewhere(trial)
+    async def _away(self, trial: LiveTrial, elsewhere: SettleElsewhere) -> TrialResult:
+        """What a trial comes to in another process."""
+        result = await elsewhere(trial)
         trial.spending.resume(result)  # a contest may spend more in its name
         trial.over = True
         if trial.log is not None:
@@ -446,9 +453,7 @@ class Runner:
         return result
 
     async def _results_with(self, trial: LiveTrial, result: TrialResult) -> Sequence[TrialResult]:
-        """What is to be stored now: this result, or, of trials that are compared, all once the last of them is done."""
-        if trial.planned.contest is None:
-            return (result,)
+        """What is to be stored now of trials that are compared: all, once this result is the last of them."""
         return () if self._contests is None else await self._contests.entered(trial, result)
 
     def _suspend(self, trial: LiveTrial) -> Sequence[TrialResult]:

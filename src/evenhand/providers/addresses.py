@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from urllib.parse import urlsplit
 
 from evenhand.providers.servers import SERVERS
 
-_OWN = {
+_OWN: Mapping[str, tuple[str, str]] = {
     "anthropic": ("anthropic", "HOME"),
     "google": ("google", "HOME"),
     "palm": ("google", "HOME"),
@@ -52,12 +53,28 @@ def is_vendors(model: str, address: str) -> bool:
     if kind == "vertex":
         parts = urlsplit(address)
         return parts.scheme == "https" and (parts.hostname or "").endswith(_VERTEX)
+    own = home(kind)
+    return bool(own) and address == origin(own)
+
+
+def home(kind: str) -> str:
+    """The address at which models of this kind are asked, unless a config names another; empty where there is no one.
+
+    >>> home("google")
+    'https://generativelanguage.googleapis.com'
+    """
     if kind in SERVERS:
-        return address == origin(SERVERS[kind].address)
-    if kind in _OWN:
-        module, name = _OWN[kind]
-        return address == origin(getattr(import_module(f"evenhand.providers.{module}"), name))
-    return False
+        return SERVERS[kind].address
+    if kind not in _OWN:
+        return ""
+    module, name = _OWN[kind]
+    address: str = getattr(import_module(f"evenhand.providers.{module}"), name)
+    return address
+
+
+def homes() -> set[str]:
+    """The addresses of all vendors, and of servers that run on one's own machine."""
+    return {home(kind) for kind in (*SERVERS, *_OWN)}
 
 
 def shown_host(address: str) -> str:

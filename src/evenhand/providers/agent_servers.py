@@ -16,11 +16,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from evenhand.core.encoding import decoded, encode
-from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping
+from evenhand.core.json_shapes import as_array, as_mapping, is_array, is_mapping, number
 from evenhand.core.message import Reply, Usage
 from evenhand.core.step import Step
 from evenhand.providers.answer_text import NoAnswer
-from evenhand.providers.chat import number
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.streams import events_of
 

@@ -11,11 +11,11 @@ import msgspec
 
 from evenhand.core.encoding import decode, decoded, encode
 from evenhand.core.errors import BadReply
-from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_object, number
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import answer_text, ending
-from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, number, passed_on, read_as
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, passed_on, read_as
 from evenhand.providers.message_forms import (
     SYSTEM_ROLES,
     Row,

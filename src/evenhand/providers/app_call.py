@@ -23,7 +23,7 @@ from msgspec.structs import replace as record_replace
 
 from evenhand.core.encoding import decode, decoded, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, ProviderError, UsageError
-from evenhand.core.json_shapes import as_mapping, is_array, is_object
+from evenhand.core.json_shapes import as_mapping, is_array, is_object, number
 from evenhand.core.message import CHATS, Prompt, Reply, Task, ToolCall, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.core.scripted import answers_at
@@ -31,7 +31,7 @@ from evenhand.providers import http, responses
 from evenhand.providers.agent_servers import served_answer
 from evenhand.providers.allowance import LONGEST_REPLY, hidden, most_written
 from evenhand.providers.answer_text import NoAnswer
-from evenhand.providers.chat import address_of, number
+from evenhand.providers.chat import address_of
 from evenhand.providers.endpoints import (
     Endpoint,
     Place,

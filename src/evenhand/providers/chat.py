@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from evenhand.core.decision import DecisionRequest
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
-from evenhand.core.json_shapes import as_mapping, is_mapping, is_number, is_whole
+from evenhand.core.json_shapes import as_mapping, is_mapping, is_whole, number
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, Provider, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
@@ -30,7 +30,7 @@ from evenhand.core.scripted import scripted_url
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
-from evenhand.providers.http_answer import answered
+from evenhand.providers.http_answer import HttpAnswer, answered
 from evenhand.providers.missing_keys import set_key
 from evenhand.providers.prices import bound, call_bound, is_stated, price_of
 from evenhand.providers.refusals import refusal, refused
@@ -254,19 +254,22 @@ class ChatProvider:
             raise AuthError(f"no API key for {self.id}", hint=set_key(self.key_name))
         payload = request.payload
         if not isinstance(payload, WithSchema):
-            return await self._post(payload)
+            return self._answer(await self._post(payload))
         if not self._schemaless:
             try:
-                return await self._post(payload.body)
+                return self._answer(await self._post(payload.body))
             except BadRequest as error:
                 if error.status not in _UNHEARD_OF:
                     raise
-        answer = await self._post(payload.plain)
+        answer = self._answer(await self._post(payload.plain))
         self._schemaless = True
         return answer
 
-    async def _post(self, body: bytes) -> Answer:
-        answer = await http.transport().post(self.url, self._headers, body, self.timeout_s)
+    def _post(self, body: bytes) -> Awaitable[HttpAnswer]:
+        return http.transport().post(self.url, self._headers, body, self.timeout_s)
+
+    def _answer(self, answer: HttpAnswer) -> Answer:
+        """What came back, read as an answer; raises ProviderError."""
         chats = "generate" in self.dialect.tasks
         # Some servers, and Windows' proxies, put a byte order mark before their JSON.
         if answer.body.startswith(BOM_UTF8):
@@ -467,9 +470,6 @@ def read_as(kind: type[T], decoder: msgspec.json.Decoder[T], body: bytes, what: 
         raise BadReply(f"the reply is not {what}: {error}", billed=None) from None
 
 
-MANY = 1 << 53
-
-
 def passed_on(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """The settings that go to the vendor as they are.
 
@@ -504,10 +504,3 @@ def counted(
         number(counts.get(tokens_out)),
         number((as_mapping(counts.get(inner)) if inner else counts).get(last)),
     )
-
-
-def number(value: object) -> int | None:
-    """A number of tokens; None for what cannot be one."""
-    if type(value) is not int:  # nearly all are
-        value = int(value) if is_number(value) and 0 <= value < MANY else -1
-    return value if 0 <= value < MANY else None

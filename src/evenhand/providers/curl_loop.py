@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 import select
+import selectors
 import socket
 import time
 from collections import deque
@@ -52,8 +53,10 @@ class CurlLoop:
         self._multi.setopt(pycurl.M_MAXCONNECTS, CONNECTIONS)
         self._under_way: dict[pycurl.Curl, asyncio.Future[Ending]] = {}
         self._ended: deque[tuple[asyncio.Future[Ending], Ending]] = deque()
-        self._read: set[int] = set()
-        self._written: set[int] = set()
+        # One for all sockets: the loop's own takes three system calls whenever one is watched, and a handle.
+        self._sockets = selectors.DefaultSelector()
+        self._watched: dict[int, int] = {}
+        self.loop.add_reader(self._sockets.fileno(), self._look)
         self._timer: asyncio.Handle | None = None
         self.is_broken = False
         """libcurl has given up as a whole, for instance as the loop could watch no more sockets."""
@@ -79,28 +82,30 @@ class CurlLoop:
         """Closes all connections."""
         if self._timer is not None:
             self._timer.cancel()
-        if self.loop.is_closed():  # it watches nothing any more
-            self._read.clear()
-            self._written.clear()
         self._multi.close()
+        self._look_no_more()
 
     def _watch(self, what: int, socket: int, _multi: object, _data: object) -> None:
-        """Has the loop watch a socket for what libcurl waits for now."""
-        # POLL_INOUT has both bits, POLL_REMOVE neither.
-        if what & pycurl.POLL_IN:
-            if socket not in self._read:
-                self._read.add(socket)
-                self.loop.add_reader(socket, self._act, socket, pycurl.CSELECT_IN)
-        elif socket in self._read:
-            self._read.remove(socket)
-            self.loop.remove_reader(socket)
-        if what & pycurl.POLL_OUT:
-            if socket not in self._written:
-                self._written.add(socket)
-                self.loop.add_writer(socket, self._act, socket, pycurl.CSELECT_OUT)
-        elif socket in self._written:
-            self._written.remove(socket)
-            self.loop.remove_writer(socket)
+        """Watches a socket for what libcurl waits for now."""
+        events = what & pycurl.POLL_INOUT  # with the bits of `selectors`; POLL_REMOVE has neither
+        before = self._watched.pop(socket, 0)
+        if events:
+            (self._sockets.modify if before else self._sockets.register)(socket, events)
+            self._watched[socket] = events
+        elif before:
+            self._sockets.unregister(socket)
+
+    def _look(self) -> None:
+        """Something has happened at some sockets."""
+        for key, events in self._sockets.select(0):
+            if not self.is_broken:
+                self._act(key.fd, events)
+
+    def _look_no_more(self) -> None:
+        self._watched.clear()
+        if not self.loop.is_closed():
+            self.loop.remove_reader(self._sockets.fileno())
+        self._sockets.close()
 
     def _wake_in(self, milliseconds: int) -> None:
         """Has the loop call libcurl after so long; -1 for never."""
@@ -141,10 +146,7 @@ class CurlLoop:
         self.is_broken = True
         if self._timer is not None:
             self._timer.cancel()
-        while self._read:  # or the loop would call for ever
-            self.loop.remove_reader(self._read.pop())
-        while self._written:
-            self.loop.remove_writer(self._written.pop())
+        self._look_no_more()  # or the loop would call for ever
         ending = Ending(pycurl.E_RECV_ERROR, message, time.perf_counter())
         for future in self._under_way.values():
             if not future.done():

@@ -253,7 +253,11 @@ class Exchange:
 
     def _unpacked(self, data: bytes, *, is_first: bool) -> bytes | None:
         """A piece as it is without packing; None, and an error, where it can't be unpacked."""
-        begins = is_first and self._unpacking is None and b"content-encoding" in self._head.lower()
+        begins = (
+            is_first
+            and self._unpacking is None
+            and self._head.lower().find(b"content-encoding") >= 0
+        )
         if self._unpacking is None and not begins:
             return data
         from evenhand.providers.unpacking import (  # noqa: PLC0415 (on use)

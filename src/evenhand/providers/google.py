@@ -8,11 +8,11 @@ from typing import Any
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
-from evenhand.core.json_shapes import as_array, as_mapping, is_mapping
+from evenhand.core.json_shapes import as_array, as_mapping, is_mapping, number
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, ending
-from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, counted, number, passed_on
+from evenhand.providers.chat import ChatProvider, Dialect, chat_provider, counted, passed_on
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.message_forms import (
     SYSTEM_ROLES,

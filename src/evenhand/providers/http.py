@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from evenhand.core.errors import ConnectionFailed
 from evenhand.providers.http_answer import HttpAnswer, Listener
 from evenhand.providers.http_routes import Route, route_to
 
@@ -96,7 +97,10 @@ class HttpTransport:
     def _open(self) -> CurlLoop:
         from evenhand.providers.curl_loop import CurlLoop  # noqa: PLC0415 (imported on use)
 
-        self._curls = CurlLoop()
+        try:
+            self._curls = CurlLoop()
+        except OSError as error:
+            raise ConnectionFailed(f"no connection can be opened: {error.strerror}") from error
         return self._curls
 
     def _route(self, url: str) -> Route:

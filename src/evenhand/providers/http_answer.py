@@ -29,7 +29,10 @@ class Headers(Mapping[str, str]):
 
     def get(self, name: str, default: Any = None) -> Any:  # a call less than the mixin's
         """The header of this name."""
-        return self._read().get(name.lower(), default)
+        name = name.lower()
+        if self._values is None and self._raw.lower().find(name.encode()) < 0:
+            return default  # nearly all that are looked for aren't there: they need no reading
+        return self._read().get(name, default)
 
     @property
     def status(self) -> int:

@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 from evenhand.core.encoding import decode, decoded, encode
 from evenhand.core.errors import EvenhandError
 from evenhand.core.json_shapes import as_mapping
+from evenhand.core.listed_steps import listed_steps
 from evenhand.core.message import Reply
 from evenhand.providers import anthropic, google, openai
 from evenhand.providers.agent_servers import served_answer
 from evenhand.providers.answer_text import NoAnswer
 from evenhand.providers.app_call import kind_of, read_answer
-from evenhand.providers.listed_steps import listed_steps
 
 _AGENT = b'{"agent":'
 

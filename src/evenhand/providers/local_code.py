@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.encoding import digest, encode
-from evenhand.core.json_shapes import as_array, as_mapping, is_number
+from evenhand.core.json_shapes import as_array, as_mapping, is_number, number
+from evenhand.core.listed_steps import amount, listed_steps
 from evenhand.core.message import Prompt, Reply, Usage
-from evenhand.providers.chat import number
-from evenhand.providers.listed_steps import amount, listed_steps
 
 MOST_FILES = 2_000
 LARGEST = 4_000_000

@@ -278,8 +278,9 @@ def _place(index: object) -> int:
 
 def _thought(body: bytes) -> str:
     """The thoughts of the model, where a server shows them."""
-    if b'"reasoning"' not in body and b'"reasoning_content"' not in body:
-        return ""  # `reasoning_tokens` are counted in most answers
+    # `reasoning_tokens` are counted in most answers.
+    if body.find(b'"reasoning"') < 0 and body.find(b'"reasoning_content"') < 0:
+        return ""
     message = _raw_message(body)
     thought = message.get("reasoning") or message.get("reasoning_content")
     return f"Thinking: {thought}" if isinstance(thought, str) and thought else ""

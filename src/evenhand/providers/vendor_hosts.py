@@ -14,19 +14,11 @@ from urllib.parse import urlsplit
 
 from evenhand.core.encoding import decoded
 from evenhand.core.json_shapes import as_mapping
-from evenhand.providers import anthropic, google, huggingface, replicate
+from evenhand.providers.addresses import homes
 from evenhand.providers.endpoints import place_asked, place_of
-from evenhand.providers.servers import SERVERS
 
 _HERE = ("localhost", "127.0.0.1")
-_HOMES = (
-    anthropic.HOME,
-    google.HOME,
-    huggingface.ROUTER,
-    replicate.HOME,
-    *(server.address for server in SERVERS.values()),
-)
-HOSTS = frozenset(urlsplit(home).hostname or "" for home in _HOMES).difference(_HERE) | {
+HOSTS = frozenset(urlsplit(home).hostname or "" for home in homes()).difference(_HERE) | {
     "api.cohere.com",
     "aiplatform.googleapis.com",
     "api-inference.huggingface.co",

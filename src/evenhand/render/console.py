@@ -166,7 +166,7 @@ def show_trial(
 
 def list_lines(runs: Iterable[ListedRun], width: int = UNBOUND) -> list[str]:
     """A line for each run, or as many as it takes; the newest first."""
-    order = sorted(runs, key=lambda item: item.path.stem, reverse=True)
+    order = sorted(runs, key=lambda item: item.id, reverse=True)
     known = names(listed.path for listed in order)
     # A path, which stands for an id that several have, may be longer than all ids.
     name_width = max(map(len, known.values()), default=0)
@@ -234,8 +234,8 @@ def listed_json(runs: Iterable[ListedRun]) -> Iterator[str]:
     """A line of JSON for each run, the newest first."""
     from evenhand.core.wording.json_text import json_text  # noqa: PLC0415 (only when it is asked for)
 
-    for listed in sorted(runs, key=lambda item: item.path.stem, reverse=True):
-        row: dict[str, Any] = {"id": listed.path.stem, "file": str(listed.path)}
+    for listed in sorted(runs, key=lambda item: item.id, reverse=True):
+        row: dict[str, Any] = {"id": listed.id, "file": str(listed.path)}
         if listed.meta is None:
             row["problem"] = listed.problem
         else:

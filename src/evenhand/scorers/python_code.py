@@ -16,22 +16,19 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from numbers import Real
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.json_shapes import as_mapping, is_array, is_mapping, is_number, is_object
 from evenhand.core.score import Scale, Score
+from evenhand.scorers.code_languages import CODE_LANGUAGES
 from evenhand.scorers.text import quoted
 
 _EPSILON = 2.2e-16  # so that a sum of parts meets its threshold in spite of rounding
-Language = Literal["Python", "JavaScript", "Ruby"]
-_DICT: dict[Language, str] = {"Python": "dict", "JavaScript": "object", "Ruby": "hash"}
-_BOOLS: dict[Language, str] = {
-    "Python": "True nor False",
-    "JavaScript": "true nor false",
-    "Ruby": "true nor false",
+_DICT = {"Python": "dict", "JavaScript": "object"} | {
+    language.name: language.mapping for language in CODE_LANGUAGES
 }
 _PLACE = re.compile(r"(.+\.py):(\d+): ")
 _CAMEL = {
@@ -210,7 +207,7 @@ def verdict_of(
     name: str,
     *,
     negated: bool = False,
-    language: Language = "Python",
+    language: str = "Python",
 ) -> Score:
     """What the value that a user's function returned comes to.
 
@@ -255,7 +252,7 @@ def _graded(
     name: str,
     *,
     negated: bool,
-    language: Language,
+    language: str,
 ) -> Score:
     shape = _shape(language)
     missing = [key for key in ("pass", "score", "reason") if fields.get(key) is None]
@@ -266,8 +263,9 @@ def _graded(
         )
     passed, score = _scalar(fields["pass"]), _scalar(fields["score"])
     if not isinstance(passed, bool):
+        bools = "True nor False" if language == "Python" else "true nor false"
         raise CodeError(
-            f"{name} returned 'pass': {_shown(passed, language)}, which is neither {_BOOLS[language]}",
+            f"{name} returned 'pass': {_shown(passed, language)}, which is neither {bools}",
             hint=shape,
         )
     if not isinstance(score, float):
@@ -374,7 +372,7 @@ def _fields(result: object) -> Mapping[str, object] | None:
     return {_CAMEL.get(name, name): value for name, value in fields.items()}
 
 
-def _from_text(text: str, name: str, language: Language) -> object:
+def _from_text(text: str, name: str, language: str) -> object:
     word = text.strip()
     if word.lower() in ("true", "false"):
         return word.lower() == "true"
@@ -390,10 +388,10 @@ def _kind(value: object) -> str:
     return "nothing" if value is None else f"a {type(value).__name__}"
 
 
-def _shape(language: Language) -> str:
+def _shape(language: str) -> str:
     return f"Return a bool, a number, or a {_DICT[language]} with 'pass', 'score' and 'reason'."
 
 
-def _shown(value: object, language: Language) -> str:
+def _shown(value: object, language: str) -> str:
     """A value as the language writes it."""
     return repr(value) if language == "Python" else encode(value).decode()

@@ -31,6 +31,7 @@ _EXPORT = re.compile(
 """How files begin that `evenhand export` writes of eval sets, and `--json` prints."""
 _NOT_HERE = frozenset({"node_modules", "venv", "site-packages", "__pycache__"})
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ID_LENGTH = 26
 
 
 class ListedRun(Record, frozen=True):
@@ -41,13 +42,26 @@ class ListedRun(Record, frozen=True):
     alive: bool = False
     problem: str = ""
 
+    @property
+    def id(self) -> str:
+        """Its id; the name of a file that cannot be read."""
+        return self.path.stem if self.meta is None else self.meta.id
 
-def new_id() -> str:
+
+def new_id(home: Path) -> str:
     """A ULID: 48 bits of time in milliseconds, 80 random bits, in 26 characters that sort by time.
+
+    It comes after the ids of all runs that are there, so that the run is the latest even if the clock was set back.
+
+    Args:
+        home: Where the run is kept.
 
     Source: https://github.com/ulid/spec
     """
-    return _id(time.time_ns() // 1_000_000, secrets.randbits(80))
+    id_ = _id(time.time_ns() // 1_000_000, secrets.randbits(80))
+    known = (path.stem for path in run_folder(home).glob(f"*{SUFFIX}") if _is_id(path.stem))
+    newest = max((run for run in known if run < _tomorrow()), default="")
+    return id_ if id_ > newest else _id(_milliseconds(newest) + 1, secrets.randbits(80))
 
 
 def id_at(moment: float, name: str) -> str:
@@ -94,12 +108,42 @@ def paths(home: Path) -> list[Path]:
 
 def newest_first(files: Iterable[Path]) -> list[Path]:
     """Run files by the time in their ids. A run of the future is never the latest: its clock was wrong."""
-    tomorrow = _id((time.time_ns() // 1_000_000) + 86_400_000, 0)
+    tomorrow = _tomorrow()
 
-    def order(path: Path) -> tuple[bool, str]:
-        return len(path.stem) != len(tomorrow) or path.stem < tomorrow, path.stem
+    def order(path: Path) -> tuple[bool, str, bool]:
+        run = id_of(path)
+        # Of a run and its copies, the file that is called as the run was made comes first.
+        return not _is_id(run) or run < tomorrow, run, run == path.stem
 
     return sorted(files, key=order, reverse=True)
+
+
+def id_of(path: Path) -> str:
+    """The id of a run: the name of its file. A copy or a merged run may be called anything, and says it inside."""
+    if _is_id(path.stem):
+        return path.stem
+    try:
+        with RunFile.open(path) as run:
+            return run.meta.id
+    except StoreError:
+        return path.stem
+
+
+def _tomorrow() -> str:
+    """Where the ids begin of runs that were made under a wrong clock."""
+    return _id((time.time_ns() // 1_000_000) + 86_400_000, 0)
+
+
+def _milliseconds(id_: str) -> int:
+    """The moment that an id says, since 1970; of a name that is no id, anything."""
+    number = 0
+    for character in id_[:SHORT_ID]:
+        number = number << 5 | max(0, _ALPHABET.find(character))
+    return number
+
+
+def _is_id(name: str) -> bool:
+    return len(name) == _ID_LENGTH
 
 
 def runs(home: Path) -> list[ListedRun]:
@@ -127,10 +171,6 @@ def killed_run(home: Path, fingerprint: str, shard: Shard | None) -> Path | None
         except StoreError:
             return None
     return None
-
-
-def _by_id(path: Path) -> str:
-    return path.stem
 
 
 def homes(start: Path) -> list[Path]:
@@ -183,13 +223,13 @@ def names(known: Iterable[Path]) -> dict[Path, str]:
 
     Empty where two files have the same id: then none does.
     """
-    order = sorted(known, key=_by_id)
+    order = sorted((id_of(path), path) for path in known)
     # In sorted order, only a neighbour can share the longest beginning.
-    ids = ["", *map(_by_id, order), ""]
+    ids = ["", *(run for run, _ in order), ""]
     by_path: dict[Path, str] = {}
-    for path, *beside in zip(order, ids, ids[2:], strict=False):
-        alike = max(len(os.path.commonprefix([path.stem, other])) for other in beside)  # noqa: RUF071 (of ids)
-        by_path[path] = "" if path.stem in beside else path.stem[: max(SHORT_ID, alike + 1)]
+    for (run, path), *beside in zip(order, ids, ids[2:], strict=False):
+        alike = max(len(os.path.commonprefix([run, other])) for other in beside)  # noqa: RUF071 (of ids)
+        by_path[path] = "" if run in beside else run[: max(SHORT_ID, alike + 1)]
     return by_path
 
 
@@ -206,7 +246,7 @@ def called(start: Path, path: Path, least: int = SHORT_ID) -> str:
     """
     path, home = path.absolute(), path.absolute().parent.parent
     name = names(paths(home)).get(path) if _looked_in(start.absolute(), home) else ""
-    return path.stem[: max(least, len(name))] if name else os.path.relpath(path, start)
+    return id_of(path)[: max(least, len(name))] if name else os.path.relpath(path, start)
 
 
 def _looked_in(start: Path, home: Path) -> bool:
@@ -222,8 +262,9 @@ def _looked_in(start: Path, home: Path) -> bool:
 
 def matching(known: Iterable[Path], ref: str) -> list[Path]:
     """The runs that an id, or the start of one, may mean: those with just this id, or all that begin so."""
-    begun = [path for path in known if path.stem.startswith(ref.upper())]
-    return [path for path in begun if path.stem == ref.upper()] or begun
+    begun = [(run, path) for path in known if (run := id_of(path)).startswith(ref.upper())]
+    same = [path for run, path in begun if run == ref.upper()]
+    return same or [path for _, path in begun]
 
 
 def find(start: Path, ref: str | None) -> Path:
@@ -263,7 +304,7 @@ def find(start: Path, ref: str | None) -> Path:
         return meant[0]
     if meant:
         raise _ambiguous(ref, meant)
-    newest = ", ".join(dict.fromkeys(path.stem for path in known[:5]))
+    newest = ", ".join(dict.fromkeys(map(id_of, known[:5])))
     near = did_you_mean(ref, ("latest", "latest~1"))
     hint = f"{near} The newest: {newest}" if near else f"The newest: {newest}"
     raise UsageError(f"there is no run '{ref}'", hint=hint)
@@ -296,10 +337,13 @@ def another_kind(path: Path) -> str:
 def _latest(known: Sequence[Path], back: int) -> Path:
     """The newest run that asked about a system, or one before it. One that cannot be read may be it."""
     there = 0
+    ids: set[str] = set()
     for path in known:
         try:
             with RunFile.open(path) as run:
-                there += not run.meta.is_judge_check
+                # A copy is the same run once more, and not the one before.
+                there += not run.meta.is_judge_check and run.meta.id not in ids
+                ids.add(run.meta.id)
         except StoreError:  # who opens it says why not
             there += 1
         if there > back:
@@ -317,9 +361,9 @@ def _latest(known: Sequence[Path], back: int) -> Path:
 
 def _ambiguous(ref: str, meant: Sequence[Path]) -> UsageError:
     """More than one run, to be told apart by more of the id; or by the file, where two have the same."""
-    ids = {path.stem for path in meant}
+    ids = set(map(id_of, meant))
     by_path = names(meant)
-    each = ", ".join(path.stem if by_path[path] else str(path) for path in meant[:5])
+    each = ", ".join(id_of(path) if by_path[path] else str(path) for path in meant[:5])
     if len(ids) == 1:
         return UsageError(
             f"'{ref}' is the id of {len(meant)} files", hint=f"Name one by its file: {each}"

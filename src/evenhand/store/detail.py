@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 REMEMBERED_PARTS = 4096
 """Cases are settled near each other in time, so few parts have to be remembered to keep each of them once."""
+SHORT_PART = 500
+"""Bytes: a part of no more is remembered itself, a longer one by its digest."""
 
 
 class CasePart(Struct, omit_defaults=True, gc=False, kw_only=True):
@@ -293,12 +295,12 @@ class Parts:
         """The id of a part, and whether it has to be written first; None for an empty part."""
         if not part:
             return None, False
-        digest = blake2b(part, digest_size=16).digest()
-        known = self._ids.get(digest)
+        name = part if len(part) <= SHORT_PART else blake2b(part, digest_size=16).digest()
+        known = self._ids.get(name)
         if known is not None:
-            self._ids.move_to_end(digest)
+            self._ids.move_to_end(name)
             return known, False
-        number = self._ids[digest] = self._next
+        number = self._ids[name] = self._next
         self._next += 1
         # A part that is forgotten and comes again is written once more, under a new id.
         if len(self._ids) > REMEMBERED_PARTS:

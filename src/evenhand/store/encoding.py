@@ -50,8 +50,12 @@ def _written(result: TrialResult) -> WrittenResult:
     # Half a character (a lone surrogate), which msgspec refuses and `encode` escapes, more slowly.
     except UnicodeEncodeError:
         return _encoded(result, encode)
-    if any(b"null" in part for part in written):
-        _refuse_nan_in(result)
+    for part in written:
+        if (
+            part.find(b"null") >= 0
+        ):  # `in` takes ten times as long: bytes are tried as a number first
+            _refuse_nan_in(result)
+            break
     return written
 
 

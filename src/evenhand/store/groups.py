@@ -119,7 +119,9 @@ def cluster_in(key: str, variables: Mapping[str, Any], metadata: Mapping[str, An
     if not key:
         return ""
     value = variables.get(key, metadata.get(key))
-    return "" if value is None else encode(value).decode("utf-8", "replace")
+    # An empty cell of a table is a text, and no document that all cases without one belong to.
+    blank = value is None or (isinstance(value, str) and not value.strip())
+    return "" if blank else encode(value).decode("utf-8", "replace")
 
 
 def number_of(cluster: str, content: str) -> int:

@@ -22,8 +22,9 @@ from pathlib import Path
 
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.json_shapes import as_mapping
 from evenhand.core.record import Record
-from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.run import SHORT_ID, RunMeta, TrialResult
 from evenhand.store.catalogue import files, home_for, id_at, run_folder
 from evenhand.store.home import is_signed, signed
 from evenhand.store.journal import Journal
@@ -95,7 +96,8 @@ def merge(files: Sequence[Path], to: Path, homes: Iterable[Path] = ()) -> Merged
         homes: If one of these made all of the runs, the merged one is its own, too.
 
     Raises:
-        UsageError: They are not of the same plan, one is given twice, or `to` is something else.
+        UsageError: They are not of the same plan, or were started with other options, one is given twice, or `to` is
+            something else.
         StoreError: One cannot be read or is being written, or the merged one cannot be written.
     """
     metas: list[RunMeta] = []
@@ -137,6 +139,11 @@ def _check(files: Sequence[Path], metas: Sequence[RunMeta], to: Path) -> None:
                 f"run {meta.id} is not of the same plan as run {first.id}: files, models or options differ",
                 hint="Merge runs that were started with the same command and the same files, but for --shard.",
             )
+        if others := _other_options(meta, first):
+            raise UsageError(
+                f"run {meta.id} was started with other options than run {first.id}: {', '.join(others)}",
+                hint="Start all shards with the same command, but for --shard.",
+            )
         if (meta.pass_rate, meta.requirements) != (first.pass_rate, first.requirements):
             raise UsageError(
                 f"run {meta.id} has to reach something else than run {first.id}",
@@ -157,6 +164,24 @@ def _check(files: Sequence[Path], metas: Sequence[RunMeta], to: Path) -> None:
             )
 
 
+def _other_options(meta: RunMeta, first: RunMeta) -> list[str]:
+    """The options that two runs of one plan were started with and that make one verdict of both a wrong one.
+
+    The verdict of all is that of the first one's options: what one of them requires, or took from a script, would go
+    unsaid.
+    """
+    of_one, of_other = meta.settings, first.settings
+    one, other = as_mapping(of_one.get("asked")), as_mapping(of_other.get("asked"))
+    differ = {
+        "--calibrated": of_one.get("calibrated") != of_other.get("calibrated"),
+        "--replay": ("replay" in of_one) != ("replay" in of_other),
+    }
+    for name in ("definitions", "offline", "strict"):
+        # Earlier versions had fewer options.
+        differ[f"--{name}"] = name in one and name in other and one[name] != other[name]
+    return [option for option, differs in differ.items() if differs]
+
+
 def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMeta:
     first = min(metas, key=lambda meta: meta.id)
     sharded = first.sharded
@@ -165,7 +190,7 @@ def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMe
     ids = sorted(meta.id for meta in metas)
     return replace(
         first,
-        id=id_at(first.created_at, digest(*ids)),
+        id=_id_beside(ids, max(meta.created_at for meta in metas)),
         planned=first.plan_size,
         case_count=first.case_count if sharded is None else sharded.cases,
         finished_at=max(ends, default=None),
@@ -174,6 +199,13 @@ def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMe
         message=_message(missing, _missing_shards(metas)) if missing else "",
         decided={},
     )
+
+
+def _id_beside(ids: Sequence[str], moment: float) -> str:
+    """The id of the merged run, later than those of its runs, also in short form: the same for the same runs."""
+    short = {run[:SHORT_ID] for run in ids}
+    candidates = (id_at(moment + after / 1000, digest(*ids)) for after in range(len(ids) + 1))
+    return next(run for run in candidates if run[:SHORT_ID] not in short)
 
 
 def _signed(meta: RunMeta, metas: Sequence[RunMeta], homes: Iterable[Path]) -> RunMeta:

@@ -8,30 +8,44 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from evenhand.core.encoding import encode
-from evenhand.core.errors import StoreError
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.json_shapes import as_array
 from evenhand.core.remark import Remarks, checked, first_tags
+from evenhand.core.run import RunMeta
 from evenhand.store.adding import added_to
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.opened import BY, own_meta, remarks_in
 
 
-def remark(path: Path, fields: Mapping[str, object], by: str = "") -> Remarks:
+def remark(
+    path: Path,
+    fields: Mapping[str, object],
+    by: str = "",
+    was: Mapping[str, object] | None = None,
+) -> Remarks:
     """Says something of a run: title, tags, note; all of it or nothing. What counts from now on.
 
     Args:
         path: The run file, of whichever version, also while it is being written.
         fields: By field.
         by: Who says it, where somebody vouches for that; empty otherwise.
+        was: What they had read before they changed it, by field: nobody else's words are lost. Tags that others added
+            or removed since then stay so.
 
     Raises:
-        UsageError: One of them is not what can be said.
+        UsageError: One of them is not what can be said, or somebody else changed it meanwhile.
         StoreError: The file cannot be written.
     """
     rows: list[tuple[str, object]] = [checked(*each) for each in fields.items()]
+    before = was or {}
     if by and rows:
         rows.append((BY, by))
     with added_to(path, "remarks") as db:
         meta = own_meta(db, path)
+        rows = [
+            (field, _merged(remarks_in(db, meta), meta, before, field, value))
+            for field, value in rows
+        ]
         if "tags" in fields and first_tags(meta.config):
             # The list as it was comes first: so what the new one lacks is known to have been removed.
             rows.insert(0, ("tags", list(remarks_in(db, meta).tags)))
@@ -41,6 +55,25 @@ def remark(path: Path, fields: Mapping[str, object], by: str = "") -> Remarks:
                 (time.time(), field, encode(value)),
             )
         return remarks_in(db, meta)
+
+
+def _merged(
+    now: Remarks, meta: RunMeta, was: Mapping[str, object], field: str, value: object
+) -> object:
+    """What a field becomes where it was read as `was` says, and may have been changed since."""
+    if field not in was:
+        return value
+    if field == "tags":
+        read, wished = as_array(was[field]), as_array(value)
+        rest = [tag for tag in now.tags if tag in wished or tag not in read]
+        return checked(field, [*rest, *(tag for tag in wished if tag not in read)])[1]
+    stands = (now.title or meta.title) if field == "title" else now.note
+    if str(was[field]).split() != stands.split():
+        raise UsageError(
+            f"the {field} was changed meanwhile, by {now.by or 'somebody'}: {stands or 'it is empty'}",
+            hint="Save again to replace it.",
+        )
+    return value
 
 
 def delete(path: Path) -> None:

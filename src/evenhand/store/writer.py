@@ -25,6 +25,7 @@ import sqlite3
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final, cast
@@ -56,6 +57,8 @@ _UNSENT = (CALL, SUBMIT)
 """What is written before something is sent: if it can't be, nothing is."""
 _BUNDLES = (SUBMIT, COLLECT)
 """Rows of other kinds that are written together or not at all: (kind, rows), (kind, rows), …"""
+_CLEAN = frozenset({PART, STEP, TRIAL, *_BUNDLES})
+"""Rows that hold no secrets when they come, as those of results, or whose inner ones are looked through."""
 _CARRIED: Final = {  # what lies beside the rows above: by how many leading columns, and how many last ones
     REPLY: (1, 1, "insert or ignore into body values (?, ?)"),
     TRIAL: (2, 3, "insert into detail values (?, ?, ?, ?, ?)"),
@@ -66,6 +69,9 @@ GATHER_S = 0.003
 """Where so many rows came at once, the next ones are waited for so long, to share a transaction."""
 LINGER_S = 0.01
 """Rows for which nobody waits wait so long for one that somebody waits for, to be written with it."""
+
+# For a type without an adapter, sqlite3 looks for other ways to adapt each value, which takes longer than to write it.
+sqlite3.register_adapter(bytes, bytes)
 
 Row = tuple[object, ...]
 _Item = tuple[int, Row, "asyncio.Future[None] | None"]
@@ -243,10 +249,10 @@ class Writer:
         gone = self.gone()
         if gone is not None:
             raise gone
-        new = sum(kind == CALL for kind, _, _ in items)
-        if not new:
+        begun = [row[1] for kind, row, _ in items if kind == CALL]  # each by its trial
+        if not begun:
             return
-        trials = len(self._under_way | {row[1] for kind, row, _ in items if kind == CALL})
+        new, trials = len(begun), len(self._under_way.union(begun))
         needed = self._set_aside.needed(new, self._in_flight + new, trials)
         try:
             self._set_aside.hold(needed, beside=_size(self._log))
@@ -270,13 +276,11 @@ class Writer:
     def store(self, items: Sequence[_Item]) -> None:
         """Writes rows in one transaction."""
         db = self._db
-        by_kind: dict[int, list[Row]] = {}
+        by_kind: defaultdict[int, list[Row]] = defaultdict(list)
         for kind, row, _ in items:
-            by_kind.setdefault(kind, []).append(
-                row
-                if kind in (PART, STEP, TRIAL, *_BUNDLES)
-                else self._clean(row)  # a result was cleaned before it was told
-            )
+            by_kind[kind].append(row)
+        for kind in by_kind.keys() - _CLEAN if self._secrets else ():
+            by_kind[kind] = list(map(self._clean, by_kind[kind]))
         db.execute("begin immediate")
         try:
             # Kinds are numbered in the order of writing: calls before replies, parts before the results that need them.
@@ -296,8 +300,8 @@ class Writer:
         self._in_flight += len(calls) - len(replies)
         self._under_way.update(row[1] for row in calls)
         self._under_way.difference_update(row[0] for row in by_kind.get(TRIAL, ()))
-        for row in replies:
-            self._set_aside.learn(len(cast("bytes", row[-1])))
+        if replies:
+            self._set_aside.learn([len(cast("bytes", row[-1])) for row in replies])
 
     def _put(self, kind: int, rows: Sequence[Row]) -> None:
         """Writes rows of one kind, in the transaction that is open."""
@@ -378,11 +382,11 @@ class Room:
         limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
         self._limit = None if limit == resource.RLIM_INFINITY else limit
 
-    def learn(self, size: int) -> None:
-        """A reply of so many bytes was written: others may be as long."""
-        self._replies += 1
-        self._bytes += size
-        self._largest = max(self._largest, size)
+    def learn(self, sizes: Sequence[int]) -> None:
+        """Replies of so many bytes were written: others may be as long."""
+        self._replies += len(sizes)
+        self._bytes += sum(sizes)
+        self._largest = max(self._largest, *sizes)
 
     def needed(self, new: int, in_flight: int, trials: int) -> int:
         """The bytes that are still to be written.

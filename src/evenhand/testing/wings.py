@@ -57,7 +57,10 @@ def check_wing(
 
 def _at(place: str) -> object:
     _promise(place.count(":") == 1, f"{place!r} is module:attribute")
-    return imported(place)
+    try:
+        return imported(place)
+    except Exception as error:
+        raise AssertionError(f"{place!r} is there: {type(error).__name__}: {error}") from error
 
 
 def _check_command(name: str, entry: Command, command: object) -> None:

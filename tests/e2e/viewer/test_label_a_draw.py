@@ -123,3 +123,31 @@ def test_what_people_said_of_a_judged_metric_is_found_and_stands_in_its_cell(
     drawer.get_by_role("tab", name="Labels").click()
     drawer.get_by_text("verdict of policy: fail").wait_for()
     drawer.get_by_text("verdict of policy: pass").wait_for()
+
+
+def test_a_label_that_could_not_be_kept_does_not_count_and_its_output_comes_again(
+    judged: tuple[str, Path], watch: Any
+):
+    """Offline, nothing is called labelled; once the viewer answers again, what the page counts is in the file."""
+    link, path = judged
+    seen = watch(link)
+    seen.expected = ["ERR_INTERNET_DISCONNECTED"]
+    page = seen.page
+    seen.turn(path.stem, view="label")
+    page.get_by_label("Outputs to draw").fill("3")
+    page.get_by_role("button", name="Draw").click()
+    page.get_by_role("button", name="Label without one").click()
+    page.keyboard.press("p")
+    page.get_by_text("1 of 3 labelled").wait_for()
+    seen.context.set_offline(True)
+    for key in "pf":
+        page.keyboard.press(key)
+        page.get_by_role("alert").get_by_text("was not kept").wait_for()
+    page.get_by_text("1 of 3 labelled").wait_for()
+    seen.context.set_offline(False)
+    for done in ("2 of 3 labelled", "All 3 outputs labelled"):
+        page.keyboard.press("f")
+        page.get_by_text(done).wait_for()
+    with RunFile.open(path) as run:
+        labels = standing_labels(run.metric_labels())
+    assert sorted(each["me"].verdict or "" for each in labels.values()) == ["fail", "fail", "pass"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -178,4 +179,35 @@ def test_requirements_are_read_again_as_the_run_goes_on(
         finally:
             running.kill()
             running.wait()
+        seen.close()
+
+
+def test_a_killed_run_that_somebody_else_resumes_is_followed_again(
+    slow: Path, serve: Any, watch: Any, tmp_path: Path, command: Any
+):
+    """Nobody touches the page: it says that the run can be resumed, and then what it has come to."""
+    home = tmp_path / "home"
+    (home / "runs").mkdir(parents=True)
+    words = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+    with serve(home) as viewer:
+        running = subprocess.Popen(
+            [*words, "run", str(slow)],
+            env={"PATH": os.environ["PATH"], "EVENHAND_HOME": str(home)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        seen = watch(viewer.link)
+        page = seen.page
+        try:
+            page.get_by_role("link", name="a slow run").click(timeout=20_000)
+            page.get_by_text("word-2 it is").first.wait_for()
+        finally:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
+        page.get_by_text("evenhand resume").wait_for(timeout=20_000)
+        (slow / "go").touch()
+        (run,) = (home / "runs").glob("*.db")
+        command("resume", run.stem, EVENHAND_HOME=str(home))
+        page.get_by_text("12 trials: 12 passed").wait_for(timeout=20_000)
         seen.close()

@@ -16,6 +16,7 @@ import pytest
 from tests.e2e.viewer.test_accessibility import LOOK
 from tests.oidc_provider import CLIENT, SECRET, Provider, provider
 
+from evenhand.store.labels.stored_draws import standing_labels
 from evenhand.store.runfile import RunFile
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
@@ -263,3 +264,36 @@ def test_runs_of_a_shared_folder_can_be_read(
             one["id"]
             for one in ann.page.evaluate("() => fetch('/api/runs').then((it) => it.json())")
         ] == [runs[0]]
+
+
+def test_two_people_who_label_a_draw_at_once_share_it(
+    team_home: Path, environ: dict[str, str], person: Any
+) -> None:
+    """There is one draw and one rule, whoever was second; neither labels what the other one is labelling."""
+    example, home = Path(__file__).resolve().parents[3] / "examples" / "judge", team_home / "home"
+    words = [*COMMAND, "run", str(example), "--offline", "--no-progress"]
+    before = set((home / "runs").glob("*.db"))
+    subprocess.run(words, env=environ, cwd=team_home, capture_output=True, timeout=60, check=False)
+    (path,) = set((home / "runs").glob("*.db")) - before
+    with serving(team_home, environ) as address:
+        ann, bob = person(), person()
+        for who, name in ((ann, "ann"), (bob, "bob")):
+            who.comes(f"{address}/#/run/{path.stem}?view=label", name)
+            who.page.get_by_label("Outputs to draw").fill("60")
+        for who in (ann, bob):
+            who.page.get_by_role("button", name="Draw").click()
+            who.page.locator(".labelling-rule textarea").fill(f"the rule of {who is ann}")
+        bob.page.get_by_role("alert").get_by_text("drew from this run meanwhile").wait_for()
+        for who in (ann, bob):
+            who.page.get_by_role("button", name="Keep the rule").click()
+            who.page.get_by_text("Passes if: the rule of True").wait_for()
+        for done in range(1, 9):
+            for who in (ann, bob):
+                who.page.keyboard.press("p")
+                who.page.get_by_text(f"{done} of 60 labelled").wait_for()
+        assert all("400" in line for line in bob.wrong)
+        bob.wrong.clear()  # the two refusals, which the console says, too
+    with RunFile.open(path) as run:
+        assert [len(draw.places) for draw in run.draws()] == [60]
+        labels = standing_labels(run.metric_labels())
+    assert sorted(len(each) for each in labels.values()) == [1] * 16

@@ -64,6 +64,26 @@ def test_a_limit_that_only_refusals_tell_is_found_and_used(
     assert bill.early == 0
 
 
+@pytest.mark.parametrize("says", ["retry-after", ""])
+@pytest.mark.parametrize(
+    "vendor",
+    [
+        lambda says: InFlight(10, says=says, latency_s=0.2),
+        lambda says: InFlight(60, says=says, latency_s=0.2),
+        lambda says: TokenBucket(40, 4, says=says, latency_s=0.2),
+    ],
+    ids=["10 in flight", "60 in flight", "40 a second"],
+)
+def test_few_of_a_thousand_calls_are_refused_where_a_hundred_could_be_sent_at_once(
+    timeline, vendor, says
+):
+    """The first calls are spread over a round trip, so the first refusals hold the others back."""
+    vendor = vendor(says)
+    bill = billed(timeline, vendor, even(1000), at_once=100)
+    assert bill.refusals <= 0.04
+    assert used(vendor, bill) >= 0.75
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_a_limit_by_tokens_that_only_refusals_tell_is_found_and_used(timeline, says, seed):

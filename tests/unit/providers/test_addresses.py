@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.providers.addresses import is_vendors, origin, shown_host
+from evenhand.providers.addresses import home, homes, is_vendors, origin, shown_host
+from evenhand.providers.catalog import KEYS
+from evenhand.providers.vendor_hosts import may_ask_a_model
 
 
 @pytest.mark.parametrize(
@@ -48,3 +50,13 @@ def test_only_the_vendors_own_server_is_the_vendors(model, address, wanted):
     """Or, of an id that is an address, the one that it says."""
     assert is_vendors(model, address) is wanted
     assert shown_host(address) in address
+
+
+def test_each_vendor_with_a_key_has_an_address_at_which_its_requests_are_recorded():
+    """All but those whose address is another one for each customer."""
+    elsewhere = {"azure", "vertex"}
+    vendors = {kind for kind, key in KEYS.items() if key and kind not in elsewhere}
+    missing = sorted(kind for kind in vendors if not home(kind))
+    assert not missing, f"`providers/addresses.py` has to say where {missing} answer"
+    assert {home(kind) for kind in elsewhere} == {""}
+    assert [url for url in homes() if url.startswith("https:") and not may_ask_a_model(url)] == []

@@ -14,7 +14,7 @@ from evenhand.core.provider import Provider
 from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
 from evenhand.providers.configured import reading_by
-from evenhand.providers.surcharges import billed_beyond
+from evenhand.providers.surcharges import billed_beyond, surcharges
 
 CHAT, RESPONSES = "openai:chat:gpt-4o-mini", "openai:responses:gpt-4o-mini"
 CLAUDE, GEMINI = "anthropic:messages:claude-haiku-4-5", "google:gemini-2.5-flash"
@@ -169,6 +169,16 @@ def test_what_no_list_price_covers_has_neither_a_bound_nor_a_cost(
     request = provider.request(prompt)
     assert (request.cost_bound_usd, request.stated) == (0.25, True)
     assert cost_of(provider, prompt, model) is None
+
+
+def test_tools_of_no_known_kind_are_named_in_order():
+    """Two runs of one config say the same, whatever order Python's sets have."""
+    names = ("mapper", "browser", "zebra", "adder", "finder", "painter")
+    fees = surcharges({"tools": [dict.fromkeys(names, True), {}]}).fees
+    assert fees == (
+        "tool 'adder, browser, finder, mapper, painter, zebra'",
+        "tool 'of no known kind'",
+    )
 
 
 @pytest.mark.parametrize("place", PLACES)

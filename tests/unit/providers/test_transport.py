@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import selectors
 import subprocess
 import sys
 import threading
@@ -424,36 +425,38 @@ def test_loops_that_are_left_and_processes_that_are_forked_do_no_harm():
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["200"] * 4, "")
 
 
-class Full(asyncio.SelectorEventLoop):
-    """A loop that can watch no more sockets, as one at the limit of its process."""
+class Full(selectors.DefaultSelector):
+    """It can watch no more sockets, as one at the limit of its process."""
 
     is_full = False
 
-    def add_reader(self, fd, callback, *args):
+    def register(self, fileobj, events, data=None):
         """Watches a socket, while there is room."""
-        if self.is_full:
+        if Full.is_full:
             raise OSError(28, "no room")
-        return super().add_reader(fd, callback, *args)
+        return super().register(fileobj, events, data)
 
 
-def test_where_sockets_cannot_be_watched_the_call_fails_and_later_ones_go_through(capfd: Any):
+def test_where_sockets_cannot_be_watched_the_call_fails_and_later_ones_go_through(
+    capfd: Any, monkeypatch: pytest.MonkeyPatch
+):
     """It is neither waited for until its time is up, nor is the client lost for good."""
+    monkeypatch.setattr(selectors, "DefaultSelector", Full)
 
-    async def asked(loop: Full, url: str) -> int:
+    async def asked(url: str) -> list[int]:
         transport = HttpTransport()
+        statuses: list[int] = []
         try:
-            loop.is_full = True
-            with pytest.raises(ConnectionFailed):
-                await asyncio.wait_for(transport.post(url, {}, b"{}", 60), 20)
-            loop.is_full = False
-            return (await transport.post(url, {}, b"{}", 60)).status
+            for path in ("", "/other"):
+                monkeypatch.setattr(Full, "is_full", True)
+                with pytest.raises(ConnectionFailed):
+                    await asyncio.wait_for(transport.post(url + path, {"x": path}, b"{}", 60), 20)
+                monkeypatch.setattr(Full, "is_full", False)
+                statuses.append((await transport.post(url, {}, b"{}", 60)).status)
         finally:
             await transport.close()
+        return statuses
 
-    with Threaded(0.0) as url:
-        loop = Full()
-        try:
-            assert loop.run_until_complete(asked(loop, url)) == 200
-        finally:
-            loop.close()
+    with Threaded(0.0) as url, asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+        assert runner.run(asked(url)) == [200, 200]
     capfd.readouterr()  # pycurl prints what its callback raised

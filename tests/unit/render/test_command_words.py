@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from msgspec.structs import replace
 
 from evenhand.cli.run_request import Asked
 from evenhand.cli.selecting import answering, asked_for, selecting
@@ -55,6 +56,19 @@ def test_every_option_that_says_what_is_run_is_repeated(
     assert parsed.main(again(*shlex.split(words)), standalone_mode=False) == parsed.main(
         shlex.split(words), standalone_mode=False
     )
+
+
+def test_a_run_that_judged_outputs_again_is_suggested_without_the_run_that_had_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It took that run's cases whatever came of them, for which no option exists: there is a baseline of it, too."""
+    from evenhand.cli.regrade import _ANY
+    from evenhand.cli.run_request import Failing
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    request = replace(parsed.main(["x"], standalone_mode=False), failing=Failing("run.db", _ANY))
+    assert typed(request.record()) == " x"
 
 
 def test_no_option_of_a_run_is_forgotten():

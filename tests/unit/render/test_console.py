@@ -72,7 +72,7 @@ async def test_a_run_reads_like_a_page(
         "  best beats basic: +100 points [+17, +100] over 8 cases (paired, corrected for "
         "3 comparisons)\n"
         "  best and better: no detectable difference (8 cases can only show differences of 90 points or more, "
-        "corrected for 3\n    comparisons)\n"
+        "corrected for 3\n  comparisons)\n"
         "\n"
     )
     assert last.startswith("15 of 24 passed · 48 calls · 7,200 → 2,400 tokens · $0.0288 · ")

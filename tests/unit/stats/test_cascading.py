@@ -28,13 +28,22 @@ def outputs(seed: int, size: int, *, errs: float = 0.05, sure: bool = True) -> l
     return rows
 
 
-def risk_of(limits: Limits, rows: list[JudgedTwice]) -> float:
-    """The share of the verdicts that stand which is wrong."""
-    right = {"first": "first_right", "then": "then_right"}
-    stands = [
-        getattr(one, right[stage]) for one in rows if (stage := limits.stage(one)) != "people"
-    ]
-    return stands.count(False) / len(stands) if stands else 0.0
+def risk_of(limits: Limits, errs: float) -> float:
+    """The share of the verdicts that stand which is wrong, of all outputs that `outputs` may draw."""
+    least = 1.0 if limits.first is None else limits.first
+    first = (1 - least) / 0.5  # whose chance to be right is from a half to one, all alike likely
+    wrong = first * (1 - least) / 2
+    if limits.then is None:
+        return wrong / first if first else 0.0
+    return wrong + (1 - first) * errs
+
+
+@pytest.mark.parametrize("limits", [Limits(0.9, 1.0), Limits(0.7, None), Limits(None, 1.0)])
+def test_the_risk_is_that_of_very_many_outputs(limits: Limits):
+    """What the splits below are held against."""
+    rows = [one for one in outputs(5, 50_000, errs=0.12) if limits.stage(one) != "people"]
+    wrong = sum(not getattr(one, f"{limits.stage(one)}_right") for one in rows)
+    assert risk_of(limits, 0.12) == pytest.approx(wrong / len(rows), abs=0.006)
 
 
 @pytest.mark.parametrize(("wrong", "of"), [(0, 10), (3, 60), (21, 300), (40, 41)])
@@ -130,13 +139,12 @@ def test_more_are_wrong_than_agreed_in_few_splits(
     draws: Callable[[list[JudgedTwice]], list[list[JudgedTwice]]], errs: float
 ):
     """Of one draw and of three, after any of which somebody looks: in 150 splits; the first seed is 7."""
-    later = outputs(5, 20_000, errs=errs)
     above = 0
     for seed in range(150):
         rows = outputs(seed + 7, 600, errs=errs)
         each = draws(rows)
         looks = (limits_of(each[: i + 1], rows, 0.1) for i in range(len(each)))
-        above += any(one is not None and risk_of(one, later) > 0.1 for one in looks)
+        above += any(one is not None and risk_of(one, errs) > 0.1 for one in looks)
     assert above <= 13  # of 150 splits at 5 %, so many or fewer come in 98 %
 
 

@@ -152,3 +152,6 @@ def test_a_reliability_curve_holds_every_label_once():
     assert [point.stated for point in points] == sorted(point.stated for point in points)
     assert points[-1].labels >= 30
     assert reliability([]) == []
+    assert [point.labels for point in reliability([(i / 100, True) for i in range(100)])] == [
+        20
+    ] * 5

@@ -188,9 +188,21 @@ async def test_runs_that_cannot_be_read_are_listed_as_such(tmp_path: Path):
     assert not good.alive
 
 
-def test_ids_sort_by_time():
+async def test_a_run_comes_after_all_others_though_the_clock_was_set_back(tmp_path: Path):
+    """Otherwise the run before it would be the latest, and a comparison of the two would be the wrong way round."""
+    home = tmp_path / ".evenhand"
+    ahead = await _run(home, id_at(time.time() + 3600, "f" * 20))
+    future = await _run(home, id_at(time.time() + 2 * 86_400, "0" * 20))
+    for _ in range(3):
+        newest = await _run(home, catalogue.new_id(home))
+        assert catalogue.find(tmp_path, None) == newest
+    assert catalogue.find(tmp_path, "latest~3") == ahead
+    assert catalogue.find(tmp_path, "latest~4") == future
+
+
+def test_ids_sort_by_time(tmp_path: Path):
     """Twenty-six characters, none of them easily mistaken for another."""
-    ids = [catalogue.new_id() for _ in range(3)]
+    ids = [catalogue.new_id(tmp_path) for _ in range(3)]
     assert all(
         len(each) == 26 and set(each) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for each in ids
     )
@@ -275,6 +287,26 @@ async def test_of_a_copy_the_files_are_told(tmp_path: Path):
     assert raised.value.hint is not None
     assert str(run) in raised.value.hint
     assert str(copy) in raised.value.hint
+
+
+async def test_a_copy_under_another_name_is_its_run_and_not_a_later_one(tmp_path: Path):
+    """Its name says nothing of when it was made, and it is no run of its own that one could go back to."""
+    home, now = tmp_path / ".evenhand", time.time()
+    first = await _run(home, id_at(now - 60, "1" * 20))
+    copy = first.with_name("before.db")
+    shutil.copy(first, copy)
+    second = await _run(home, id_at(now - 30, "2" * 20))
+    assert catalogue.find(tmp_path, None) == second
+    assert catalogue.find(tmp_path, "latest~1") == first
+    with pytest.raises(UsageError, match="there is no run latest~2: 2 runs"):
+        catalogue.find(tmp_path, "latest~2")
+    with pytest.raises(UsageError, match="is the id of 2 files"):
+        catalogue.find(tmp_path, first.stem)
+    assert catalogue.called(tmp_path, copy) == ".evenhand/runs/before.db"
+    assert catalogue.called(tmp_path, second) == second.stem[:10]
+    first.unlink()
+    assert catalogue.find(tmp_path, first.stem) == copy
+    assert [listed.id for listed in catalogue.runs(home)] == [second.stem, first.stem]
 
 
 async def _run(home: Path, id_: str, settings: Mapping[str, object] | None = None) -> Path:

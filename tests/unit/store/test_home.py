@@ -26,7 +26,7 @@ def no_home(monkeypatch: pytest.MonkeyPatch):
 
 def keep_a_run(home: Path) -> Path:
     """Its file."""
-    meta = RunMeta(new_id(), "", "", "f", 1, 1, 1, (Variant(0, "p", "m"),), 0.0)
+    meta = RunMeta(new_id(home), "", "", "f", 1, 1, 1, (Variant(0, "p", "m"),), 0.0)
     journal = Journal.create(run_folder(home), meta)
     journal.close()
     return journal.path

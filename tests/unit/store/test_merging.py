@@ -36,6 +36,15 @@ async def test_halves_of_a_plan_are_merged(make_run: Make, tmp_path: Path):
         assert run.meta.status == "finished"
 
 
+async def test_a_merged_run_is_not_called_like_one_of_its_parts(make_run: Make, tmp_path: Path):
+    """Who names it by the id that `merge` printed would be shown a part for the whole."""
+    files = await two(make_run)
+    merged = merge(files, tmp_path / "all.db")
+    assert merged.meta.id[:10] not in {file.stem[:10] for file in files}
+    assert merged.meta.id > max(file.stem for file in files)
+    assert merge(files[::-1], tmp_path / "all.db").meta.id == merged.meta.id
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -50,6 +59,30 @@ async def test_runs_that_have_to_reach_something_else_are_not_merged(
     files = await two(make_run, **other)
     with pytest.raises(UsageError, match="has to reach something else"):
         merge(files, tmp_path / "all.db")
+    assert not (tmp_path / "all.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "option"),
+    [
+        ({"calibrated": "required"}, "--calibrated"),
+        ({"replay": {"of": "01M8"}}, "--replay"),
+        ({"asked": {"offline": True, "strict": False}}, "--offline"),
+        ({"asked": {"offline": False, "strict": True}}, "--strict"),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+async def test_runs_of_other_options_are_not_merged(
+    make_run: Make, tmp_path: Path, settings: dict[str, Any], option: str, turned: bool
+):
+    """A verdict that one of them can't have, or replies of a script, would go unsaid, whichever is the older one."""
+    plain = {"asked": {"offline": False, "strict": False, "version": 1}}
+    both = [plain, plain | settings]
+    first, second = both[::-1] if turned else both
+    one = await make_run([result(0), result(1)], planned=4, status="interrupted", settings=first)
+    two = await make_run([result(2), result(3)], planned=4, status="interrupted", settings=second)
+    with pytest.raises(UsageError, match=f"was started with other options than run .*: {option}"):
+        merge([one.path, two.path], tmp_path / "all.db")
     assert not (tmp_path / "all.db").exists()
 
 

@@ -179,3 +179,25 @@ async def test_a_signature_outlives_a_merge_of_copies(make_run: Make, tmp_path: 
     remark(copy, {"note": "better"}, "ann@example.com")
     add_said(run.path, [read_said(write_said(copy, run.path.stem), run.path.stem, "there")])
     assert _remarks(run.path)[0] == Remarks("", (), "better", "ann@example.com")
+
+
+async def test_what_somebody_else_said_meanwhile_is_not_replaced_unread(make_run: Make) -> None:
+    """Tags that two people add are both there; a name or note that changed is told, and replaced by who has read it."""
+    run = await make_run([result(0)], title="plain")
+    remark(run.path, {"tags": ["old", "kept"]})
+    was = {"title": "plain", "tags": ["old", "kept"], "note": ""}
+    remark(run.path, {"tags": ["kept", "ann"], "note": "live since Friday"}, "ann", was)
+    assert remark(run.path, {"tags": ["old", "kept", "bo"]}, "bo", was).tags == (
+        "kept",
+        "ann",
+        "bo",
+    )
+    for field, value, changed in (
+        ("note", "bo was here", "live since Friday"),
+        ("title", "x", "y"),
+    ):
+        remark(run.path, {field: changed}, "ann")
+        with pytest.raises(UsageError, match=f"{field} was changed meanwhile, by ann: {changed}"):
+            remark(run.path, {field: value}, "bo", was)
+        said = remark(run.path, {field: value}, "bo", {**was, field: changed})
+        assert getattr(said, field) == value

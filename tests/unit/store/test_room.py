@@ -60,8 +60,7 @@ def test_what_is_in_flight_needs_as_much_as_replies_take_as_a_rule(tmp_path: Pat
     assert room.needed(0, 0, 0) == 0
     assert room.needed(1, 3, 2) == CALL_PAGES + 3 * REPLY_PAGES + 2 * RESULT_PAGES
     before = room.needed(1, 3, 2)
-    room.learn(100)
-    room.learn(300)
+    room.learn([100, 300])
     assert room.needed(1, 3, 2) - before == COPIES * (5 * 200 + 2 * 300)
 
 

@@ -73,8 +73,15 @@ def earlier_runs(
     borrowed = {place: one for place, one in asked_now.items() if one.cached}
     mine = _read(newest, ids)
     repeats = systems = 0
+    drawn = _drawn_in(newest)
     for run in earlier:
         name = f"run {short_id(run.meta.id)}"
+        if drawn & _drawn_in(run):
+            tell(
+                f"{name} is left out: another of these runs has its trials, so they are no new draws"
+            )
+            continue
+        drawn |= _drawn_in(run)
         if why := _why_not(run):
             tell(f"{name} is left out: {why}")
             continue
@@ -106,11 +113,14 @@ def earlier_runs(
                 tell(
                     f"{name} ran other code, and is taken for the same system all the same: {files} changed since"
                 )
-            missing = sum(
-                number not in theirs[j].cases for i, j in pairs for number in mine[i].cases
-            )
+            missing = {
+                number
+                for i, j in pairs
+                for number in mine[i].cases
+                if number not in theirs[j].cases
+            }
             if missing:
-                tell(f"{name} lacks {count(missing, 'case')}: these have fewer repeats")
+                tell(f"{name} lacks {count(len(missing), 'case')}: these have fewer repeats")
             if copies:
                 tell(
                     f"{name}: {count(len(copies), 'trial')} left out: answers that went through the cache"
@@ -125,6 +135,12 @@ def earlier_runs(
         tell(
             "no runs of earlier systems are included; they would show better how hard each case is"
         )
+
+
+def _drawn_in(run: RunFile) -> set[str]:
+    """The runs that its trials were drawn in: itself, or the shards that it was merged from."""
+    merged = run.meta.settings.get("merged")
+    return {run.meta.id, *(map(str, merged) if is_sequence(merged) else ())}
 
 
 def _other_code(newest: RunFile, run: RunFile) -> str:

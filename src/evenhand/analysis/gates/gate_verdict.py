@@ -8,7 +8,7 @@ trial has a value. The gravest verdict is that of the gate.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -102,11 +102,11 @@ def gate(
     results = [
         replace(one, where=meta.variants[j].where, places=places.get(j, {})) for j, one in compared
     ]
-    notes += _left_out(results)
+    columns = {names[j]: (sides.mine[i], theirs[j]) for i, j in sides.pairs}
+    notes += _left_out(results, columns)
     notes += _first_error(run, results, names)
     level = decider.level(run_whole=stopped is None) if decider is not None else LEVEL
     results = list(judged(results, margin, level))
-    columns = {names[j]: (sides.mine[i], theirs[j]) for i, j in sides.pairs}
     reused = sum(bool(trial.taken) for trial in run.trials())
     results = list(with_advice(results, columns, run, totals.trials - reused))
     if not metrics:
@@ -140,18 +140,38 @@ def _once(results: Sequence[GateResult]) -> Iterator[GateResult]:
         yield replace(result, compared=compared) if same else result
 
 
-def _left_out(results: Iterable[GateResult]) -> Iterator[str]:
-    """Which cases are another test now, and why, where the others are compared."""
+def _left_out(
+    results: Iterable[GateResult], columns: Mapping[str, tuple[Seen, Seen]]
+) -> Iterator[str]:
+    """Which cases are another test now, or have no value any more, and why, where the others are compared."""
     metrics: dict[tuple[str, tuple[str, ...]], dict[str, None]] = {}
     for result in results:
         if result.compared is not None and result.compared.n:
-            for why, cases in result.compared.unlike.items():
-                metrics.setdefault((why, tuple(cases)), {})[safe(result.metric)] = None
+            left = {**result.compared.unlike, _NO_MORE: _no_more(result, *columns[result.variant])}
+            for why, cases in left.items():
+                if cases:
+                    metrics.setdefault((why, tuple(cases)), {})[safe(result.metric)] = None
     for (why, cases), names in metrics.items():
         listed = ", ".join(map(safe, cases[:3])) + (
             f" and {len(cases) - 3:,} more" if len(cases) > 3 else ""
         )
         yield f"left out of {', '.join(names)}: {count(len(cases), 'case')} {why}: {listed}"
+
+
+_NO_MORE = "measured in the baseline and not in the run"
+
+
+def _no_more(result: GateResult, mine: Seen, theirs: Seen) -> Sequence[str]:
+    """The cases that have a value in the baseline and neither a value nor an error in the run."""
+    if result.compared is None or not result.compared.other:
+        return ()
+    return [
+        mine.cases.name(number)
+        for number in mine.cases
+        if number in theirs.cases
+        and mine.value(result.metric, number).values
+        and not theirs.value(result.metric, number).n
+    ]
 
 
 def _first_error(

@@ -198,11 +198,11 @@ class _History(Record, frozen=True):
     """What runs before say of a variant's cases.
 
     Attributes:
-        seen: The baseline's column; None where the baseline hasn't the variant.
+        baseline: The baseline's column; None where the baseline hasn't the variant.
         earlier: What earlier systems scored.
     """
 
-    seen: Seen | None = None
+    baseline: Seen | None = None
     earlier: Earlier = nothing_earlier
 
     def of(self, members: Sequence[str]) -> Sequence[float | None]:
@@ -214,12 +214,13 @@ class _History(Record, frozen=True):
         return any(self._mean(case) is not None or not self._knows(case) for case in members)
 
     def _mean(self, case: str) -> float | None:
-        values = None if self.seen is None else self.seen.find(PASSED, case)
+        values = None if self.baseline is None else self.baseline.find(PASSED, case)
         ends = None if values is None else values.mean(_SHARES)
         return None if ends is None else (ends.least + ends.most) / 2
 
     def _knows(self, case: str) -> bool:
-        return self.seen is not None and self.seen.cases.ids.find(case) in self.seen.cases
+        before = self.baseline
+        return before is not None and before.cases.ids.find(case) in before.cases
 
 
 def _histories(baseline: Baseline, sides: GateSides) -> Mapping[int, _History]:

@@ -108,6 +108,7 @@ def draw_outputs(runs: Sequence[RunFile], size: int, seed: int, column: str = ""
             design="failures",
             by=column,
             strata=[Stratum(p.name, n, n / len(p.places), p.places) for p, n in own],
+            known=len(run.draws()),
         )
         with RunFile.open(run.path) as reopened:  # an open run doesn't see what is written after it
             drawn.append(reopened.draws()[-1])

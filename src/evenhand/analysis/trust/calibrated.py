@@ -6,12 +6,11 @@ as long as everything that it is bound to is unchanged; else it says what has ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-from evenhand.analysis.trust.calibrated_parts import calibrated_parts
 from evenhand.analysis.trust.calibration import JudgeCalibration, calibrations
 from evenhand.analysis.trust.calibration_document import (
     CalibrationJudge,
@@ -27,7 +26,16 @@ from evenhand.analysis.trust.jury_weights import ballot_of, turned
 from evenhand.analysis.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
 from evenhand.analysis.trust.probabilities import graded
 from evenhand.analysis.trust.scores_calibrated import JudgedMean, later_mean, scale_of
-from evenhand.analysis.trust.trust_rules import FEWEST, UNLIKELY, estimate_row
+from evenhand.analysis.trust.trust_rules import (
+    FEWEST,
+    UNLIKELY,
+    Bound,
+    Evidence,
+    bound_to,
+    changed_since,
+    estimate_row,
+    evidence_of,
+)
 from evenhand.core.document import Key, filled
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
@@ -40,11 +48,6 @@ from evenhand.stats.votes import VoteWeights
 from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
 
-UNKNOWN_CASES = (
-    "the calibration doesn't say which labels are of the same case, and cases may be repeated:"
-    " run `evenhand calibrate` on the labelled run again"
-)
-"""Of files that were made before cases were kept."""
 OTHER_EVALS = "evals"
 """What is said to have changed where a calibration is of other evals, which share the metric's name."""
 Status = Literal["fresh", "stale", "missing"]
@@ -234,10 +237,7 @@ class RunJudged(Record, frozen=True, kw_only=True):
     ]
     why: Annotated[
         str,
-        Key(
-            "why labels that hold correct nothing: they are of too few cases, or of cases that aren't "
-            "known; otherwise empty"
-        ),
+        Key("why labels that hold correct nothing: they are of too few cases; otherwise empty"),
     ]
     fallback: Annotated[
         bool, Key("whether the judge was asked in place of another one, which was out of reach")
@@ -275,14 +275,14 @@ class _Labels(Record, frozen=True):
 
     Attributes:
         counts: The judge's verdicts beside people's, and on all outputs.
-        effects: By how much less they say because trials of one case go together; None where that isn't known.
+        effects: By how much less they say because trials of one case go together.
         weighted: Where labels were weighted, those of a uniform draw that say as much.
         items: The outputs that they correct the rate of.
         labels: The labels themselves, where they are known.
     """
 
     counts: Verdicts
-    effects: DesignEffects | None
+    effects: DesignEffects
     weighted: UniformLabels | None = None
     items: Sequence[Item] = ()
     labels: Sequence[CaseLabel] = ()
@@ -290,15 +290,11 @@ class _Labels(Record, frozen=True):
     @property
     def why(self) -> str:
         """Why they correct nothing; empty where they do."""
-        if self.effects is None:
-            return UNKNOWN_CASES
         return few_cases(self.effects) if self.effects.too_few else ""
 
     @property
     def corrected(self) -> Estimate | None:
         """The rate that people would have found; None where they correct nothing."""
-        if self.effects is None:
-            return None
         if self.weighted is None:
             by_probability = graded(self.items, self.labels, self.effects)
             if by_probability is not None:
@@ -328,7 +324,7 @@ def _same_variants(
     same: dict[int, CalibrationVariant] = {}
     for index in metric.variants:
         variant = meta.variants[index]
-        alike = [one for one in judge.variants if judged.parts.is_system(index, one.system)]
+        alike = [one for one in judge.variants if judged.parts.system_of(index) == one.system]
         named = [o for o in alike if is_called(variant, o.prompt, o.model)]
         # Two variants that are the same system, under other names: neither is the one that was labelled.
         if one := named or (alike if len(alike) == 1 else []):
@@ -358,7 +354,7 @@ def _why(judge: JudgeCalibration) -> str:
 
 def _why_of_file(judge: CalibrationJudge) -> str:
     """That a calibration file's labels are of too few cases; empty where not, or where rates are corrected."""
-    cases = [row.partition(" ")[0] for one in judge.variants for row in one.labelled or ()]
+    cases = [row.partition(" ")[0] for one in judge.variants for row in one.labelled]
     labels = DesignEffects(cases=len(set(cases)), labels=len(cases))
     return few_cases(labels) if judge.corrected is None and labels.too_few else ""
 
@@ -391,50 +387,13 @@ def _of_file(
         if counted is None:
             continue
         counts = Verdicts(*counted.cells, sum(item.passed for item in items), len(items))
-        repeated = _maybe_repeated(one, items, metric.errors[index])
-        rows = _rows(place, judge, counted.labelled, counted.cells)
-        effects = _effects(items, rows, repeated=repeated)
-        labels[index] = _Labels(counts, effects, weighted, items, rows or ())
+        try:
+            rows = labels_from(counted.labelled, counted.cells)
+        except (ValueError, KeyError, TypeError):
+            raise _not_these(place, judge) from None
+        effects = effects_of(items, rows, same_trials=False)
+        labels[index] = _Labels(counts, effects, weighted, items, rows)
     return labels
-
-
-def _rows(
-    place: Path,
-    judge: CalibrationJudge,
-    rows: Sequence[str] | None,
-    cells: tuple[int, int, int, int],
-) -> list[CaseLabel] | None:
-    """The labels of a file; None in files that were made before they were kept."""
-    if rows is None:
-        return None
-    try:
-        return labels_from(rows, cells)
-    except (ValueError, KeyError, TypeError):
-        raise _not_these(place, judge) from None
-
-
-def _effects(
-    items: Sequence[Item], labels: Sequence[CaseLabel] | None, *, repeated: bool
-) -> DesignEffects | None:
-    """By how much less the labels of a file say of these outputs; None where their cases matter and aren't known.
-
-    Files that were made before cases were kept don't tell. Without repeats, each label is of another case.
-    """
-    if labels is None:
-        return None if repeated else DesignEffects()
-    return effects_of(items, labels, same_trials=False)
-
-
-def _maybe_repeated(variant: CalibrationVariant, items: Sequence[Item], errors: int) -> bool:
-    """Whether cases are repeated in a run, or may have been in the labelled one.
-
-    Args:
-        variant: What the calibration says of the labelled run's outputs.
-        items: The run's.
-        errors: On how many outputs of the run the judge gave no verdict; each may be of another case.
-    """
-    cases = len({item.case for item in items})
-    return len(items) > cases or variant.items > cases + errors
 
 
 def _not_these(place: Path, judge: CalibrationJudge) -> UsageError:
@@ -476,12 +435,10 @@ def _means_of_file(
         if one.scores is None or all(item.score is None for item in items):
             continue
         try:
-            rows = one.scores.labelled
-            labels = scores_from(rows or (), 0 if rows is None else one.scores.labels)
+            labels = scores_from(one.scores.labelled, one.scores.labels)
         except ValueError:
             raise _not_these(place, judge) from None
-        unknown = rows is None and _maybe_repeated(one, items, metric.errors[index])
-        corrected = None if unknown else later_mean(one.scores.paired(), items, scale, labels)
+        corrected = later_mean(one.scores.paired(), items, scale, labels)
         means[index] = JudgedMean(scale, raw_mean(items, scale), corrected, one.scores.labels)
     return means
 
@@ -556,3 +513,47 @@ def weighted_verdicts(
             rows.append((items[trial.index], votes))
     right = turned([votes for _, votes in rows], [item.passed for item, _ in rows])
     return {item: weights.passes(votes) for (item, _), votes in zip(rows, right, strict=True)}
+
+
+def calibrated_parts(
+    run: RunFile, metric: JudgedMetric, judged: Judgements, files: Sequence[CalibrationJudge]
+) -> Iterator[tuple[JudgedMetric, CalibrationJudge | None, tuple[str, ...]]]:
+    """What a judge said in the evals of each calibration of it, and what has changed since; last, in all other evals.
+
+    Evals that share a criterion share its name: a calibration of some says nothing of the others.
+    """
+    rule = run.rules().get(metric.metric)
+    for file in files:
+        # Whatever its evals are called by now. Of fewer evals, a file may still be bound to what they were with others.
+        as_many = len(file.of_evals) == len(metric.evals)
+        if as_many and not _changed(metric, judged, file.bound, file.seen, rule):
+            yield metric, file, ()
+            return
+    remaining, each = metric.evals, metric.by_eval(judged.parts.variants)
+    for file in files:
+        for evals, bound, evidence in _bindings(file):
+            names = evals & remaining
+            alone = each[next(iter(names))] if len(names) == 1 else None
+            part = alone or metric.within(names, judged.parts.variants)
+            remaining -= evals
+            if part.items:
+                yield part, file, _changed(part, judged, bound, evidence, rule)
+    others = metric.within(remaining, judged.parts.variants)
+    if others.items:
+        yield others, None, ()
+
+
+def _bindings(file: CalibrationJudge) -> Iterator[tuple[set[str], Bound, Evidence]]:
+    """The evals that a calibration is of, each with what it holds for."""
+    for one in file.evals:
+        yield {one.eval}, one.bound, one.seen
+    if not file.evals:
+        yield file.of_evals, file.bound, file.seen
+
+
+def _changed(
+    metric: JudgedMetric, judged: Judgements, before: Bound, seen: Evidence, rule: str | None
+) -> tuple[str, ...]:
+    """What a calibration is bound to and is otherwise in a run; `rule` is the run's own, None where it has none."""
+    bound, evidence = bound_to(metric, judged, rule or ""), evidence_of(metric, judged)
+    return changed_since(before, bound, seen, evidence, with_rule=rule is not None)

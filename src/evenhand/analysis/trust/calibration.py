@@ -139,7 +139,7 @@ class JudgeCalibration(Agreement, frozen=True, kw_only=True):
     scores: ScoreCalibration | None = None
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
     errors: int = 0
-    seen: Evidence | None = None
+    seen: Evidence
     evals: tuple[CalibrationEval, ...] = ()
     repeated: int = 0
     stopped: bool = False

@@ -1,7 +1,7 @@
 """`evenhand.calibration/1`: what `evenhand calibrate --json` prints, and what `calibration.json` holds.
 
 The same records are written and read back. What later runs need has to be in a file, and within its bounds; every other
-key has a default, as older files lack some.
+key has a default.
 """
 
 from __future__ import annotations
@@ -70,13 +70,12 @@ class CalibrationMeans(Record, frozen=True, kw_only=True):
     people: Annotated[float, Key("the mean of people's scores", "the metric's")]
     judge: Annotated[float, Key("the mean of the judge's scores of the same", "the metric's")]
     labelled: Annotated[
-        list[str] | None,
+        list[str],
         Key(
             "a line for each of them: a digest of the case, people's score, the judge's, and for how "
-            "many outputs it stands",
-            null="in older files, which correct only runs without repeats",
+            "many outputs it stands"
         ),
-    ] = None
+    ]
     spread_people: Annotated[_Spread, Key("the variance of people's mean")]
     spread_together: Annotated[float, Key("the covariance of the two means")]
     spread_judge: Annotated[_Spread, Key("the variance of the judge's mean")]
@@ -105,13 +104,12 @@ class CalibrationVotes(Record, frozen=True, kw_only=True):
     excused: Annotated[_Count, Key("the votes pass them, people don't", "outputs")]
     both_fail: Annotated[_Count, Key("both fail them", "outputs")]
     labelled: Annotated[
-        list[str] | None,
+        list[str],
         Key(
             "a line for each label, as for the [variant](#variant), with the weighted votes in place of "
-            "the judge's verdict",
-            null="in older files",
+            "the judge's verdict"
         ),
-    ] = None
+    ]
 
     @property
     def cells(self) -> tuple[int, int, int, int]:
@@ -124,7 +122,7 @@ class CalibrationVariant(Record, frozen=True, kw_only=True):
 
     prompt: Annotated[str, Key("the prompt's label")]
     model: Annotated[str, Key("the model's label")]
-    eval: Annotated[str, Key("its eval; empty for a config, and in older files")] = ""
+    eval: Annotated[str, Key("its eval; empty for a config")] = ""
     system: Annotated[
         str, Key("a digest of what it sent and what answered, by which later runs find it")
     ]
@@ -153,13 +151,12 @@ class CalibrationVariant(Record, frozen=True, kw_only=True):
         CalibrationVotes | None, Key("the same counts for a jury's weighted votes", null="no jury")
     ] = None
     labelled: Annotated[
-        list[str] | None,
+        list[str],
         Key(
             "a line for each label: a digest of the case, what people say, what the judge says, for how "
-            "many outputs it stands beside the others, and the probability of a pass where the judge gives one",
-            null="in older files, which correct only runs without repeats",
+            "many outputs it stands beside the others, and the probability of a pass where the judge gives one"
         ),
-    ] = None
+    ]
 
     @property
     def cells(self) -> tuple[int, int, int, int]:
@@ -426,13 +423,10 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
         float | None, Key("the newest label", "seconds since 1970", null="no labels")
     ] = None
     bound: Annotated[dict[str, str], Key("digests of what it holds for, by name")]
-    seen: Annotated[
-        Evidence | None,
-        Key("what tells an edited case from an edited prompt", null="in older files"),
-    ] = None
+    seen: Annotated[Evidence, Key("what tells an edited case from an edited prompt")]
     evals: Annotated[
         Sequence[CalibrationEval],
-        Key("what it holds for in each eval alone; empty for one eval, and in older files"),
+        Key("what it holds for in each eval alone; empty for one eval"),
     ] = ()
     audits: Annotated[
         Sequence[CalibrationAudit],
@@ -452,9 +446,8 @@ class CalibrationJudge(Record, frozen=True, kw_only=True):
 
     @property
     def of_evals(self) -> set[str]:
-        """The evals that it is of; empty for a config, and for older files, which don't say."""
-        names = {one.eval for one in self.variants}
-        return set() if "" in names else names
+        """The evals that it is of; one with an empty name for a config."""
+        return {one.eval for one in self.variants}
 
 
 class CalibrationRanked(Record, frozen=True, kw_only=True):
@@ -528,10 +521,7 @@ class CalibrationRanking(Record, frozen=True, kw_only=True):
         float | None, Key("when the last label was given", "seconds since 1970", null="no labels")
     ] = None
     bound: Annotated[dict[str, str], Key("digests of what it holds for, as for [judges](#judge)")]
-    seen: Annotated[
-        Evidence | None,
-        Key("what tells an edited case from an edited prompt", null="in older files"),
-    ] = None
+    seen: Annotated[Evidence, Key("what tells an edited case from an edited prompt")]
     run: Annotated[str | UnsetType, Key("the run that it is of, if another")] = UNSET
 
 

@@ -97,7 +97,7 @@ class RankingCalibration(AgreementStatistics, frozen=True, kw_only=True):
     agreement: Estimate | None
     bound: Bound
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
-    seen: Evidence | None = None
+    seen: Evidence
 
     @property
     def warnings(self) -> list[str]:

@@ -134,7 +134,7 @@ def _by_file(
         return None
     rules = run.rules()
     judge, with_rule = judge_of_pairs(run, pairs), pairs.name in rules
-    bound = bound_to(judge, judged(), rules.get(pairs.name, ""), ranking.bound)
+    bound = bound_to(judge, judged(), rules.get(pairs.name, ""))
     evidence = evidence_of(judge, judged())
     changed = changed_since(ranking.bound, bound, ranking.seen, evidence, with_rule=with_rule)
     same = [_variant_of(run, pairs, judged(), ranking, i) for i in range(len(ranking.variants))]
@@ -170,7 +170,7 @@ def _variant_of(
 ) -> int | None:
     """The variant of this run that is the same system; of several, the one of the same name."""
     variant = ranking.variants[index]
-    alike = [v for v in sorted(pairs.variants) if judged.parts.is_system(v, variant.system)]
+    alike = [v for v in sorted(pairs.variants) if judged.parts.system_of(v) == variant.system]
     named = [v for v in alike if is_called(run.meta.variants[v], variant.prompt, variant.model)]
     candidates = named or alike
     return candidates[0] if len(candidates) == 1 else None
@@ -216,7 +216,7 @@ class Standings(Record, frozen=True, kw_only=True):
         errors: How many are missing: a judge gave none, or a trial is in error.
         ranked: The variants, best first, by corrected chances where there are some; empty where they can't be ranked.
         why: Why they cannot; empty where they are.
-        apart: Variants that were never compared with those in `ranked`.
+        apart: Variants that no answer compares with those in `ranked`: also those that are always in error.
         first_wins: The chance that the text shown first is preferred where both are equally good, ties aside.
         ties: The share of answers that are ties; None without answers.
         not_behind: Of the others those that the first is not shown to beat, all pairs taken together.
@@ -266,9 +266,9 @@ def _standings(pairs: ComparedPairs, correction: RankingCorrection) -> Standings
     groups = connected(answers)
     if not groups:
         return replace(empty, why="no answer of a judge can be used")
-    group, *others = groups
+    group = groups[0]
     ties = sum(one.answer == "tie" for one in answers) / len(answers)
-    apart = tuple(sorted(variant for other in others for variant in other))
+    apart = tuple(sorted(pairs.variants.difference(group)))
     known = replace(empty, ties=ties, apart=apart)
     try:
         raw = judges_chances(pairs, group)

@@ -97,7 +97,7 @@ def evidence_of(metric: JudgedMetric, judged: Judgements) -> Evidence:
 
 
 def changed_since(
-    before: Bound, now: Bound, earlier: Evidence | None, evidence: Evidence, *, with_rule: bool
+    before: Bound, now: Bound, earlier: Evidence, evidence: Evidence, *, with_rule: bool
 ) -> tuple[str, ...]:
     """What a calibration is bound to and is otherwise now. A run without a rule of its own goes by the old one.
 
@@ -107,7 +107,7 @@ def changed_since(
     Args:
         before: What the calibration holds for.
         now: The same of a run.
-        earlier: What was asked when it was made; None where its file doesn't say.
+        earlier: What was asked when it was made.
         evidence: The same of the run.
         with_rule: Whether the run has a rule of its own.
     """
@@ -115,7 +115,7 @@ def changed_since(
         name for name in now if before.get(name) != now[name] and (name != "rule" or with_rule)
     ]
     # The same cases: whatever looks different is different.
-    if "data" not in names or earlier is None:
+    if "data" not in names:
         return tuple(names)
     alike = {
         name: asked_alike(earlier.cases, evidence.cases, name)
@@ -129,16 +129,13 @@ def changed_since(
     return tuple(name for name in names if not alike.get(name))
 
 
-def bound_to(
-    metric: JudgedMetric, judged: Judgements, rule: str, earlier: Bound | None = None
-) -> Bound:
+def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
     """What a calibration of this judge holds for.
 
     Args:
         metric: What it said.
         judged: What all judges of the run said.
         rule: The rule that people judge by.
-        earlier: What an earlier calibration is bound to, which may name the same system otherwise.
     """
     members = metric.model.split("+")
     basis = judged.parts.basis(metric.evals)
@@ -147,7 +144,7 @@ def bound_to(
         "judge prompt": digest(*sorted(metric.instruments))[:16],
         "judge settings": digest(*(basis.settings.get(member, "") for member in members))[:16],
         "criteria": digest(*sorted(metric.criteria))[:16],
-        "system": basis.bound_system((earlier or {}).get("system", "")),
+        "system": basis.system,
         "data": basis.data,
         "rule": digest(rule)[:16],
     }

@@ -9,6 +9,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Host
 from evenhand.doors.assertions.transform import is_python, split_reference
 from evenhand.languages.javascript.source import ENDINGS, is_reference
+from evenhand.scorers.code_languages import language_of
 
 
 def transform_problems(code: str, base: Path) -> list[tuple[str, str]]:
@@ -32,10 +33,11 @@ def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, s
         from evenhand.languages.javascript import running as javascript  # noqa: PLC0415 (only for configs with code)
 
         return javascript.problems(javascript.function(file, name))
-    if file.suffix == ".rb":
+    language = language_of(path)
+    if language is not None:
         return [
             (
-                f"{path}: only assertions can be Ruby files",
+                f"{path}: only assertions can be {language.name} files",
                 "Write it in Python or JavaScript: file://code.py[:function]",
             )
         ]

@@ -17,8 +17,9 @@ from evenhand.core.scripted import without_address
 from evenhand.doors.assertions.assertion import Assertion
 from evenhand.doors.assertions.kinds import SUPPORTED, kind_of
 from evenhand.languages.templates.rendering import has_tags
+from evenhand.scorers.code_languages import TYPES
 
-_UNKNOWN = frozenset({"webhook", "ruby", "select-best", "max-score"})
+_UNKNOWN = frozenset({"webhook", "select-best", "max-score"}) | TYPES
 _CODE = frozenset({"python", "javascript"})
 _HELD_ELSEWHERE = frozenset(
     "type value threshold weight metric provider rubricPrompt transform contextTransform config assert".split()

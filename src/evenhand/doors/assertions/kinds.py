@@ -16,6 +16,7 @@ from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.names import nearest
 from evenhand.core.plugins import ASSERTIONS, Plugin, plugin, plugins
 from evenhand.doors.assertions.assertion import Kind, split
+from evenhand.scorers.code_languages import CODE_LANGUAGES
 
 FAMILIES: Mapping[str, str] = {
     "text": "equals contains icontains contains-any contains-all icontains-any icontains-all starts-with regex",
@@ -25,7 +26,7 @@ FAMILIES: Mapping[str, str] = {
     "overlap": "levenshtein rouge-n bleu gleu meteor",
     "answers": "word-count is-refusal finish-reason perplexity perplexity-score guardrails",
     "calls": "tool-call-f1 is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call skill-used",
-    "user_code": "python javascript ruby",
+    "user_code": " ".join(("python", "javascript", *(one.type for one in CODE_LANGUAGES))),
     "webhook": "webhook",
     "judged": "llm-rubric g-eval factuality model-graded-factuality model-graded-closedqa conversation-relevance "
     "avoids",

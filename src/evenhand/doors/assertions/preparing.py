@@ -29,6 +29,7 @@ from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.templates.rendering import Templates, has_tags
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
+from evenhand.scorers.code_languages import language_of
 from evenhand.scorers.known_outcomes import Raised
 from evenhand.scorers.opposite import Not
 
@@ -78,12 +79,12 @@ class Computed:
 
             script = javascript.function(base / path, name)
             value = (await javascript.call(trial, script, output, context)).value
-        elif path.endswith(".rb"):
-            from evenhand.doors.assertions.user_code import ruby_source  # noqa: PLC0415 (only for configs with code)
-            from evenhand.scorers.ruby import called as called_ruby  # noqa: PLC0415 (only for configs with code)
+        elif (language := language_of(path)) is not None:
+            from evenhand.doors.assertions.user_code import program_function  # noqa: PLC0415 (only for configs with code)
+            from evenhand.scorers.program_code import called as run  # noqa: PLC0415 (only for configs with code)
 
-            source = ruby_source(self.assertion, reference)
-            value = await called_ruby(trial, source, output, context)
+            source = program_function(self.assertion, reference, language)
+            value = await run(trial, source, output, context)
         else:
             from evenhand.scorers.python_code import called  # noqa: PLC0415 (only for configs with code)
 

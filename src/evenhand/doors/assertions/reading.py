@@ -35,12 +35,14 @@ from evenhand.doors.assertions.preparing import (
     prepared,
     unsettled,
 )
+from evenhand.doors.assertions.transform import split_reference
 from evenhand.languages.documents.findings import At, Findings, Place
 from evenhand.languages.documents.tree import read_document, read_text
 from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.templates.rendering import NO_CONFIG, Templates, has_tags
 from evenhand.providers.configured import untold
 from evenhand.providers.prompt_text import parse_prompt, unfillable
+from evenhand.scorers.code_languages import ENDINGS, language_of
 
 KEYS: Mapping[str, TableKey] = {
     "type": TableKey("What is asked of the output.", own(ANY)),
@@ -362,7 +364,7 @@ class AssertionReader:
             text = read_text(path, self._findings, at("value"))
             self.files.add(path)
             return None if text is None else text.strip()
-        named = ".py:" in value or ".rb:" in value
+        named = any(f"{ending}:" in value for ending in (".py", *ENDINGS))
         self.files.add(self._path(value.rpartition(":")[0] if named else value))
         return value
 
@@ -437,10 +439,11 @@ def problems(assertion: Assertion) -> list[Lack]:
         if code:
             faults += transform_problems(code, assertion.base)
     if isinstance(value, str) and value.startswith("file://") and not has_tags(value):
-        from evenhand.doors.assertions.user_code import is_ruby, ruby_problems  # noqa: PLC0415 (only for configs with code)
-
-        if is_ruby(value):
-            faults += () if kind.name == "ruby" else ruby_problems(assertion)  # its check said so
-        else:
+        language = language_of(split_reference(value, "")[0])
+        if language is None:
             faults += file_problems(value, assertion.base, "get_assert")
+        elif kind.name != language.type:  # else its check said so
+            from evenhand.doors.assertions.user_code import program_problems  # noqa: PLC0415 (only for configs with code)
+
+            faults += program_problems(assertion, language)
     return faults

@@ -16,6 +16,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.javascript.source import split_reference as split_javascript
+from evenhand.scorers.code_languages import ENDINGS
 
 _PYTHON_ONLY = re.compile(
     r"\.(?:[lr]?strip|lower|upper|startswith|endswith|splitlines|title|capitalize|casefold|removeprefix|removesuffix"
@@ -30,7 +31,7 @@ def split_reference(reference: str, default: str) -> tuple[str, str]:
         return split_javascript(reference)
     text = reference.removeprefix("file://")
     path, colon, name = text.rpartition(":")
-    return (path, name) if colon and path.endswith((".py", ".rb")) else (text, default)
+    return (path, name) if colon and path.endswith((".py", *ENDINGS)) else (text, default)
 
 
 @lru_cache(maxsize=1024)

@@ -1,4 +1,4 @@
-"""Assertions that the user's own Python, JavaScript or Ruby decides: inline, or a function of a file of any of them."""
+"""Assertions that the user's own code decides: inline, or a function of a file of any language that graders have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from evenhand.doors.assertions.values_in_code import javascript_filled, python_f
 from evenhand.languages.javascript.running import JavaScriptCode, expression, function, problems
 from evenhand.languages.javascript.source import is_reference
 from evenhand.languages.templates.rendering import has_tags
-from evenhand.scorers import ruby
+from evenhand.scorers import program_code
+from evenhand.scorers.code_languages import CODE_LANGUAGES, CodeLanguage, language_of
 from evenhand.scorers.javascript import JavaScriptVerdict
 from evenhand.scorers.python_code import PythonCode, PythonFile, python_function
 from evenhand.scorers.text import quoted
@@ -27,8 +28,9 @@ GROUP = "your own code"
 def _of_file(assertion: Assertion, cell: Cell, written: str) -> Scorer:
     """The scorer of a function of a file, in whichever language: the type does not have to be that of the file."""
     text = assertion.templates.render(written, cell.variables) if has_tags(written) else written
-    if is_ruby(text):
-        return _ruby(assertion, cell, text)
+    language = language_of(split_reference(text, "")[0])
+    if language is not None:
+        return _of_program(assertion, cell, text, language)
     context = partial(cell.context, assertion.config)
     threshold, negated = assertion.threshold, assertion.negated
     path, name = split_reference(text, "get_assert")
@@ -84,58 +86,73 @@ def _javascript_wrong(assertion: Assertion) -> Wrong:
     return () if has_tags(value) else problems(_script(assertion, code, name="the value"))
 
 
-_TAGS = (
-    "tags are not filled into Ruby code",
-    "Read the variables from context['vars'] instead: output.include?(context['vars']['name']).",
-)
+def _tags_problem(language: CodeLanguage) -> tuple[str, str]:
+    """What to say of tags in code: what is filled in could be read as code."""
+    return (
+        f"tags are not filled into {language.name} code",
+        f"Read the variables from context['vars'] instead: {language.example}.",
+    )
 
 
-def is_ruby(value: object) -> bool:
-    """Whether a value names a file of Ruby, and a function in it perhaps."""
-    if not isinstance(value, str) or not value.startswith("file://"):
-        return False
-    return split_reference(value, "")[0].endswith(".rb")
+def program_function(
+    assertion: Assertion, value: str, language: CodeLanguage
+) -> program_code.ProgramFunction:
+    """The function that a value names, or that it is the body of, and what runs it."""
+    named = assertion.config.get(language.setting) or os.environ.get(language.variable)
+    code = None if value.startswith("file://") else value
+    file, function, folder = Path(assertion.place or language.type), "main", assertion.base
+    if code is None:
+        path, function = split_reference(value, program_code.DEFAULT)
+        file = assertion.base / path
+        folder = file.parent
+    return program_code.ProgramFunction(
+        language=language,
+        file=file,
+        function=function,
+        program=str(named or language.program),
+        folder=folder,
+        code=code,
+    )
 
 
-def ruby_source(assertion: Assertion, value: str) -> ruby.RubyFunction:
-    """The function that a value names, or that it is the body of.
-
-    It is run by `config.rubyExecutable`, else PROMPTFOO_RUBY, else `ruby`.
-    """
-    named = assertion.config.get("rubyExecutable") or os.environ.get("PROMPTFOO_RUBY")
-    program = str(named or "ruby")
-    if not value.startswith("file://"):
-        place = Path(assertion.place or "ruby")
-        return ruby.RubyFunction(place, "main", program, assertion.base, value)
-    path, name = split_reference(value, ruby.DEFAULT)
-    file = assertion.base / path
-    return ruby.RubyFunction(file, name, program, file.parent)
-
-
-def _ruby(assertion: Assertion, cell: Cell, value: Any) -> Scorer:
+def _of_program(
+    assertion: Assertion, cell: Cell, value: Any, language: CodeLanguage
+) -> program_code.ProgramVerdict:
     """The scorer of code, or of a file's function."""
     text = str(value)
     if has_tags(text):
         if not text.startswith("file://"):
-            raise ScoreError(_TAGS[0], hint=_TAGS[1])
+            what, hint = _tags_problem(language)
+            raise ScoreError(what, hint=hint)
         text = assertion.templates.render(text, cell.variables)
-    return ruby.RubyVerdict(
-        ruby_source(assertion, text),
+    return program_code.ProgramVerdict(
+        program_function(assertion, text, language),
         partial(cell.context, assertion.config),
         assertion.threshold,
         assertion.negated,
     )
 
 
-def ruby_problems(assertion: Assertion) -> Wrong:
+def program_problems(assertion: Assertion, language: CodeLanguage) -> Wrong:
     """What is wrong with a value, as far as can be seen before anything runs."""
     value = assertion.value
     if not isinstance(value, str):
         return ((f"the value of '{assertion.written}' is {value!r}, not code or a file", ""),)
     if has_tags(value):
-        return () if value.startswith("file://") else (_TAGS,)
-    wrong = ruby.problem(ruby_source(assertion, value))
-    return () if wrong is None else (wrong,)
+        return () if value.startswith("file://") else (_tags_problem(language),)
+    problem = program_code.problem(program_function(assertion, value, language))
+    return () if problem is None else (problem,)
+
+
+def _program_kind(language: CodeLanguage) -> Kind:
+    name = language.name
+    return _kind(
+        language.type,
+        f"a {name} expression, a few lines, or file://grader{language.ending}[:function] decides, "
+        f"run by the {name} of your machine",
+        partial(_of_program, language=language),
+        partial(program_problems, language=language),
+    )
 
 
 def _kind(name: str, about: str, make: MakeScorer, check: Callable[[Assertion], Wrong]) -> Kind:
@@ -165,10 +182,5 @@ KINDS = (
         _javascript,
         _javascript_wrong,
     ),
-    _kind(
-        "ruby",
-        "a Ruby expression, a few lines, or file://grader.rb[:function] decides, run by the Ruby of your machine",
-        _ruby,
-        ruby_problems,
-    ),
+    *map(_program_kind, CODE_LANGUAGES),
 )

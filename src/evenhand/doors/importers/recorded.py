@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
-from evenhand.doors.importers.imported import Imported, ImportedRun, RecordedRun
-from evenhand.languages.documents.foreign import Note, Notes
+from evenhand.core.wording.words import count
+from evenhand.doors.importers.imported import Imported, ImportedRun, ImportedTrial, RecordedRun
+from evenhand.languages.documents.foreign import Note, Notes, Part, shown
 
 
 class OtherToolError(UsageError):
@@ -68,6 +70,32 @@ def recordings(
     imported.sort(key=lambda one: (one.run.created_at, one.run.id))
     sets = list(datasets)
     return Recordings(imported, tuple(notes), sets)
+
+
+def recorded_dataset(
+    name: str, rows: Sequence[Part], case_of: Callable[[Part], Case], noun: str
+) -> RecordedDataset:
+    """The dataset of these rows, noted with how many cases it has.
+
+    Args:
+        name: What people call it.
+        rows: At least one.
+        case_of: The case that a row is.
+        noun: What the tool calls a row.
+    """
+    where, notes = rows[0].where, rows[0].notes
+    cases = each_once(map(case_of, rows), where, notes)
+    notes.translated(where, f"dataset {shown(name)}, {count(len(cases), noun)}")
+    return RecordedDataset(name, cases, where)
+
+
+def numbered(trials: Iterable[ImportedTrial]) -> Iterator[ImportedTrial]:
+    """The trials, each with its number among those of its case and variant."""
+    repeats: Counter[tuple[str, int]] = Counter()
+    for one in trials:
+        place = one.case, one.variant
+        yield replace(one, repeat=repeats[place]) if repeats[place] else one
+        repeats[place] += 1
 
 
 def each_once(cases: Iterable[Case], where: str, notes: Notes) -> list[Case]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -42,7 +43,7 @@ class CellBody(MutableRecord, kw_only=True):
     variables: Mapping[str, Any]
     earlier: Memory | None = None
     trial_hooks: TrialHooks | None = None
-    test_document: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    test_document: Mapping[str, Any] = msgspec.field(default_factory=dict)
     output: object = None
     problem: Problem | None = None
     """It is asked for the sake of those that go on from its answer, and comes to no verdict itself."""
@@ -70,12 +71,11 @@ class CellBody(MutableRecord, kw_only=True):
             trial.answered(prompt, reply)
         else:
             model = trial.model(request.provider, "subject")
-            fill = partial(pair.templates.render, variables=filled)
-            if request.mcp is not None and request.mcp.calls:
-                async with request.mcp.opened() as tools:
-                    reply = await self._reply(tools.asking(model), prompt, variables, fill)
+            calls_tools = request.mcp is not None and request.mcp.calls
+            if test.user is None and not calls_tools:
+                reply = await model.generate(prompt)
             else:
-                reply = await self._reply(model, prompt, variables, fill)
+                reply = await self._talked(model, prompt, variables, filled)
             output = reply.text if reply.output is None else reply.output
         if earlier is not None:
             earlier.answered(trial, output, reply.metadata)
@@ -104,19 +104,25 @@ class CellBody(MutableRecord, kw_only=True):
             trial.expect(make(cell))
         return output
 
-    async def _reply(
+    async def _talked(
         self,
-        model: Model | CallingModel,
+        model: Model,
         prompt: Prompt,
         variables: Mapping[str, Any],
-        fill: Callable[[str], str],
+        filled: Mapping[str, Any],
     ) -> Reply:
-        """What the model answers, or what a conversation with it comes to."""
-        if self.test.user is None:
-            return await model.generate(prompt)
-        from evenhand.doors.promptfoo.talking import talked  # noqa: PLC0415 (for conversations only)
+        """What a model comes to that calls tools, or that a user talks with."""
+        test, pair, mcp = self.test, self.pair, self.pair.asked(self.test).mcp
+        async with contextlib.AsyncExitStack() as opened:
+            speaker: Model | CallingModel = model
+            if mcp is not None and mcp.calls:
+                speaker = (await opened.enter_async_context(mcp.opened())).asking(model)
+            if test.user is None:
+                return await speaker.generate(prompt)
+            from evenhand.doors.promptfoo.talking import talked  # noqa: PLC0415 (for conversations only)
 
-        return await talked(self.test.user, model, prompt, variables, fill)
+            fill = partial(pair.templates.render, variables=filled)
+            return await talked(test.user, speaker, prompt, variables, fill)
 
     async def _prompt(
         self, trial: Trial, variables: Mapping[str, Any], filled: Mapping[str, Any]

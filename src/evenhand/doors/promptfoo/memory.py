@@ -46,7 +46,7 @@ class Memory(MutableRecord, kw_only=True):
     speaks: bool = False
     listens: bool = False
     stores: str = ""
-    _kept: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    _kept: dict[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def after(self) -> tuple[int, ...]:

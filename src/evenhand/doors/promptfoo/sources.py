@@ -82,7 +82,7 @@ class Jsonl(MutableRecord):
                     continue
                 if is_object(value):
                     # A look at the bytes costs little: rows that name no variable are not walked for tags.
-                    test = env_filled(value, self.env) if b"env" in line else value
+                    test = env_filled(value, self.env) if line.find(b"env") >= 0 else value
                     count += 1
                     name = f"Row #{count}" if self.numbered else ""
                     yield WrittenTest(test, Line(path, number), True, name, home)

@@ -32,6 +32,7 @@ from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.documents.tree import MARKED, RESOLVE, decoded, is_marked_row, replaced
 from evenhand.languages.documents.unpacking import packed_too_far
 from evenhand.languages.templates.printing import number_text
+from evenhand.scorers.code_languages import CODE_LANGUAGES, TYPES
 
 _ESCAPED = re.compile("[\udc80-\udcff]")
 """Bytes that are not UTF-8, as `surrogateescape` keeps them."""
@@ -304,11 +305,12 @@ def assertion_from_cell(text: str) -> dict[str, Any]:
         return {"type": "javascript", "value": rest.strip()}
     if colon and kind in ("grade", "llm-rubric"):
         return {"type": "llm-rubric", "value": rest.strip()}
-    if colon and kind in ("python", "ruby"):
+    if colon and kind in {"python", *TYPES}:
         return {"type": kind, "value": rest.strip()}
     if text.startswith("file://"):
         name = text.rpartition("/")[2]
-        kind = "python" if ".py" in name else "ruby" if ".rb" in name else "javascript"
+        named = {".py": "python"} | {one.ending: one.type for one in CODE_LANGUAGES}
+        kind = next((named[ending] for ending in named if ending in name), "javascript")
         return {"type": kind, "value": text.strip()}
     match = _TYPED.fullmatch(text)
     if match is None:

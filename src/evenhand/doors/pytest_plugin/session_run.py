@@ -234,7 +234,7 @@ class SessionRun:
         self._models = functools.cache(functools.partial(create, env=os.environ, base=root))
         home = home_for(root)
         meta = RunMeta(
-            id=new_id(),
+            id=new_id(home),
             title=PYTEST,
             source=str(root),
             fingerprint=digest(*planned),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evenhand.core.listed_steps import is_step, step_of
 from evenhand.core.message import Usage
 from evenhand.core.step import Step
 from evenhand.providers.command_agents.claude_code import read_claude
@@ -17,7 +18,6 @@ from evenhand.providers.command_agents.transcript import (
     objects,
     whole,
 )
-from evenhand.providers.listed_steps import is_step, step_of
 
 
 def read_transcript(lines: Sequence[Line], format_: Format = "auto") -> tuple[Format, Transcript]:

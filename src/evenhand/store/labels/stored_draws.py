@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from evenhand.store.labels.draw import (
     PairLabel,
     Stratum,
 )
-from evenhand.store.opened import ReadsRun, open_run, readable
+from evenhand.store.opened import ReadsRun, readable
 
 
 def add_draw(
@@ -37,6 +37,8 @@ def add_draw(
     design: Design = "uniform",
     by: str = "",
     strata: Sequence[Stratum] = (),
+    *,
+    known: int | None = None,
 ) -> None:
     """Keeps a draw in a run file, of whichever version.
 
@@ -49,11 +51,14 @@ def add_draw(
         design: How likely each was to be drawn.
         by: The column that the strata are of; empty for none.
         strata: What was drawn from; none for a uniform draw.
+        known: How many draws the run had when this one was made; None where that doesn't matter.
 
     Raises:
+        UsageError: Somebody else drew meanwhile.
         StoreError: The file cannot be written.
     """
     with added_to(path, "draws") as db:
+        _check_known(db, "draw", known)
         number = db.execute(
             "insert into draw (at, seed, metrics, population, places) values (?, ?, ?, ?, ?)",
             (time.time(), seed, encode(list(metrics)), population, encode(list(places))),
@@ -89,7 +94,13 @@ def add_metric_labels(
 
 
 def add_pair_draw(
-    path: Path, seed: int, metric: str, population: int, pairs: Sequence[Pair]
+    path: Path,
+    seed: int,
+    metric: str,
+    population: int,
+    pairs: Sequence[Pair],
+    *,
+    known: int | None = None,
 ) -> None:
     """Keeps a draw of pairs in a run file, of whichever version.
 
@@ -99,11 +110,14 @@ def add_pair_draw(
         metric: The ranking.
         population: How many pairs there were, those that had been drawn before among them.
         pairs: Those that were drawn, in their order; of each, the trial to show first before the other.
+        known: How many draws of pairs the run had when this one was made; None where that doesn't matter.
 
     Raises:
+        UsageError: Somebody else drew meanwhile.
         StoreError: The file cannot be written.
     """
     with added_to(path, "draws") as db:
+        _check_known(db, "pair_draw", known)
         db.execute(
             "insert into pair_draw (at, seed, metric, population, pairs) values (?, ?, ?, ?, ?)",
             (time.time(), seed, encode(metric), population, encode([list(each) for each in pairs])),
@@ -134,30 +148,72 @@ def add_pair_labels(
         )
 
 
-def set_rule(path: Path, metric: str, rule: str) -> None:
+def set_rule(path: Path, metric: str, rule: str, *, first: bool = False) -> None:
     """Keeps the rule that people follow when they label a metric, in place of an earlier one.
 
+    Args:
+        path: The file.
+        metric: The metric, or the ranking.
+        rule: What makes an output pass, or the better one.
+        first: There was no rule when this one was written.
+
     Raises:
-        UsageError: There are labels by another rule, which would pass for labels by this one.
+        UsageError: There are labels by another rule, which would pass for labels by this one; or somebody else wrote
+            another one first.
         StoreError: The file cannot be written.
     """
-    run = open_run(path)
-    with closing(run.db):
-        known = LabelledDraws(run)
-        before = known.rules().get(metric)
-        labels = sum(of == metric for _, of in standing_labels(known.metric_labels()))
-    if before == rule:
-        return
-    if before is not None and labels:
-        raise UsageError(
-            f"{labels:,} {'output is' if labels == 1 else 'outputs are'} labelled by another rule: {before}",
-            hint="Labels count for the rule by which they were given. Keep it, or label a later run by the new one.",
-        )
-    with added_to(path, "rules") as db:
+    with added_to(path, "rules") as db:  # which keeps labels out until it is decided
+        before = db.execute(
+            "select rule from rule where metric = ? order by seq desc limit 1", (encode(metric),)
+        ).fetchone()
+        if before == (encode(rule),):
+            return
+        if before is not None and (labels := _labelled(db, metric)):
+            raise UsageError(
+                f"{labels:,} {'output is' if labels == 1 else 'outputs are'} labelled by another rule: "
+                f"{convert(decode(before[0]), str)}",
+                hint="Labels count for the rule by which they were given. "
+                "Keep it, or label a later run by the new one.",
+            )
+        if before is not None and first:
+            raise UsageError(
+                f"somebody else wrote a rule meanwhile: {convert(decode(before[0]), str)}",
+                hint="Label by it, or agree on another one before the first label.",
+            )
         db.execute(
             "insert into rule (at, metric, rule) values (?, ?, ?)",
             (time.time(), encode(metric), encode(rule)),
         )
+
+
+def drawn_meanwhile() -> UsageError:
+    """The error of a draw that is made of what somebody else has drawn from by then."""
+    return UsageError(
+        "somebody else drew from this run meanwhile",
+        hint="Look at what is drawn, and draw again if you need more.",
+    )
+
+
+def _check_known(db: sqlite3.Connection, table: str, known: int | None) -> None:
+    """Raises UsageError if there are other draws than those that a new one left out."""
+    if known is not None and db.execute(f"select count(*) from {table}").fetchone() != (known,):  # noqa: S608 (our own names)
+        raise drawn_meanwhile()
+
+
+def _labelled(db: sqlite3.Connection, metric: str) -> int:
+    """How many outputs have standing labels under a metric, or pairs under a ranking."""
+    last: dict[tuple[object, ...], object] = {}
+    for table, item, answer in (
+        ("metric_label", "idx, idx", "verdict"),
+        ("pair_label", "min(idx, other), max(idx, other)", "answer"),
+    ):
+        rows = db.execute(
+            f"select {item}, author, {answer} from {table} where metric = ? order by seq",  # noqa: S608 (our own names)
+            (encode(metric),),
+        )
+        for *of, value in rows:
+            last[table, *of] = value
+    return len({of[:3] for of, value in last.items() if value is not None})
 
 
 class LabelledDraws(ReadsRun):

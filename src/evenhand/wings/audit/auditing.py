@@ -153,8 +153,8 @@ async def _examined(
         if len(refused) > before:
             refusals[group] = refusals.get(group, 0) + 1
             problems[group] = exam.problem
-        if exam.kept is not None:
-            history[planned.index] = exam.kept
+        if exam.kept_value is not None:
+            history[planned.index] = exam.kept_value
         audit = _opened(exam, group, trials, earlier)
         audits.append(audit)
         if not audit.problem:

@@ -123,7 +123,7 @@ class Exam(MutableRecord, kw_only=True):
         problem: Why it can't be examined; empty where it can.
         asks: Whether its body asks the subject at all.
         acts: Whether more than one answer decides: it talks, calls tools, or asks again.
-        kept: What it kept for later trials.
+        kept_value: What it kept for later trials.
         tools: The tools that the subject was offered.
         output: The body's own output, where it asks nobody.
         again: Whether its body has to run for each answer.
@@ -142,7 +142,7 @@ class Exam(MutableRecord, kw_only=True):
     problem: str = ""
     asks: bool = True
     acts: bool = False
-    kept: Any = None
+    kept_value: Any = None
     tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     output: object = None
     again: bool = True
@@ -165,7 +165,7 @@ class Exam(MutableRecord, kw_only=True):
         if len(refused) > before:
             self.problem = f"its code connects to {refused[-1]}, and the audit sends nothing"
             return
-        self.first, self.kept, self.asks = first, trial.kept_value, source.times > 0
+        self.first, self.kept_value, self.asks = first, trial.kept_value, source.times > 0
         self.acts = source.times > 1 or source.talked > 0 or bool(source.offered)
         self.acts = self.acts or any(step.kind == "tool" for step in first.steps)
         self.prompt, self.variables, self.tools = trial.prompt_text, trial.vars, source.offered

@@ -44,7 +44,6 @@ _ROLES: Mapping[str, Role] = {
     "overlap": "content",
     "calls": "steps",
     "user_code": "code",
-    "ruby": "code",
     "webhook": "code",
     "judged": "judge",
     "retrieval": "judge",

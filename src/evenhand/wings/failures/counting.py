@@ -10,7 +10,7 @@ from evenhand.analysis.reviews.reviewed import Review, reviews_of
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.core.document import Key, as_object, filled
 from evenhand.core.record import Record
-from evenhand.core.wording.words import clip, count, interval, percent, safe
+from evenhand.core.wording.words import clip, count, interval, percent, safe, short_id
 from evenhand.languages.documents.failures_yml import Codebook, Kind, NoteId
 from evenhand.stats.correction import Estimate
 from evenhand.stats.kind_shares import named_share
@@ -88,6 +88,13 @@ class FailuresDocument(Record, frozen=True, kw_only=True):
     runs: Annotated[list[str], Key("the runs' ids")]
     outputs: Annotated[int, Key("outputs that could be drawn", "outputs")]
     reviewed: Annotated[int, Key("drawn outputs that people reviewed", "outputs")]
+    unread: Annotated[
+        list[str],
+        Key(
+            "the ids of runs of which nothing is reviewed: `failed` leaves them out, and so do all shares if no judge "
+            "was asked"
+        ),
+    ]
     failed: Annotated[
         KindsShare | None,
         Key("of all outputs, those that people say fail", null="nothing is reviewed"),
@@ -143,6 +150,7 @@ def counted(
         runs=[run.meta.id for run in in_time],
         outputs=sum(len(one.places) for one in outputs),
         reviewed=len(reviews),
+        unread=[one.run.meta.id for one in outputs if not one.reviews],
         failed=_as_share(share_of(outputs, lambda review: review.failed)),
         covered=_as_share(_covered(failures, book)),
         uncoded=[str(review.note) for _, review in failures if review.note not in coded],
@@ -173,6 +181,10 @@ def count_lines(document: FailuresDocument) -> Iterator[str]:
     yield f"{document.reviewed:,} of {count(document.outputs, 'output')} reviewed{few}"
     if document.failed is not None:
         yield f"failed according to people: {share_words(document.failed)}"
+    if document.unread and document.reviewed:
+        runs = ", ".join(map(short_id, document.unread))
+        judged = any(kind.judge is not None for kind in document.kinds)
+        yield f"  without {runs}, of which nothing is reviewed{'' if judged else '; so are the shares below'}"
     if document.without_kind:
         number = count(len(document.without_kind), "failure")
         yield f"{number} without a kind: {_first(document.without_kind)}"

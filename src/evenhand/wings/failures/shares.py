@@ -114,7 +114,7 @@ def share_of(
     """The share of outputs that people would find to have something, from 0 to 1, with its interval.
 
     Args:
-        outputs: The runs' outputs.
+        outputs: The runs' outputs. Without a judge, those of a run that nobody has reviewed are left out.
         code: What people say of reviewed ones.
         marks: What a judge says of all of them; None where none was asked.
         within: Of which outputs the share is.
@@ -123,6 +123,8 @@ def share_of(
         None where nothing is reviewed, or nothing is coded and no judge was asked.
     """
     marks = marks or {}
+    # Of a run that nobody has read and no judge has coded nothing is known: it need not be like another one.
+    outputs = [one for one in outputs if one.reviews or marks]
     least = kind_share(list(_strata(outputs, code, marks, within, otherwise=False)))
     most = kind_share(list(_strata(outputs, code, marks, within, otherwise=True)))
     if least is None or most is None:

@@ -12,13 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.case import Case, case_id
+from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_cases import fields_of, line_of, tell_unread
 from evenhand.doors.importers.foreign_files import Found, find, moment_of
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
-from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
+from evenhand.doors.importers.recorded import (
+    RecordedDataset,
+    Recordings,
+    numbered,
+    recorded_dataset,
+    recordings,
+)
 from evenhand.languages.documents.foreign import ENDS_EARLY, Notes, Part, shown
 
 _HINT = "Save experiments and datasets from Braintrust's API, and name the files."
@@ -61,7 +67,7 @@ def read(paths: Sequence[Path]) -> Recordings:
         for id_, parts in events.items()
         if (run := _run(id_, [one.part for one in parts], named.get(id_)))
     ]
-    return recordings("braintrust", runs, _datasets(rows, named, notes), notes)
+    return recordings("braintrust", runs, _datasets(rows, named), notes)
 
 
 def _kind(value: Mapping[str, object]) -> str:
@@ -73,14 +79,11 @@ def _kind(value: Mapping[str, object]) -> str:
 
 
 def _datasets(
-    rows: Mapping[str, Sequence[Part]], named: Mapping[str, Part], notes: Notes
+    rows: Mapping[str, Sequence[Part]], named: Mapping[str, Part]
 ) -> Iterator[RecordedDataset]:
     for id_, parts in rows.items():
         name = named[id_].text("name") if id_ in named else id_
-        where = parts[0].where
-        cases = each_once(map(_case, parts), where, notes)
-        notes.translated(where, f"dataset {shown(name)}, {count(len(cases), 'row')}")
-        yield RecordedDataset(name, cases, where)
+        yield recorded_dataset(name, parts, _case, "row")
 
 
 def _case(row: Part) -> Case:
@@ -107,7 +110,7 @@ def _run(id_: str, events: Sequence[Part], about: Part | None) -> ImportedRun | 
     for one in events:
         if not _is_root(one):
             spans.setdefault(one.text("root_span_id"), []).append(one)
-    trials = list(_trials(roots, spans))
+    trials = list(numbered(_trials(roots, spans)))
     name = about.text("name") if about else ""
     if about is None:
         notes.changed(
@@ -140,17 +143,9 @@ def _is_root(event: Part) -> bool:
 
 def _trials(roots: Sequence[Part], spans: Mapping[str, Sequence[Part]]) -> Iterator[ImportedTrial]:
     scores = [_scores(one) for one in roots]
-    repeats: Counter[str] = Counter()
     for root, measured in zip(roots, scores, strict=True):
-        case = _id(root)
-        yield _trial(
-            root,
-            case,
-            repeats[case],
-            [outcome_of(one, root.notes) for one in measured],
-            spans.get(root.text("root_span_id"), ()),
-        )
-        repeats[case] += 1
+        outcomes = [outcome_of(one, root.notes) for one in measured]
+        yield _trial(root, outcomes, spans.get(root.text("root_span_id"), ()))
 
 
 def _id(root: Part) -> str:
@@ -170,9 +165,8 @@ def _scores(root: Part) -> list[ForeignScore]:
     ]
 
 
-def _trial(
-    root: Part, case: str, repeat: int, outcomes: Sequence[object], spans: Sequence[Part]
-) -> ImportedTrial:
+def _trial(root: Part, outcomes: Sequence[Outcome], spans: Sequence[Part]) -> ImportedTrial:
+    case = _id(root)
     calls = [one for one in spans if _type(one) == "llm"]
     metadata = root.value.get("metadata")
     known = dict(fields_of(metadata))
@@ -180,11 +174,10 @@ def _trial(
     model = next((m for one in (root, *calls) if (m := _model(one))), "")
     return ImportedTrial(
         case=case,
-        repeat=repeat,
         outcome="error" if error else None if outcomes else "not_applicable",
         output=root.value.get("output"),
         error=error,
-        outcomes=tuple(outcomes),  # type: ignore[arg-type]
+        outcomes=outcomes,
         input=root.value.get("input"),
         expected=root.value.get("expected"),
         latency_s=_seconds(root),

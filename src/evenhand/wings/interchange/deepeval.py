@@ -7,8 +7,7 @@ Formats: `EvaluationDataset.save_as` and `LLMApiTestCase` in https://github.com/
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.case import Case, case_id
@@ -16,11 +15,16 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import is_array
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_files import Found, dated, find
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
-from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
+from evenhand.doors.importers.recorded import (
+    RecordedDataset,
+    Recordings,
+    numbered,
+    recorded_dataset,
+    recordings,
+)
 from evenhand.languages.documents.foreign import Notes, Part, shown
 
 _OWN = frozenset(
@@ -52,10 +56,8 @@ def read(paths: Sequence[Path]) -> Recordings:
             by_file.setdefault(one.path, []).append(one)
     datasets: list[RecordedDataset] = []
     for path, goldens in by_file.items():
-        where = goldens[0].part.where
-        cases = each_once((case_of(one.part) for one in goldens), where, notes)
-        notes.translated(where, f"dataset {path.stem}, {count(len(cases), 'golden')}")
-        datasets.append(RecordedDataset(path.stem, cases, where))
+        parts_of = [one.part for one in goldens]
+        datasets.append(recorded_dataset(path.stem, parts_of, case_of, "golden"))
     return recordings("deepeval", runs, datasets, notes)
 
 
@@ -154,7 +156,7 @@ def run_of(test_run: Part, path: Path) -> ImportedRun | None:
     settings = {
         k: v for k, v in fields.items() if k not in {"test_cases", "conversational_test_cases"}
     }
-    trials = list(_trials(cases))
+    trials = list(numbered(map(_trial, cases)))
     test_run.notes.translated(
         test_run.where, f"test run {shown(title)}, test cases: {len(trials):,}"
     )
@@ -177,16 +179,9 @@ def _model(test_run: Part) -> str:
     return " ".join(model.split()) if isinstance(model, str) else ""
 
 
-def _trials(cases: list[Part]) -> Iterator[ImportedTrial]:
-    repeats: Counter[str] = Counter()
-    for one in cases:
-        fields = plain(one.value)
-        case = id_of(fields)
-        yield _trial(one, fields, case, repeats[case])
-        repeats[case] += 1
-
-
-def _trial(one: Part, fields: dict[str, object], case: str, repeat: int) -> ImportedTrial:
+def _trial(one: Part) -> ImportedTrial:
+    fields = plain(one.value)
+    case = id_of(fields)
     key = "metricsData" if "metricsData" in one.value else "metrics_data"
     outcomes = tuple(_outcome(metric) for metric in one.parts(key))
     success = one.truth("success")
@@ -209,7 +204,6 @@ def _trial(one: Part, fields: dict[str, object], case: str, repeat: int) -> Impo
         )
     return ImportedTrial(
         case=case,
-        repeat=repeat,
         outcome=state,
         output=fields.get("actual_output", turns),
         outcomes=outcomes,

@@ -16,12 +16,17 @@ from evenhand.core.case import Case, case_id
 from evenhand.core.json_shapes import is_number
 from evenhand.core.record import MutableRecord
 from evenhand.core.variant import Variant
-from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_cases import fields_of, line_of
 from evenhand.doors.importers.foreign_files import Found, find, moment_of
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
-from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
+from evenhand.doors.importers.recorded import (
+    RecordedDataset,
+    Recordings,
+    numbered,
+    recorded_dataset,
+    recordings,
+)
 from evenhand.languages.documents.foreign import Notes, Part, shown
 
 ITEM, RUN, LINK, TRACE, SCORE, OBSERVATION = (
@@ -81,10 +86,7 @@ def _datasets(export: Export) -> Iterator[RecordedDataset]:
             by_name.setdefault(name, []).append(item)
     ids = {id(item): id_ for id_, item in export.items.items()}
     for name, items in by_name.items():
-        where = items[0].where
-        cases = each_once([_case(item, ids[id(item)]) for item in items], where, export.notes)
-        export.notes.translated(where, f"dataset {shown(name)}, {count(len(cases), 'item')}")
-        yield RecordedDataset(name, cases, where)
+        yield recorded_dataset(name, items, lambda item: _case(item, ids[id(item)]), "item")
 
 
 def _case(item: Part, id_: str) -> Case:
@@ -113,7 +115,7 @@ def _run(id_: str, run: Part, export: Export) -> ImportedRun | None:
         if not links:
             run.notes.left_out(run.where, f"run {shown(name)} has no items in the files")
         return None
-    trials = list(_trials(with_trace, export))
+    trials = list(numbered(_trials(with_trace, export)))
     run.notes.translated(run.where, f"run {shown(name)}, items: {len(trials):,}")
     models = Counter(one.model for one in trials if one.model)
     model = models.most_common(1)[0][0] if models else ""
@@ -134,11 +136,8 @@ def _trials(links: Sequence[Part], export: Export) -> Iterator[ImportedTrial]:
     scores = [
         [_score(one) for one in export.scores.get(link.text("traceId"), ())] for link in links
     ]
-    repeats: Counter[str] = Counter()
     for link, row in zip(links, scores, strict=True):
-        case = link.text("datasetItemId")
-        yield _trial(link, case, repeats[case], row, export)
-        repeats[case] += 1
+        yield _trial(link, link.text("datasetItemId"), row, export)
 
 
 def _score(score: Part) -> ForeignScore:
@@ -157,9 +156,7 @@ def _score(score: Part) -> ForeignScore:
     )
 
 
-def _trial(
-    link: Part, case: str, repeat: int, scores: Sequence[ForeignScore], export: Export
-) -> ImportedTrial:
+def _trial(link: Part, case: str, scores: Sequence[ForeignScore], export: Export) -> ImportedTrial:
     trace = export.traces[link.text("traceId")]
     item = export.items.get(case)
     observed = export.observations.get(trace.text("id"), [])
@@ -176,7 +173,6 @@ def _trial(
     own = ("id", "input", "output", "scores", "observations", "latency", "totalCost", "timestamp")
     return ImportedTrial(
         case=case,
-        repeat=repeat,
         outcome=state,
         output=trace.value.get("output"),
         error=error,

@@ -7,19 +7,23 @@ run that names a `reference_example_id` is a row of an experiment; the runs belo
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.variant import Variant
-from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_cases import alone, fields_of, line_of, tell_unread
 from evenhand.doors.importers.foreign_files import Found, find, moment_of
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
-from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
+from evenhand.doors.importers.recorded import (
+    RecordedDataset,
+    Recordings,
+    numbered,
+    recorded_dataset,
+    recordings,
+)
 from evenhand.languages.documents.foreign import ENDS_EARLY, Notes, Part, shown
 
 MOST_DOLLARS = 1e9
@@ -78,7 +82,7 @@ def read(paths: Sequence[Path]) -> Recordings:
         if id_ not in rows:
             name = project.text("name") or id_
             notes.left_out(project.where, f"experiment {shown(name)} has no runs in the files")
-    return recordings("langsmith", runs, _datasets(by_kind.get("example", ()), names, notes), notes)
+    return recordings("langsmith", runs, _datasets(by_kind.get("example", ()), names), notes)
 
 
 def _kind(value: Mapping[str, object]) -> str:
@@ -94,18 +98,13 @@ def _kind(value: Mapping[str, object]) -> str:
     return "dataset" if "name" in value and value.keys() & {"data_type", "example_count"} else ""
 
 
-def _datasets(
-    examples: Sequence[Found], names: Mapping[str, str], notes: Notes
-) -> Iterator[RecordedDataset]:
+def _datasets(examples: Sequence[Found], names: Mapping[str, str]) -> Iterator[RecordedDataset]:
     by_name: dict[str, list[Part]] = {}
     for one in examples:
         id_ = one.part.text("dataset_id")
         by_name.setdefault(names.get(id_) or id_ or one.path.stem, []).append(one.part)
     for name, parts in by_name.items():
-        where = parts[0].where
-        cases = each_once(map(_case, parts), where, notes)
-        notes.translated(where, f"dataset {shown(name)}, {count(len(cases), 'example')}")
-        yield RecordedDataset(name, cases, where)
+        yield recorded_dataset(name, parts, _case, "example")
 
 
 def _case(example: Part) -> Case:
@@ -147,7 +146,7 @@ def _run(
         notes.changed(rows[0].where, "says no time: the run is dated 1970")
     dataset = project.text("reference_dataset_id") if project else ""
     model = _model(rows, project)
-    trials = list(_trials(rows, examples, feedback))
+    trials = list(numbered(_trials(rows, examples, feedback)))
     notes.translated(rows[0].where, f"experiment {shown(name)}, runs: {len(trials):,}")
     return ImportedRun(
         id=id_ or digest(*(encode(dict(one.value)) for one in rows))[:24],
@@ -175,7 +174,6 @@ def _trials(
     rows: Sequence[Part], examples: Mapping[str, Part], feedback: Mapping[str, Sequence[Part]]
 ) -> Iterator[ImportedTrial]:
     scores = [_scores(row, feedback.get(row.text("id"), ())) for row in rows]
-    repeats: Counter[str] = Counter()
     for row, measured in zip(rows, scores, strict=True):
         case = row.text("reference_example_id")
         outcomes = [outcome_of(one, row.notes) for one in measured]
@@ -187,7 +185,6 @@ def _trials(
         inputs = row.value.get("inputs")
         yield ImportedTrial(
             case=case,
-            repeat=repeats[case],
             outcome="error" if error else None if outcomes else "not_applicable",
             output=alone(row.value.get("outputs")),
             error=error,
@@ -202,7 +199,6 @@ def _trials(
             metadata={"langsmith": {"run": row.value.get("id"), **row.without(*_RUN)}},
             description=line_of(inputs) or case,
         )
-        repeats[case] += 1
 
 
 def _seconds(row: Part) -> float | None:

@@ -13,12 +13,16 @@ from pathlib import Path
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.variant import Variant
-from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_cases import alone, fields_of, line_of, tell_unread
 from evenhand.doors.importers.foreign_files import Found, find, moment_of
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
-from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
+from evenhand.doors.importers.recorded import (
+    RecordedDataset,
+    Recordings,
+    recorded_dataset,
+    recordings,
+)
 from evenhand.languages.documents.foreign import Notes, Part, shown
 
 _HINT = (
@@ -64,7 +68,7 @@ def read(paths: Sequence[Path]) -> Recordings:
                 one.part.where,
                 "experiments whose runs are not in the files (/v1/experiments/ID/json)",
             )
-    return recordings("phoenix", recorded, _datasets(examples, named, notes), notes)
+    return recordings("phoenix", recorded, _datasets(examples, named), notes)
 
 
 def _kind(value: Mapping[str, object]) -> str:
@@ -88,14 +92,11 @@ def _about(path: Path, experiments: Sequence[Found], files: int) -> Part | None:
 
 
 def _datasets(
-    examples: Mapping[Path, Sequence[Part]], named: Sequence[Part], notes: Notes
+    examples: Mapping[Path, Sequence[Part]], named: Sequence[Part]
 ) -> Iterator[RecordedDataset]:
     for path, parts in examples.items():
         name = named[0].text("name") if len(named) == 1 and len(examples) == 1 else path.stem
-        where = parts[0].where
-        cases = each_once(map(_case, parts), where, notes)
-        notes.translated(where, f"dataset {shown(name)}, {count(len(cases), 'example')}")
-        yield RecordedDataset(name, cases, where)
+        yield recorded_dataset(name, parts, _case, "example")
 
 
 def _case(example: Part) -> Case:

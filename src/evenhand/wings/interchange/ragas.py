@@ -7,7 +7,6 @@ no field of a sample is a metric.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -15,11 +14,16 @@ from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.json_shapes import as_mapping, is_array
 from evenhand.core.variant import Variant
-from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_files import columns_of, dated, find
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
-from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
+from evenhand.doors.importers.recorded import (
+    RecordedDataset,
+    Recordings,
+    numbered,
+    recorded_dataset,
+    recordings,
+)
 from evenhand.languages.documents.foreign import Notes, Part, shown
 
 _OLD = {
@@ -62,10 +66,7 @@ def read(paths: Sequence[Path]) -> Recordings:
         if metrics:
             runs.append((path, _run(path, rows, metrics)))
             continue
-        where = rows[0].where
-        cases = each_once(map(_case, rows), where, notes)
-        notes.translated(where, f"dataset {path.stem}, {count(len(cases), 'sample')}")
-        datasets.append(RecordedDataset(path.stem, cases, where))
+        datasets.append(recorded_dataset(path.stem, rows, _case, "sample"))
     return recordings("ragas", runs, datasets, notes)
 
 
@@ -163,7 +164,7 @@ def _line(row: Part) -> str:
 
 def _run(path: Path, rows: Sequence[Part], metrics: Sequence[str]) -> ImportedRun:
     notes = rows[0].notes
-    trials = list(_trials(rows, metrics))
+    trials = list(numbered(_trials(rows, metrics)))
     notes.translated(
         rows[0].where,
         f"results {path.stem}, samples: {len(trials):,}, metrics: {', '.join(metrics)}",
@@ -179,13 +180,11 @@ def _run(path: Path, rows: Sequence[Part], metrics: Sequence[str]) -> ImportedRu
 
 def _trials(rows: Sequence[Part], metrics: Sequence[str]) -> Iterator[ImportedTrial]:
     scores = [[_score(row, name) for name in metrics] for row in rows]
-    repeats: Counter[str] = Counter()
     for row, measured in zip(rows, scores, strict=True):
         case = _id(row)
         rest = row.without("id", "user_input", "reference", "response", *metrics)
         yield ImportedTrial(
             case=case,
-            repeat=repeats[case],
             output=row.value.get("response"),
             outcomes=[outcome_of(one, row.notes) for one in measured],
             input=row.value.get("user_input"),
@@ -193,7 +192,6 @@ def _trials(rows: Sequence[Part], metrics: Sequence[str]) -> Iterator[ImportedTr
             vars=rest,
             description=_line(row),
         )
-        repeats[case] += 1
 
 
 def _score(row: Part, name: str) -> ForeignScore:

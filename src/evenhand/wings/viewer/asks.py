@@ -100,7 +100,7 @@ class Asks(MutableRecord):
                 or budget not in BUDGET_USD
             ):
                 raise UsageError("max_cost_usd: what the run may spend, in US dollars")
-            id_ = new_id()
+            id_ = new_id(file.parent.parent)
             errand = {
                 "do": "run",
                 "run": str(file),

@@ -48,6 +48,7 @@ from evenhand.store.labels.label import LONGEST_AUTHOR, LONGEST_NOTE, newest, st
 from evenhand.store.labels.stored_draws import (
     add_metric_labels,
     add_pair_labels,
+    drawn_meanwhile,
     set_rule,
     standing_labels,
     standing_pair_labels,
@@ -94,6 +95,7 @@ class DrawShape(Record, frozen=True, kw_only=True):
         Sequence[str], Key("Columns of the cases that can be drawn from value by value.")
     ]
     left: Annotated[int, Key("Judged outputs that are not drawn yet.")]
+    draws: Annotated[int, Key("How often was drawn: a draw that is asked for sends it back.")]
 
 
 def drawn(run: RunFile, author: str) -> DrawShape:
@@ -134,6 +136,7 @@ def drawn(run: RunFile, author: str) -> DrawShape:
         worth=[worth_line(judge) for judge in calibrations(run, judgements(run))] if labels else [],
         columns=_columns(run, places),
         left=len(set(places) - {place for one in draws_to_label(run) for place in one.places}),
+        draws=len(run.draws()),
     )
 
 
@@ -159,10 +162,11 @@ def draw_more(path: Path, request: Mapping[str, Any]) -> None:
     """Draws `size` outputs at random.
 
     With `design` `active`, outputs are likelier that the judge seems unsure of; with `stratum`, it draws from each
-    value of `column`, with `equal` as many of each.
+    value of `column`, with `equal` as many of each. `draws` is how often had been drawn when the request was made.
 
     Raises:
-        UsageError: That is no number of outputs, no design or no column, or nothing is left to draw.
+        UsageError: That is no number of outputs, no design or no column, nothing is left to draw, or somebody else drew
+            meanwhile.
         StoreError: The run file cannot be written.
     """
     size = request.get("size")
@@ -175,6 +179,7 @@ def draw_more(path: Path, request: Mapping[str, Any]) -> None:
         raise UsageError("column: the name of a column")
     seed = secrets.randbelow(2**31)
     with RunFile.open(path) as run:
+        _refuse_unseen(len(run.draws()), request)
         if design == "active":
             draw_unsure(run, size, seed)
         elif design == "stratum":
@@ -183,17 +188,23 @@ def draw_more(path: Path, request: Mapping[str, Any]) -> None:
             draw(run, size, seed)
 
 
+def _refuse_unseen(draws: int, request: Mapping[str, Any]) -> None:
+    """Raises UsageError if there is a draw that whoever asks for one more hasn't seen: it may be all they need."""
+    if request.get("draws", draws) != draws:
+        raise drawn_meanwhile()
+
+
 def keep_rule(path: Path, request: Mapping[str, Any]) -> None:
     """Keeps the written `rule` of a `metric`.
 
     Raises:
-        UsageError: It is no text, or no judge gave a verdict on the metric.
+        UsageError: It is no text, no judge gave a verdict on the metric, or somebody else wrote a rule first.
         StoreError: The run file cannot be written.
     """
     metric, rule = str(request.get("metric")), rule_in(request)
     with RunFile.open(path) as run:
         judged_places(run, [metric])
-    set_rule(path, metric, rule)
+    set_rule(path, metric, rule, first=True)
 
 
 def rule_in(request: Mapping[str, Any]) -> str:
@@ -223,6 +234,8 @@ def author_in(request: Mapping[str, Any]) -> str:
 def keep_verdict(path: Path, request: Mapping[str, Any]) -> None:
     """Keeps the `verdict` of an `author` on the trial at `index` under a `metric`; null takes it back.
 
+    `rule` is what they labelled by, null for no rule.
+
     Raises:
         UsageError: Something of it is missing, there is no such output, or it is no system's answer.
         StoreError: The run file cannot be written.
@@ -236,7 +249,17 @@ def keep_verdict(path: Path, request: Mapping[str, Any]) -> None:
         trial = run.trial(index) if type(index) is int and 0 <= index < 1 << 53 else None
         if trial is None or metric not in judged_metrics(trial):
             raise UsageError(f"trial {index!r:.40} has no verdict of a judge on {metric!r:.100}")
+        _refuse_other_rule(run, metric, request)
     add_metric_labels(path, author, [(trial.index, metric, verdict)])
+
+
+def _refuse_other_rule(run: RunFile, metric: str, request: Mapping[str, Any]) -> None:
+    """Raises UsageError if a label was given by another rule than the one that it would count for."""
+    rule = run.rules().get(metric)
+    if request.get("rule", rule) != rule:
+        raise UsageError(
+            f"the rule has changed meanwhile: {rule}", hint="Read it, and label again."
+        )
 
 
 class ReviewedShape(Record, frozen=True, kw_only=True):
@@ -253,6 +276,7 @@ class ReviewDrawShape(Record, frozen=True, kw_only=True):
     """What a person has to review, in the order of the draw; no items before something is drawn."""
 
     items: Sequence[ReviewedShape]
+    draws: Annotated[int, Key("How often was drawn: a draw that is asked for sends it back.")]
     disputed: Annotated[
         Sequence[str],
         Key("What people disagree about, a line each; empty before this person has said all."),
@@ -283,7 +307,7 @@ def review_draw(run: RunFile, author: str) -> ReviewDrawShape:
         for one in reviews
         if one.is_disputed and not left
     ]
-    return ReviewDrawShape(items=items, disputed=disputed)
+    return ReviewDrawShape(items=items, draws=len(run.draws()), disputed=disputed)
 
 
 def draw_reviews(path: Path, request: Mapping[str, Any]) -> None:
@@ -297,6 +321,7 @@ def draw_reviews(path: Path, request: Mapping[str, Any]) -> None:
     if type(size) is not int or not 0 < size <= MOST:
         raise UsageError(f"size: a number of outputs from 1 to {MOST:,}")
     with RunFile.open(path) as run:
+        _refuse_unseen(len(run.draws()), request)
         draw_outputs([run], size, secrets.randbelow(2**31))
 
 
@@ -349,6 +374,7 @@ class PairDrawShape(Record, frozen=True, kw_only=True):
     items: Sequence[DrawnPairShape]
     worth: Annotated[str, Key("How many labels there are, and how many it takes.")]
     left: Annotated[int, Key("Pairs that are not drawn yet.")]
+    draws: Annotated[int, Key("How often was drawn: a draw that is asked for sends it back.")]
 
 
 def rankings_of(run: RunFile) -> list[ComparedPairs]:
@@ -375,6 +401,7 @@ def pair_draws(run: RunFile, author: str) -> list[PairDrawShape]:
                 if draws
                 else "",
                 left=len(pairs.judged) - sum(len(draw.pairs) for draw in draws),
+                draws=len(run.pair_draws()),
             )
         )
     return shapes
@@ -400,6 +427,7 @@ def draw_more_pairs(path: Path, request: Mapping[str, Any]) -> None:
     if type(size) is not int or not 0 < size <= MOST:
         raise UsageError(f"size: a number of pairs from 1 to {MOST:,}")
     with RunFile.open(path) as run:
+        _refuse_unseen(len(run.pair_draws()), request)
         draw_pairs(run, _ranking_in(run, request), size, secrets.randbelow(2**31))
 
 
@@ -407,13 +435,13 @@ def keep_pair_rule(path: Path, request: Mapping[str, Any]) -> None:
     """Keeps the written `rule` of a `ranking`.
 
     Raises:
-        UsageError: It is no text, or there is no such ranking.
+        UsageError: It is no text, there is no such ranking, or somebody else wrote a rule first.
         StoreError: The run file cannot be written.
     """
     rule = rule_in(request)
     with RunFile.open(path) as run:
         name = _ranking_in(run, request).name
-    set_rule(path, name, rule)
+    set_rule(path, name, rule, first=True)
 
 
 def keep_preference(path: Path, request: Mapping[str, Any]) -> None:
@@ -435,6 +463,7 @@ def keep_preference(path: Path, request: Mapping[str, Any]) -> None:
             raise UsageError(
                 f"the judge of {pairs.name!r:.100} didn't compare {first} and {second}"
             )
+        _refuse_other_rule(run, pairs.name, request)
     add_pair_labels(path, author, [((first, second), pairs.name, answer)])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -66,10 +66,10 @@ def keep_view(path: Path, body: Mapping[str, Any]) -> None:
 
     Args:
         path: The run that was looked at.
-        body: Its `name` and `state`.
+        body: Its `name` and `state`; and as `was` the state that its name had for whoever saves it, null for none.
 
     Raises:
-        UsageError: It is not a view, or there are too many.
+        UsageError: It is not a view, there are too many, or somebody else saved another one under this name.
         StoreError: The file cannot be read or written.
     """
     name, state = _name(body.get("name")), body.get("state")
@@ -88,11 +88,22 @@ def keep_view(path: Path, body: Mapping[str, Any]) -> None:
         )
         try:
             with turn(lock):
-                _write(file, _changed(_read(file), key, name, state))
+                views = _read(file)
+                _refuse_other(views.views.get(key, []), name, body)
+                _write(file, _changed(views, key, name, state))
         finally:
             os.close(lock)
     except OSError as error:
         raise StoreError(f"{file} cannot be written: {error.strerror or error}") from error
+
+
+def _refuse_other(views: Sequence[SavedView], name: str, body: Mapping[str, Any]) -> None:
+    stands = next((view.state for view in views if view.name == name), None)
+    if stands not in (body.get("was", stands), body.get("state")):
+        raise UsageError(
+            f"somebody else saved another view as {name!r} meanwhile",
+            hint="Look at it. Take another name, or do it again.",
+        )
 
 
 def _is_state(value: object) -> bool:

@@ -461,8 +461,10 @@ class PageServer:
     @needs("label")
     async def _remark(self, request: web.Request) -> web.Response:
         path, changes = self._path(request), await _object(request, "a remark")
-        by = person_of(request).name
-        return await _in_thread(lambda: asdict(remark(path, changes, by)))
+        was, by = changes.pop("was", {}), person_of(request).name
+        if not is_object(was):
+            raise UsageError("was: what had been read, by field")
+        return await _in_thread(lambda: asdict(remark(path, changes, by, was)))
 
     @needs("label")
     async def _delete(self, request: web.Request) -> web.Response:

@@ -76,6 +76,14 @@ async def test_a_judge_that_is_asked_again_has_a_part_of_its_own(make_run: Make)
     json.dumps(Power(pilot, 0.1, 0.05).document())
 
 
+async def test_outputs_that_one_run_alone_has_say_nothing_of_a_second_answer(make_run: Make):
+    """The second run judged the outputs of half of the cases."""
+    first = await make_run(judged(lambda i: i % 4 > 0), PLAIN)
+    second = await again(make_run, first, judged(lambda i: i % 4 > 0, cases=10))
+    (judge,) = pilot_of_runs([first, second]).again
+    assert (judge.outputs, judge.variance) == (20, 0)
+
+
 async def test_answers_of_the_cache_are_no_second_answers(make_run: Make):
     """They are always the same: the judge would seem never to vary."""
     first = await make_run(judged(lambda i: i % 4 > 0), PLAIN)

@@ -90,6 +90,25 @@ async def test_all_trials_taken_is_not_worse_however_few_they_are(make_run: Make
     assert (part.verdict, part.asked, part.taken) == ("undecided", 1, 5)
 
 
+async def test_cases_that_are_not_measured_any_more_are_named(make_run: Make, tmp_path: Path):
+    """The others may show nothing: an application that ends too early passes without a word. Errors are told apart."""
+    before = trials(100, failing=20, metric="kind")
+    before[99] = replace(before[99], outcome="not_applicable", score=None, named_scores={})
+    baseline = await against(make_run, tmp_path, before)
+    now = [
+        replace(one, outcome="not_applicable", score=None, outcomes=(), named_scores={})
+        if one.outcome != "pass"
+        else one
+        for one in before
+    ]
+    now[98] = result(98, ok=None, case="c098")
+    outcome = gate(baseline, await a_run(make_run, now), 0.1)
+    assert verdicts(outcome)["passed"] == "not worse"
+    assert [note for note in outcome.notes if note.startswith("left out")] == [
+        "left out of passed, kind: 20 cases measured in the baseline and not in the run: c000, c001, c002 and 17 more"
+    ]
+
+
 async def test_a_metric_that_is_not_measured_any_more_is_nothing(make_run: Make, tmp_path: Path):
     """One that the baseline lacks can't be asked for."""
     baseline = await against(make_run, tmp_path, trials(100, metric="kind"))

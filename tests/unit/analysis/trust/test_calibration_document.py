@@ -1,4 +1,4 @@
-"""What `calibration.json` holds is read by the records that write it: older files too, and damaged ones are named."""
+"""What `calibration.json` holds is read by the records that write it: damaged files are named."""
 
 from __future__ import annotations
 
@@ -20,8 +20,17 @@ VARIANT = {
     "missed": 2,
     "excused": 3,
     "both_fail": 4,
+    "labelled": [],
 }
-JUDGE = {"metric": "prose", "model": "j", "verdict": "usable", "variants": [VARIANT], "bound": {}}
+SEEN = {"models": "m", "written": "w", "cases": {}}
+JUDGE = {
+    "metric": "prose",
+    "model": "j",
+    "verdict": "usable",
+    "variants": [VARIANT],
+    "bound": {},
+    "seen": SEEN,
+}
 RANKING = {
     "name": "better",
     "model": "j",
@@ -29,6 +38,7 @@ RANKING = {
     "variants": [{"prompt": "p", "model": "m", "system": "s"}],
     "answers": [],
     "bound": {"data": "d"},
+    "seen": SEEN,
 }
 
 
@@ -41,12 +51,12 @@ def written(folder: Path, **keys: Any) -> Path:
 
 
 def test_a_file_that_has_only_what_later_runs_need_is_read(tmp_path: Path):
-    """As the first versions wrote it; keys of later versions are passed over."""
+    """Keys of later versions are passed over."""
     path = written(tmp_path, later={"a": 1})
     ((judge,),) = read_calibration(path).values()
     assert judge.variants == [CalibrationVariant(**VARIANT)]
     assert judge.variants[0].cells == (1, 2, 3, 4)
-    assert (judge.corrected, judge.seen, judge.scores, judge.jury) == (None, None, None, None)
+    assert (judge.corrected, judge.scores, judge.jury) == (None, None, None)
     (ranking,) = read_rankings(path).values()
     assert (ranking.bound, ranking.labelled_at) == ({"data": "d"}, None)
     alone = {"schema": "evenhand.calibration/1", "judges": [JUDGE]}
@@ -57,6 +67,7 @@ def test_a_file_that_has_only_what_later_runs_need_is_read(tmp_path: Path):
 @pytest.mark.parametrize(
     ("keys", "fault"),
     [
+        ({"seen": None}, "`judges[0].seen` is null, not an object"),
         ({"bound": None}, "`judges[0].bound` is null, not an object"),
         ({"variants": [{**VARIANT, "missed": -1}]}, "`judges[0].variants[0].missed` can't"),
         ({"variants": [{"prompt": "p"}]}, "`judges[0].variants[0].model` is missing"),

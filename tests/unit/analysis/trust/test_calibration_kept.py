@@ -21,14 +21,20 @@ class Printed(NamedTuple):
         return json.loads(json.dumps(self.rows))
 
 
+def seen(name: str) -> dict[str, Any]:
+    """Evidence that says what it is of."""
+    return {"models": name, "written": "", "cases": {}}
+
+
 def row(
     metric: str, labels: int, model: str = "j", verdict: str = "", name: str = "metric"
 ) -> dict[str, Any]:
     """A judge, or a ranking's."""
     word = verdict or ("usable" if labels >= 30 else "no verdict")
     more = {"answers": []} if name == "name" else {}
+    more |= {"bound": {}, "seen": seen("")}
     return {
-        name: metric, "model": model, "labels": labels, "verdict": word, "variants": [], "bound": {}, **more
+        name: metric, "model": model, "labels": labels, "verdict": word, "variants": [], **more
     }  # fmt: skip
 
 
@@ -104,13 +110,9 @@ def test_rankings_are_kept_likewise_and_a_damaged_file_is_made_anew(tmp_path: Pa
 
 
 VARIANT = {
-    "prompt": "p", "model": "m", "system": "", "both_pass": 0, "missed": 0, "excused": 0, "both_fail": 0
+    "prompt": "p", "model": "m", "system": "", "both_pass": 0, "missed": 0, "excused": 0, "both_fail": 0,
+    "labelled": [],
 }  # fmt: skip
-
-
-def seen(name: str) -> dict[str, Any]:
-    """Evidence that says what it is of."""
-    return {"models": name, "written": "", "cases": {}}
 
 
 def of_evals(labels: int, *evals: str, model: str = "j") -> dict[str, Any]:

@@ -150,66 +150,6 @@ async def test_labels_of_too_few_cases_correct_nothing_and_say_why(make_run: Mak
     assert "  corrected  " not in text
 
 
-async def test_a_calibration_without_cases_is_read_and_corrects_only_what_was_not_repeated(
-    make_run: Make, tmp_path: Path
-):
-    """Files that were made before cases were kept: with repeats the run says what to do."""
-    run = await calibrated(make_run, 40, REPEATS, 100, tmp_path)
-    edit(run, lambda variant: variant.pop("labelled"))
-    later = await a_run(make_run, 40, REPEATS, tmp_path)
-    (rate,) = judged_rates(later)
-    assert (rate.status, rate.corrected, rate.trusted) == ("fresh", None, False)
-    assert "not corrected: the calibration doesn't say which labels are of the same case" in (
-        standing(rate)
-    )
-    (one,) = judged_differences(JudgedRun(later), JudgedRun(later), [(0, 0)], [("a", "b")])
-    assert "not corrected: the calibration doesn't say which labels" in judged_line(one)
-    write_calibration(calibrate(run), place_of(run.meta))
-    (rate,) = judged_rates(later)
-    assert rate.corrected is not None
-    once = await calibrated(make_run, 100, 1, 60, tmp_path / "once.yaml")
-    (own,) = judged_rates(once)
-    edit(once, lambda variant: variant.pop("labelled"))
-    (rate,) = judged_rates(await a_run(make_run, 100, 1, tmp_path / "once.yaml"))
-    assert rate.corrected == own.corrected
-
-
-async def test_a_calibration_without_cases_holds_where_the_judge_gave_no_verdict_on_some(
-    make_run: Make, tmp_path: Path
-):
-    """A case without a verdict looks like one that is repeated elsewhere: without repeats, it isn't."""
-    run = await calibrated(make_run, 100, 1, 60, tmp_path)
-    edit(run, lambda variant: variant.pop("labelled"))
-
-    def one_silent(trial: TrialResult) -> TrialResult:
-        if trial.index:
-            return trial
-        (outcome,) = trial.outcomes
-        silent = replace(outcome, outcome="error", score=None, metadata={})
-        return replace(trial, outcomes=(silent,), outcome="error")
-
-    later = await a_run(make_run, 100, 1, tmp_path, one_silent)
-    (rate,) = judged_rates(later)
-    assert (rate.items, rate.errors, rate.why) == (99, 1, "")
-    assert rate.corrected is not None
-
-
-async def test_means_of_repeats_whose_cases_are_not_known_are_not_corrected(
-    make_run: Make, tmp_path: Path
-):
-    """Also if it was the labelled run that had the repeats, and not the later one."""
-    run = scored(await a_scored_run(make_run, 40, REPEATS, tmp_path), REPEATS, 100)
-    write_calibration(calibrate(run), place_of(run.meta))
-    once = await a_scored_run(make_run, 40, 1, tmp_path)
-    (rate,) = judged_rates(once)
-    assert rate.mean is not None
-    assert rate.mean.corrected is not None
-    edit(run, lambda variant: [each.pop("labelled") for each in (variant, variant["scores"])])
-    (rate,) = judged_rates(once)
-    assert rate.mean is not None
-    assert rate.mean.corrected is None
-
-
 @pytest.mark.parametrize(
     "labelled",
     [[], ["a pass pass"], ["a pass maybe 1"] * 60, ["a pass pass 0"] * 60, ["a pass pass 1"] * 60],
@@ -252,7 +192,7 @@ def scored(run: RunFile, repeats: int, size: int) -> RunFile:
 
 
 async def test_means_take_the_trials_of_a_case_together_too(make_run: Make, tmp_path: Path):
-    """In the labelled run and in later ones; not where the cases are too few, or nobody knows them."""
+    """In the labelled run and in later ones; not where the cases are too few."""
     run = scored(await a_scored_run(make_run, 40, REPEATS, tmp_path), REPEATS, 100)
     write_calibration(calibrate(run), place_of(run.meta))
     (judge,), (own,) = calibrate(run).judges, judged_rates(run)
@@ -275,10 +215,6 @@ async def test_means_take_the_trials_of_a_case_together_too(make_run: Make, tmp_
     edit(run, lambda variant: variant["scores"].update(labelled=["a 1 1"]))
     with pytest.raises(UsageError, match="the labels of 'prose' don't add up"):
         judged_rates(later)
-    edit(run, lambda variant: variant["scores"].pop("labelled"))
-    (rate,) = judged_rates(later)
-    assert rate.mean is not None
-    assert rate.mean.corrected is None
     few = scored(await a_scored_run(make_run, 8, REPEATS, tmp_path), REPEATS, 40)
     (judge,) = calibrate(few).judges
     assert judge.scores is not None

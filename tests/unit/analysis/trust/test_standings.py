@@ -196,6 +196,24 @@ async def test_variants_that_were_never_compared_with_the_others_are_named(make_
     assert [each["prompt"] for each in document(run)["rankings"][0]["apart"]] == ["stiff", "loud"]
 
 
+@pytest.mark.parametrize("has_output", [True, False])
+async def test_a_variant_without_any_answer_is_named_and_its_answers_are_missing(
+    make_run: Make, has_output: bool
+):
+    """Whether its judge never answered or it never had an output: a ranking doesn't drop it without a word."""
+    trials: list[TrialResult] = []
+    for case in range(4):
+        rows = {1: [order(0, "first")]} | ({2: [broken(0)]} if has_output else {})
+        trials.append(trial(len(trials), 0, f"c{case}", rows))
+        rows = {2: [broken(1)]} if has_output else {}
+        trials.append(trial(len(trials), 1, f"c{case}", rows))
+        trials.append(result(len(trials), variant=2, case=f"c{case}", ok=None))
+    run = await make_run(trials, variants=VARIANTS[:3])
+    (one,) = standings(run)
+    assert (one.answers, one.errors, one.apart) == (4, 8, (2,))
+    assert "never compared with these: terse" in "\n".join(lines(run))
+
+
 async def test_a_variant_that_always_wins_has_no_infinite_number(make_run: Make):
     """In three cases, which say little."""
     trials: list[TrialResult] = []

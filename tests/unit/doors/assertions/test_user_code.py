@@ -9,8 +9,8 @@ import pytest
 from evenhand.doors.assertions.assertion import Assertion, Cell
 from evenhand.doors.assertions.kinds import kind_of
 from evenhand.scorers.javascript import JavaScriptVerdict
+from evenhand.scorers.program_code import ProgramVerdict
 from evenhand.scorers.python_code import PythonFile
-from evenhand.scorers.ruby import RubyVerdict
 
 
 @pytest.mark.parametrize("type_", ["python", "javascript"])
@@ -20,7 +20,7 @@ from evenhand.scorers.ruby import RubyVerdict
         ("file://grader.py", PythonFile),
         ("file://grader.py:other", PythonFile),
         ("file://grader.js:named", JavaScriptVerdict),
-        ("file://grader.rb", RubyVerdict),
+        ("file://grader.rb", ProgramVerdict),
         ("file://{{name}}.js", JavaScriptVerdict),
     ],
 )

@@ -8,7 +8,11 @@ from typing import Any
 
 import yaml
 
+from evenhand.engine.door import waited_for
+from evenhand.wings.audit.auditing import examined, keys_of
+from evenhand.wings.audit.case_audit import CaseAudit
 from evenhand.wings.audit.commands.audit_request import AuditRequest
+from evenhand.wings.audit.earlier import Earlier, Stored
 from evenhand.wings.audit.report import AuditReport
 
 PROMPT = "Answer as the support of a shop: {{question}}"
@@ -43,6 +47,23 @@ def audit(*paths: Path, at_least: float | None = None) -> AuditReport:
     request = AuditRequest.of(tuple(map(str, paths)), at_least, (), offline=False)
     with request.ready(judges=False):
         return request.report()
+
+
+def examine(
+    path: Path, outputs: Mapping[int, Sequence[Stored]] | None = None, *, styles: bool = False
+) -> list[CaseAudit]:
+    """The cases of a path, each given its subjects.
+
+    Args:
+        outputs: What earlier runs have of a case, by its place.
+        styles: Whether judged cases are also given answers for their judges.
+    """
+    request = AuditRequest.of((str(path),), None, (), offline=False)
+    with request.ready(judges=False):
+        plan = request.asked.plan(prepare=False)
+        keys = keys_of(plan)
+        earlier = Earlier(trials={keys[place]: rows for place, rows in (outputs or {}).items()})
+        return waited_for(examined(plan, earlier, styles=styles))
 
 
 def findings(report: AuditReport) -> set[tuple[str, str, str]]:

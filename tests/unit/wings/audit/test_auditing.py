@@ -5,9 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.wings.audit.audits import audit, case, check, config, evals, findings, subjects
+from tests.unit.wings.audit.audits import (
+    audit,
+    case,
+    check,
+    config,
+    evals,
+    examine,
+    findings,
+    subjects,
+)
 
 from evenhand.core.errors import UsageError
+from evenhand.core.score import State
+from evenhand.wings.audit.case_audit import CaseAudit
+from evenhand.wings.audit.earlier import Stored
+from evenhand.wings.audit.examining import wrapped
 
 DAYS = check("contains", "30 days")
 
@@ -276,3 +289,74 @@ def test_an_answer_is_given_in_the_form_that_a_transform_takes(tmp_path: Path):
     assert set(subjects(report, 2).values()) == {"fail"}
     assert subjects(report)["reference"] == "pass"
     assert {name for name, kind, _ in findings(report) if kind == "cant_fail"} == {"How far?"}
+
+
+def stored(output: str | None, label: bool | None, state: State = "fail") -> Stored:
+    """An output of an earlier run."""
+    return Stored(
+        run="r", system="r 0", case="c", output=output, state=state, expectations={}, label=label
+    )
+
+
+def texts(one: CaseAudit, *kinds: str) -> list[tuple[str, str]]:
+    """The subjects of these kinds, each with its text."""
+    return [
+        (attempt.subject.kind, attempt.subject.text)
+        for attempt in one.attempts
+        if attempt.subject.kind in kinds
+    ]
+
+
+def test_answers_of_earlier_runs_must_pass_or_fail_as_people_say(tmp_path: Path):
+    """Where nobody said anything, an answer that passed must pass, and one that failed says nothing."""
+    outputs = [
+        stored("A month: 30 days", True),
+        stored("Forty days", False, "pass"),
+        stored("It is 30 days", None, "pass"),
+        stored("No idea", None),
+        stored("", True),
+        stored(None, True),
+        stored("A month: 30 days", True),
+    ]
+    folder = config(tmp_path, [case("How long?", DAYS), case("How much?", check("contains", "4"))])
+    one, other = examine(folder, {0: outputs})
+    assert texts(one, "labelled", "accepted", "rejected") == [
+        ("labelled", "A month: 30 days"),
+        ("accepted", "It is 30 days"),
+        ("rejected", "Forty days"),
+    ]
+    assert texts(other, "labelled", "accepted", "rejected") == []
+
+
+def test_six_answers_of_earlier_runs_are_enough(tmp_path: Path):
+    """Those that people passed come before those that only passed."""
+    outputs = [stored(f"{n}: 30 days", True if n % 2 else None, "pass") for n in range(10)]
+    (one,) = examine(config(tmp_path, [case("How long?", DAYS)]), {0: outputs})
+    assert texts(one, "labelled", "accepted") == [
+        *(("labelled", f"{n}: 30 days") for n in (1, 3, 5, 7, 9)),
+        ("accepted", "0: 30 days"),
+    ]
+
+
+def test_a_judge_is_to_reword_the_reference_only_where_the_case_passes_it(tmp_path: Path):
+    """And a wrong answer in good style is given to whoever has a judge."""
+    rubric = check("llm-rubric", "says how long", provider="openai:gpt-5-mini")
+    sentence = {"expected": "We take back all shoes within thirty days."}
+    tests = [
+        case("How long?", rubric, vars=sentence),
+        case("How long for boots?", rubric, check("regex", "^Yes"), vars=sentence),
+        case("How long for hats?", check("contains", "days"), vars=sentence),
+    ]
+    audits = examine(config(tmp_path, tests), styles=True)
+    reworded = [
+        [attempt.state for attempt in one.attempts if attempt.subject.by_model] for one in audits
+    ]
+    assert reworded == [["unasked"], [], []]
+    assert [len(texts(one, "styled")) for one in audits] == [1, 1, 0]
+    plain = examine(tmp_path)
+    assert [texts(one, "styled") for one in plain] == [[], [], []]
+
+
+def test_an_answer_in_an_object_is_written_as_it_was():
+    """What looks for a word with umlauts finds it."""
+    assert wrapped("Größe", ("answer",)) == '{"answer": "Größe"}'

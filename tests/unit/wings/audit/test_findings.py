@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.wings.audit.audits import audit, case, check, config, evals, findings
+from tests.unit.wings.audit.audits import audit, case, check, config, evals, examine, findings
+
+from evenhand.wings.audit.findings import findings_of
 
 DAYS = check("contains", "30 days")
 OTHER = case("What does a parcel cost?", check("contains", "4.20 euros"))
@@ -173,3 +175,70 @@ def test_findings_come_in_the_order_of_the_verdicts_that_hang_on_them(tmp_path: 
     report = audit(config(tmp_path, [case("How long?", check("python", "True")), often, OTHER]))
     verdicts = [one.verdicts for one in report.findings]
     assert verdicts == sorted(verdicts, reverse=True)
+
+
+AGENT = """
+from evenhand import Case, EvalSet, Expect, Model
+from evenhand.scorers import Contains
+
+evals = EvalSet("shop", data=[{"input": f"How long, {n}?"} for n in range(3)], model="openai:gpt-5-mini")
+
+
+def any_length(output):
+    return len(output) >= 0
+
+
+@evals.eval
+async def acts(case: Case, model: Model, expect: Expect) -> str:
+    reply = await model.generate(case.input)
+    ACTS
+    expect(reply.text, Contains("30 days"))
+    expect(reply.text, any_length)
+    return reply.text
+"""
+
+
+@pytest.mark.parametrize(
+    ("acts", "idle"),
+    [("pass", True), ("with expect.step('refund', {'id': 1}) as step: step.result = 'ok'", False)],
+)
+def test_code_that_may_look_at_what_was_done_is_not_blamed_for_passing_all_texts(
+    tmp_path: Path, acts: str, idle: bool
+):
+    """An agent's subjects do nothing, so nothing that they say could fail it."""
+    report = audit(evals(tmp_path, AGENT.replace("ACTS", acts)))
+    assert any(one.kind == "cant_fail" for one in report.findings) is idle
+
+
+@pytest.mark.parametrize(
+    ("filled", "leaks"),
+    [
+        ("c['question'] + ' ' + c['expected']", True),
+        ("c['question']", False),
+    ],
+)
+def test_a_prompt_that_code_makes_leaks_the_reference_where_it_fills_it_in(
+    tmp_path: Path, filled: str, leaks: bool
+):
+    """No tag of the prompt says so: it is found in what is sent."""
+    code = f"def make(context):\n    c = context['vars']\n    return {filled}\n"
+    (tmp_path / "p.py").write_text(code)
+    tests = [
+        case(f"How long, {n}?", check("equals", days), vars={"expected": days})
+        for n, days in enumerate(("30 days", "14 days"))
+    ]
+    report = audit(config(tmp_path, tests, prompts=["file://p.py:make"]))
+    assert any(kind == "in_prompt" for _, kind, _ in findings(report)) is leaks
+
+
+@pytest.mark.parametrize(("count", "blamed"), [(2, False), (3, True)])
+def test_an_expectation_is_blamed_once_three_wrong_answers_pass_it(
+    tmp_path: Path, count: int, blamed: bool
+):
+    """Two may well be right by its lights."""
+    audits = examine(
+        config(tmp_path, [case("How long?", DAYS, check("python", "len(output) >= 0")), OTHER])
+    )
+    audits[0].attempts = [one for one in audits[0].attempts if not one.subject.must_pass][:count]
+    kinds = {one.kind for one in findings_of(audits) if one.case == 0}
+    assert ("cant_fail" in kinds) is blamed

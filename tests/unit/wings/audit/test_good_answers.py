@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.wings.audit.audits import audit, case, check, config, evals, findings
+from tests.unit.wings.audit.audits import audit, case, check, config, evals, findings, subjects
+
+from evenhand.wings.audit.given import reply_of
 
 QUESTIONS = ("How long is a river?", "Who sells kites there?", "Where do owls sleep?")
 
@@ -171,3 +173,42 @@ async def draws(model: Model, expect: Expect) -> None:
     expect(random.random(), at_least=0.5, label="luck")
 """
     assert "flaky" in {kind for _, kind, _ in findings(audit(evals(tmp_path, code)))}
+
+
+def test_another_case_s_answer_is_wrong_where_references_differ_though_a_keyword_is_in_both(
+    tmp_path: Path,
+):
+    """The reference tells the two answers apart; the keyword alone lets the other one through."""
+    days = check("contains", "days")
+    tests = [
+        case("How long may I return it?", days, vars={"expected": "Within 30 days"}),
+        case("How long does a parcel take?", days, vars={"expected": "Up to 4 days by ship"}),
+    ]
+    report = audit(config(tmp_path, tests))
+    assert subjects(report)["other"] == "pass"
+    assert ("How long may I return it?", "passes", "other") in findings(report)
+
+
+@pytest.mark.parametrize(
+    ("type_", "bad", "contradicts"),
+    [
+        ("not-contains", "days", True),
+        ("not-contains", "DAYS", False),
+        ("not-icontains", "DAYS", True),
+        ("not-icontains", "weeks", False),
+        ("not-equals", "30 days", False),
+    ],
+)
+def test_what_is_wanted_and_forbidden_at_once_cannot_pass_as_each_minds_case(
+    tmp_path: Path, type_: str, bad: str, contradicts: bool
+):
+    """An upper-case word forbids the same word in lower case only where case does not matter."""
+    report = audit(
+        config(tmp_path, [case("How long?", check("contains", "30 days"), check(type_, bad))])
+    )
+    assert any(one.kind == "cant_pass" for one in report.findings) is contradicts
+
+
+def test_an_answer_that_is_made_has_a_token_at_least():
+    """About a token for four letters, as an estimate has it."""
+    assert [reply_of(text).usage.tokens_out for text in ("", "abc", "x" * 40)] == [1, 1, 10]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
+import pytest
 from tests.unit.conftest import Make, result
 from tests.unit.wings.failures.test_counting import accepted
 
@@ -167,3 +168,20 @@ async def test_too_few_reviews_for_a_correction_leave_the_judges_shares_as_they_
     runs = [RunFile.open(run.path) for run in runs]
     (one,) = changes_of(runs, book, codes)
     assert (one.corrected, one.before, one.after) == (False, 10 / 60, 0.5)
+
+
+@pytest.mark.parametrize(("reviews", "corrected"), [(29, False), (30, True)])
+async def test_people_s_codes_count_from_thirty_reviews_of_each_run(
+    make_run: Make, reviews: int, corrected: bool
+):
+    """With fewer of either run, the judge's are compared."""
+    runs, book, codes = await coded(make_run, {"late": range(10)}, {"late": range(30)})
+    notes: list[NoteId] = []
+    for run, count in zip(runs, (reviews, 40), strict=True):
+        draw_outputs([run], 60, seed=1)
+        for place in range(count):
+            keep_review(run.path, place, "ann", "fail" if place < 10 else "pass")
+        notes += [NoteId(run.meta.id, place) for place in range(10)]
+    book = accepted(Kind(name="late", rule="r", notes=tuple(notes)))
+    (one,) = changes_of([RunFile.open(run.path) for run in runs], book, codes)
+    assert one.corrected is corrected

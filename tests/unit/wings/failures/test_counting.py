@@ -85,6 +85,28 @@ async def test_people_alone_give_a_weighted_share_and_a_judge_makes_it_narrower(
     assert corrected.share.high - corrected.share.low < (kind.share.high - kind.share.low) * 0.9
 
 
+async def test_a_run_that_nobody_reviewed_changes_no_share_of_people(make_run: Make):
+    """Its outputs are neither good nor bad. With a judge's codes they count, and the failed ones still don't."""
+    run, book = await reviewed(make_run, [i % 5 == 0 for i in range(120)], 60)
+    other = await make_run([result(i, ok=i % 5 > 0, output=f"another {i}") for i in range(120)])
+    alone, both = counted([run], book), counted([run, other], book)
+    assert both.failed == alone.failed
+    assert both.kinds[0].share == alone.kinds[0].share
+    assert (alone.unread, both.unread) == ([], [other.meta.id])
+    line = f"  without {other.meta.id[:10]}, of which nothing is reviewed; so are the shares below"
+    assert line in list(count_lines(both))
+    codes = {
+        NoteId(one.meta.id, i): {"late": i % 5 == 0 and one is run}
+        for one in (run, other)
+        for i in range(120)
+    }
+    judged = counted([run, other], book, codes)
+    assert judged.failed == alone.failed
+    assert judged.kinds[0].share is not None
+    assert alone.kinds[0].share is not None
+    assert judged.kinds[0].share.value < alone.kinds[0].share.value * 0.7
+
+
 async def test_a_judge_that_is_wrong_is_corrected(make_run: Make):
     """It gives the kind to half of what doesn't have it; people's codes say otherwise."""
     has = [i % 5 == 0 for i in range(300)]
@@ -262,3 +284,18 @@ async def test_each_tag_has_its_share(make_run: Make):
     assert every.share.low < 0.5 < every.share.high
     assert odd.share.low > 0.8
     assert any(line.strip().startswith("odd: 9") for line in count_lines(document))
+
+
+@pytest.mark.parametrize(("count", "more"), [(10, ""), (11, " and 1 more")])
+async def test_ten_failures_without_a_kind_are_named(make_run: Make, count: int, more: str):
+    """And how many more there are."""
+    run = await make_run([result(i, ok=False, output="x") for i in range(count)])
+    draw_outputs([run], count, seed=1)
+    run = again(run)
+    for place in range(count):
+        keep_review(run.path, place, "ann", "fail", "odd")
+    notes = tuple(NoteId(run.meta.id, place) for place in range(count))
+    book = ratify(Codebook((KIND,), without_kind=frozenset(notes)), [], "Ada", date(2026, 11, 29))
+    text = "\n".join(count_lines(counted([again(run)], book)))
+    assert f":9{more}\n" in f"{text}\n"
+    assert (" more" in text) is bool(more)

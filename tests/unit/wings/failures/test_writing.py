@@ -69,3 +69,12 @@ def test_a_file_that_is_there_or_a_folder_that_is_not_is_refused_in_words(tmp_pa
     assert read_codebook(file) == book
     with pytest.raises(UsageError, match="cannot be written"):
         write_new(book, tmp_path / "gone" / "failures.yml")
+
+
+def test_a_folder_that_is_not_there_is_said_in_words(tmp_path: Path):
+    """Not as an errno, and nothing is made."""
+    file = tmp_path / "nowhere" / "failures.yml"
+    with pytest.raises(UsageError) as caught:
+        write_new(Codebook((Kind(name="late", rule="r"),)), file)
+    assert caught.value.message.endswith("cannot be written: No such file or directory")
+    assert not file.parent.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +12,20 @@ from tests.unit.conftest import Make, result
 from tests.unit.render.test_judge_trust import a_run, judge_call, judged
 
 from evenhand.analysis.trust.calibrated import judged_rates
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
+from evenhand.wings.viewer.drawn import (
+    draw_more,
+    draw_reviews,
+    drawn,
+    keep_rule,
+    keep_verdict,
+    review_draw,
+)
 
 
 async def test_a_person_is_shown_what_was_drawn_and_nothing_of_the_judge(make_run: Make) -> None:
@@ -172,3 +180,35 @@ async def test_what_only_asks_about_judges_is_not_labelled_and_has_no_judged_rat
         with pytest.raises(EvenhandError, match=r"attacks|canaries"):
             change()
     assert judged_rates(run) == []
+
+
+@pytest.mark.parametrize("draw_", [draw_more, draw_reviews], ids=["labels", "reviews"])
+async def test_two_people_who_draw_at_once_have_one_draw(make_run: Make, draw_: Any) -> None:
+    """The second is told, and nothing is drawn twice: neither from what they both read, nor in the very same moment."""
+    run = await a_run(make_run, 40)
+    shape = drawn(run, "ann") if draw_ is draw_more else review_draw(run, "ann")
+    draw_(run.path, {"size": 10, "draws": shape.draws})
+    with pytest.raises(UsageError, match="somebody else drew from this run meanwhile"):
+        draw_(run.path, {"size": 10, "draws": shape.draws})
+    with ThreadPoolExecutor(8) as people:
+        calls = [people.submit(draw_, run.path, {"size": 2}) for _ in range(8)]
+    assert all(isinstance(call.exception(), UsageError | None) for call in calls)
+    with RunFile.open(run.path) as again:
+        places = [place for draw in again.draws() for place in draw.places]
+    assert len(places) == len(set(places)) == 10 + 2 * sum(not one.exception() for one in calls)
+
+
+async def test_a_label_counts_for_the_rule_that_its_author_read(make_run: Make) -> None:
+    """Whoever writes a rule after somebody else is shown that one; a label by the one before is refused."""
+    run = await a_run(make_run, 5)
+    keep_rule(run.path, {"metric": "prose", "rule": "no lists"})
+    keep_rule(run.path, {"metric": "prose", "rule": "no lists"})
+    with pytest.raises(UsageError, match="somebody else wrote a rule meanwhile: no lists"):
+        keep_rule(run.path, {"metric": "prose", "rule": "no headings"})
+    said = {"index": 0, "metric": "prose", "verdict": "pass", "author": "ann"}
+    for rule in (None, "no headings"):
+        with pytest.raises(UsageError, match="the rule has changed meanwhile: no lists"):
+            keep_verdict(run.path, {**said, "rule": rule})
+    with RunFile.open(run.path) as again:
+        assert (again.rules(), again.metric_labels()) == ({"prose": "no lists"}, [])
+    keep_verdict(run.path, {**said, "rule": "no lists"})

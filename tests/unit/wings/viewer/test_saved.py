@@ -147,3 +147,17 @@ async def test_the_server_keeps_and_gives_views(ask: Asking) -> None:
     assert (await ask.post("/views", '{"name": "a", "state": "#/?view=charts"}')).status == 200
     assert [view["name"] for view in await ask.json("/views")] == ["a"]
     assert (await ask.post("/views", '{"name": "", "state": ""}')).status == 400
+
+
+async def test_a_view_that_somebody_else_saved_meanwhile_is_not_replaced_unseen(
+    make_run: Make,
+) -> None:
+    """Nor deleted; who has seen it may do both."""
+    run = await _run(make_run)
+    keep_view(run.path, {"name": "mine", "state": "#/?q=a", "was": None})
+    for state in ("#/?q=b", None):
+        with pytest.raises(UsageError, match="somebody else saved another view as 'mine'"):
+            keep_view(run.path, {"name": "mine", "state": state, "was": "#/?q=c"})
+    keep_view(run.path, {"name": "mine", "state": "#/?q=a", "was": None})  # the very same
+    keep_view(run.path, {"name": "mine", "state": "#/?q=b", "was": "#/?q=a"})
+    assert [view.state for view in saved_views(run)] == ["#/?q=b"]

@@ -131,9 +131,15 @@ class ComparedPairs:
             self.judges.add(str(order.get("judge", "")))
             self.instruments.add(digest(str(order.get("instrument") or order.get("prompt") or "")))
 
-    def add_absent(self, trials: Iterable[TrialResult]) -> None:
-        """Takes the pairs of trials in error for missing, as far as these have variants that were compared."""
-        variants = set[int]().union(*self._there.values())
+    def add_absent(self, trials: Iterable[TrialResult], evals: Sequence[str]) -> None:
+        """Takes the pairs of trials in error for missing, also those of a variant that never had an output.
+
+        Args:
+            trials: All of the run.
+            evals: Of each of its variants. Only variants of one eval are compared with each other.
+        """
+        of_these = {evals[variant] for variant in self.variants}
+        variants = {variant for variant, eval_ in enumerate(evals) if eval_ in of_these}
         pairs = sum(len(there) * (len(there) - 1) // 2 for there in self._there.values())
         # As many answers as a pair has on average, half of them in each order.
         each = (len(self.answers) + len(self.missing)) / pairs / 2
@@ -145,6 +151,7 @@ class ComparedPairs:
                 members[cell].add(trial.variant)
                 if trial.outcome == "error" and trial.variant not in self._there.get(cell, ()):
                     absent[cell].add(trial.variant)
+                    self.variants.add(trial.variant)
         for cell, gone in sorted(absent.items()):
             for one, two in combinations(sorted(members[cell]), 2):
                 if one in gone or two in gone:
@@ -175,7 +182,7 @@ def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[Co
     rankings = [one for _, one in sorted(by_name.items()) if one.answers or one.missing]
     if rankings and run.totals().errors:
         for one in rankings:
-            one.add_absent(run.trials())
+            one.add_absent(run.trials(), [variant.eval for variant in run.meta.variants])
     return rankings
 
 

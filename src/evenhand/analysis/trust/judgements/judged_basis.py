@@ -29,7 +29,6 @@ class Basis(Record, frozen=True, kw_only=True):
 
     Attributes:
         system: A digest of what was judged: prompts as sent, models as answered, settings.
-        system_with_sets: The same, with variants called by their eval sets, too: earlier calibrations may go by that.
         data: A digest of the cases.
         settings: For each judge, a digest of the settings that it was asked with.
         models: A digest of what answered: the system without its prompts.
@@ -38,16 +37,11 @@ class Basis(Record, frozen=True, kw_only=True):
     """
 
     system: str
-    system_with_sets: str
     data: str
     settings: Mapping[str, str]
     models: str
     written: str
     cases: CaseSample
-
-    def bound_system(self, earlier: str) -> str:
-        """The system as an earlier calibration is bound to it, if it is the same."""
-        return earlier if earlier == self.system_with_sets else self.system
 
 
 def name_alone(variant: Variant) -> str:
@@ -147,17 +141,7 @@ class Parts:
 
     def system_of(self, variant: int) -> str:
         """A digest of what one variant is: the same under another name."""
-        return self._system_called(name_alone(self._variants[variant]), variant)
-
-    def is_system(self, variant: int, system: str) -> bool:
-        """Whether one variant is the system of a calibration, which may go by the name of its eval set, too."""
-        return system in (self.system_of(variant), self._system_with_set(variant))
-
-    def _system_with_set(self, variant: int) -> str:
-        return self._system_called(name_with_set(self._variants[variant]), variant)
-
-    def _system_called(self, name: str, variant: int) -> str:
-        prompts = self._prompts[variant] or {f"called {name}"}
+        prompts = self._prompts[variant] or {f"called {name_alone(self._variants[variant])}"}
         return _digest_of([*prompts, "", *self._answers_of(variant)])
 
     def _answers_of(self, variant: int) -> list[str]:
@@ -183,9 +167,6 @@ class Parts:
                 settings[model] |= digests
         return Basis(
             system=_digest_of([*systems, *subject]),
-            system_with_sets=_digest_of(
-                [*(self._system_with_set(v.index) for v in variants), *subject]
-            ),
             data=_digest_of(case for name in names for case in self._cases[name]),
             settings={model: _digest_of(digests) for model, digests in settings.items()},
             models=digest(*models, "", *sorted(set(subject)))[:16],

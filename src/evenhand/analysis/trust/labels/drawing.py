@@ -142,7 +142,7 @@ def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Dra
     if not left:
         raise all_drawn(count(len(places), "judged trial"))
     chosen = random.Random(seed).sample(left, min(size, len(left)))  # noqa: S311 (a draw that can be repeated)
-    add_draw(run.path, seed, names, len(places), chosen)
+    add_draw(run.path, seed, names, len(places), chosen, known=len(run.draws()))
     # The open run file doesn't see what was written after it.
     with RunFile.open(run.path) as again:
         return again.draws()[-1]

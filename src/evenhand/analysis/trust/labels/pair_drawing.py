@@ -123,7 +123,8 @@ def draw_pairs(run: RunFile, pairs: ComparedPairs, size: int, seed: int) -> Pair
     chosen = rng.sample(left, min(size, len(left)))
     # People prefer what they see first, as judges do: a draw of the order cancels that out.
     orders = [(a, b) if rng.random() < 0.5 else (b, a) for a, b in chosen]
-    add_pair_draw(run.path, seed, pairs.name, len(every), orders)
+    known_draws = len(run.pair_draws())
+    add_pair_draw(run.path, seed, pairs.name, len(every), orders, known=known_draws)
     with RunFile.open(run.path) as again:
         return again.pair_draws()[-1]
 

@@ -178,6 +178,7 @@ def _draw(
         design=design,
         by=by,
         strata=strata,
+        known=len(run.draws()),
     )
     with RunFile.open(run.path) as again:
         return again.draws()[-1]

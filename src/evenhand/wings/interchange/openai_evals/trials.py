@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from evenhand.core.json_shapes import is_array, is_object
@@ -12,6 +11,7 @@ from evenhand.core.run import Judged
 from evenhand.core.score import Outcome, State
 from evenhand.doors.importers.imported import ImportedTrial
 from evenhand.doors.importers.naming import unlike
+from evenhand.doors.importers.recorded import numbered
 from evenhand.languages.documents.foreign import Part, shown
 from evenhand.wings.interchange.openai_evals.definition import (
     Criterion,
@@ -65,31 +65,19 @@ def compared_by(definition: Definition | None) -> Compared:
 def trials_of(items: Iterable[Part], definition: Definition | None) -> Iterator[ImportedTrial]:
     """A trial for each output item. A row that was there before is repeated."""
     compared = compared_by(definition)
-    repeats: Counter[str] = Counter()
-    for one in items:
-        row = one.part("datasource_item")
-        item = item_of(row.value) if row else {}
-        case = id_of(item) if item else one.text("id")
-        yield _trial(one, item, case, repeats[case], definition, compared)
-        repeats[case] += 1
+    return numbered(_trial(one, definition, compared) for one in items)
 
 
-def _trial(
-    one: Part,
-    item: Mapping[str, object],
-    case: str,
-    repeat: int,
-    definition: Definition | None,
-    compared: Compared,
-) -> ImportedTrial:
+def _trial(one: Part, definition: Definition | None, compared: Compared) -> ImportedTrial:
+    row = one.part("datasource_item")
+    item = item_of(row.value) if row else {}
     sample = one.part("sample") or Part({}, f"{one.where}.sample", one.notes)
     usage = sample.part("usage")
     outcomes = tuple(outcomes_of(one, definition))
     state, error = _state(one, outcomes, error_of(sample))
     output = _output(sample)
     return ImportedTrial(
-        case=case,
-        repeat=repeat,
+        case=id_of(item) if item else one.text("id"),
         outcome=state,
         output=item.get(compared.graded) if output is None and compared.graded else output,
         error=error,

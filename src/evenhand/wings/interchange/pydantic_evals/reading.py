@@ -8,7 +8,6 @@ equal.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +24,13 @@ from evenhand.doors.importers.foreign_cases import fields_of, line_of
 from evenhand.doors.importers.foreign_files import dated, find
 from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
 from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
-from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
+from evenhand.doors.importers.recorded import (
+    RecordedDataset,
+    Recordings,
+    each_once,
+    numbered,
+    recordings,
+)
 from evenhand.languages.documents.foreign import Notes, Part, shown
 
 _CASE = frozenset(
@@ -90,7 +95,7 @@ def run_of(report: Part, path: Path) -> ImportedRun | None:
     if report.value.get("analyses"):
         text = "analyses over all cases: `evenhand show` makes its own"
         report.notes.left_out(f"{report.where}.analyses", text)
-    trials = list(_trials([*cases, *failures]))
+    trials = list(numbered(_trials([*cases, *failures])))
     report.notes.translated(report.where, f"report {shown(name)}, cases: {len(trials):,}")
     return ImportedRun(
         id=report.text("trace_id") or digest(encode(dict(report.value)))[:24],
@@ -104,14 +109,12 @@ def run_of(report: Part, path: Path) -> ImportedRun | None:
 
 def _trials(cases: Sequence[Part]) -> Iterator[ImportedTrial]:
     scores = [list(_scores(one)) for one in cases]
-    repeats: Counter[str] = Counter()
     for one, measured in zip(cases, scores, strict=True):
         case = one.text("source_case_name") or one.text("name") or _unnamed(one)
         error = one.said("error_message")
         metrics = one.part("metrics")
         yield ImportedTrial(
             case=case,
-            repeat=repeats[case],
             outcome="error" if error else None if measured else "not_applicable",
             output=one.value.get("output"),
             error=error,
@@ -131,7 +134,6 @@ def _trials(cases: Sequence[Part]) -> Iterator[ImportedTrial]:
             },
             description=line_of(one.value.get("inputs")) or case,
         )
-        repeats[case] += 1
 
 
 def _unnamed(case: Part) -> str:

@@ -23,7 +23,7 @@ def test_a_pair_that_is_missing_stands_for_as_many_answers_as_a_pair_has():
         result(3, variant=1, case="b", ok=None),
         result(4, variant=2, case="b", ok=None),
     ]
-    pairs.add_absent(trials)
+    pairs.add_absent(trials, ["e", "e", "another eval"])
     missing = [(one.case, one.first, one.second, one.weight) for one in pairs.missing]
     assert missing == [("a", 1, 0, 1.0), ("b", 0, 1, 1.0), ("b", 1, 0, 1.0)]
 
@@ -35,7 +35,8 @@ def test_each_pair_of_a_trial_in_error_is_missing(gone: int):
     for one, two in ((0, 1), (0, 2), (1, 2)):
         pairs.add(result(one, variant=one, case="a"), two, [{"first": one, "said": "tie"}])
     pairs.add_absent(
-        [result(i, variant=i, case="b", ok=None if i == gone else True) for i in range(3)]
+        [result(i, variant=i, case="b", ok=None if i == gone else True) for i in range(3)],
+        ["e"] * 3,
     )
     missing = {frozenset((one.first, one.second)) for one in pairs.missing}
     assert missing == {frozenset((gone, other)) for other in range(3) if other != gone}

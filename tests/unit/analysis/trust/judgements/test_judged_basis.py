@@ -59,19 +59,16 @@ async def test_a_call_that_failed_is_no_setting_that_a_judge_was_asked_with(make
 
 
 def test_what_else_ran_is_no_change_of_a_system_of_which_only_its_name_is_known():
-    """Runs of several sets call a variant by its set, too; a calibration that went by that still holds."""
+    """Runs of several sets call a variant by its set, too."""
     alone = Variant(0, "many · terse", "m", eval="slugs: many")
     among = replace(alone, prompt="slugs: many · terse")
     other = Variant(1, "more: ok", "m", eval="more: ok")
     parts = {name: Parts("evals", v) for name, v in (("alone", [alone]), ("among", [among, other]))}
     one, two = (each.basis([alone.eval]) for each in parts.values())
-    assert (one.system, one.system_with_sets) == (two.system, two.system_with_sets)
-    assert one.system != one.system_with_sets
+    assert one.system == two.system
     system = parts["alone"].system_of(0)
-    assert parts["among"].is_system(0, system)
-    assert not parts["among"].is_system(1, system)
-    assert one.bound_system(one.system_with_sets) == one.system_with_sets
-    assert one.bound_system("another") == one.system
+    assert parts["among"].system_of(0) == system
+    assert parts["among"].system_of(1) != system
     for variant in (alone, among):
         assert is_called(variant, "many · terse", "m")
         assert is_called(variant, "slugs: many · terse", "m")

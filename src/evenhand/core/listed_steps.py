@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast, get_args
 
-from evenhand.core.json_shapes import as_array, as_mapping, is_number
+from evenhand.core.json_shapes import as_array, as_mapping, is_number, number
 from evenhand.core.step import Step, StepKind, StepStatus
-from evenhand.providers.chat import number
 
 _KINDS = get_args(StepKind)
 _STATUSES = get_args(StepStatus)
