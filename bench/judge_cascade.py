@@ -8,10 +8,15 @@ that among 100,000 others. `could` is what the first judge could decide at most,
     python bench/judge_cascade.py        # a quarter of an hour
     python bench/judge_cascade.py 50
     python bench/judge_cascade.py 300 one
+    python bench/judge_cascade.py 1000 FOLDER
 
 `one` is a judge by itself, as `evenhand calibrate --accept-risk` has it: how often more of its accepted verdicts are
 wrong than agreed, at any of the looks after 50, 75 and 100 labels of a draw of 100, and the share that is accepted in
 the end. The promise is about verdicts like these; counted are those of the run.
+
+With a folder, the second judge is a recorded one, beside people's recorded verdicts: every fourth table. The labels of
+a split are drawn from the table with replacement, so the risk among verdicts like these is known: that of the table.
+The first judge is simulated, and how sure the second one is.
 """
 
 from __future__ import annotations
@@ -20,11 +25,13 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from judge_tables import Table, recorded
 
 from evenhand.analysis.trust.agreement import tells_apart
 from evenhand.stats.cascading import JudgedTwice, Limits, limits_of
@@ -34,10 +41,18 @@ NEW = 100_000
 Columns = dict[str, Any]
 
 
-def outputs(rng: np.random.Generator, size: int, auc: float, sharpness: float) -> Columns:
+def outputs(
+    rng: np.random.Generator,
+    size: int,
+    auc: float,
+    sharpness: float,
+    *,
+    good: np.ndarray[Any, np.dtype[np.bool_]] | None = None,
+) -> Columns:
     """Outputs: what the first judge says, how sure each is, and whether it is right."""
     apart = 2**0.5 * NormalDist().inv_cdf(auc)
-    good = rng.random(size) < 0.5
+    if good is None:
+        good = rng.random(size) < 0.5
     logit = (
         apart * (rng.normal(0, 1, size) + apart * (good - 0.5)) if apart else rng.normal(0, 1, size)
     )
@@ -78,7 +93,7 @@ def chosen(run: Columns, labels: int, risk: float) -> Limits | None:
 
 def later(limits: Limits | None, new: Columns) -> tuple[float, float, float]:
     """What each judge decides of new outputs, and the share of their verdicts that is wrong."""
-    nobody = np.zeros(NEW, bool)
+    nobody = np.zeros(len(new["first"]), bool)
     if limits is None:
         return 0.0, 0.0, 0.0
     first = nobody if limits.first is None else new["first"] >= limits.first
@@ -158,6 +173,41 @@ def one_judge(splits: int) -> None:
     )
 
 
+def recorded_outputs(rng: np.random.Generator, table: Table, auc: float) -> Columns:
+    """The outputs of a table: people's verdicts and the second judge's, beside a first judge that is made up."""
+    good, passed = (np.array(column) == 1 for column in zip(*table.passes, strict=True))
+    made = outputs(rng, len(good), auc, 1.0, good=good)
+    right = good == passed
+    surely = np.abs(rng.normal(1.0 + 1.5 * right, 0.8))
+    return {**made, "then": np.round(1 / (1 + np.exp(-surely)), 3), "then_right": right}
+
+
+def of_tables(splits: int, folder: Path) -> None:
+    """Prints a line for each setting, over the tables."""
+    tables = [table for table in recorded(folder)[::4] if len(table.pairs) > 300]
+    print(f"{len(tables)} tables")
+    print("AUC   risk  above risk, mean and worst  first decides  then decides  none")
+    for auc, risk in itertools.product((0.85, 0.9, 0.95), (0.1, 0.2)):
+        rows: list[tuple[float, ...]] = []
+        for place, table in enumerate(tables):
+            rng = np.random.default_rng([43, int(auc * 100), int(risk * 100), place])
+            every = recorded_outputs(rng, table, auc)
+            splits_of: list[tuple[float, float, float]] = []
+            for _ in range(splits):
+                drawn = rng.integers(0, len(every["good"]), 300)
+                run = {name: column[drawn] for name, column in every.items()}
+                splits_of.append(later(chosen(run, 300, risk), every))
+            one, two = (float(np.mean([row[i] for row in splits_of])) for i in (0, 1))
+            above = float(np.mean([wrong > risk for *_, wrong in splits_of]))
+            rows.append((above, one, two))
+        above, one, two = (float(np.mean(column)) for column in zip(*rows, strict=True))
+        print(
+            f"{auc:.2f}  {risk:.2f}  {above:17.3f}  {max(row[0] for row in rows):7.3f}  {one:13.2f}"
+            f"  {two:12.2f}  {1 - one - two:6.2f}",
+            flush=True,
+        )
+
+
 def accepts(items: Verdicts, labels: int, of: int, risk: float) -> float:
     """From which certainty on verdicts stand by so many labels of a draw; infinite where none may."""
     rows = [
@@ -190,5 +240,10 @@ def main(splits: int) -> None:
 
 
 if __name__ == "__main__":
-    simulate = one_judge if "one" in sys.argv else main
-    simulate(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    if "one" in sys.argv:
+        one_judge(count)
+    elif len(sys.argv) > 2:
+        of_tables(count, Path(sys.argv[2]))
+    else:
+        main(count)

@@ -148,8 +148,7 @@ def test_a_fork_gets_a_summary_and_no_comment_and_does_not_fail(
     code, _, err = job(event={"pull_request": fork}, **variables(github))
     assert code == 0
     assert (
-        err
-        == "no comment: the pull request comes from a fork or a bot, whose token may only read\n"
+        err == "no comment: the pull request comes from a fork or a bot, whose token is read-only\n"
     )
     assert "worse than the baseline" in (tmp_path / "summary.md").read_text()
     code, _, err = job(event={"pull_request": PULL}, **variables(github))
@@ -179,14 +178,18 @@ def test_a_second_workflow_comments_for_a_fork(job: Comment, github: FakeHost):
     _, _, err = job(event={"workflow_run": {**before, "head_sha": "d" * 40}}, **env)
     assert err == "no comment: dddddddddd is no longer the head of an open pull request\n"
     _, _, err = job(event={"workflow_run": {**before, "event": "push"}}, **env)
-    assert err == "no comment: this job is not for a pull request\n"
+    assert err == "no comment: this job does not run for a pull request\n"
 
 
 def test_where_there_is_no_pull_request_nothing_is_sent(job: Comment, github: FakeHost):
     """A push; --pr says which it is of."""
     env = variables(github, GITHUB_REF="refs/heads/main")
     code, _, err = job(event={"ref": "refs/heads/main"}, **env)
-    assert (code, err, github.asked) == (0, "no comment: this job is not for a pull request\n", [])
+    assert (code, err, github.asked) == (
+        0,
+        "no comment: this job does not run for a pull request\n",
+        [],
+    )
     assert job("--pr", "12", **env)[0] == 0
     assert len(github.ours()) == 1
 
@@ -213,7 +216,7 @@ def test_a_merge_request_gets_one_note(job: Comment):
         code, _, err = job(CI_MERGE_REQUEST_SOURCE_PROJECT_ID="8", **env)
         assert (code, err) == (
             0,
-            "no comment: the merge request comes from a fork, which gets no GITLAB_TOKEN\n",
+            "no comment: the merge request comes from a fork, whose jobs get no GITLAB_TOKEN\n",
         )
 
 
