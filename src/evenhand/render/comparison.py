@@ -340,7 +340,7 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
     if not result.smallest:
         return " (all cases scored the same in both)"
     least = sized(result, result.smallest)
-    return f" ({over(result.data)} could show {least} or more{corrected_for(result.tests)})"
+    return f" ({over(result.data)} can only show differences of {least} or more{corrected_for(result.tests)})"
 
 
 def _too_few(result: Compared) -> str | None:

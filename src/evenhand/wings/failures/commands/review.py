@@ -255,7 +255,7 @@ def write_sheet(runs: Sequence[RunFile], notes: Sequence[NoteId], path: Path) ->
     """Writes outputs to review to a new file, with empty columns for the verdict and the note.
 
     Raises:
-        UsageError: The file is there already, or cannot be written.
+        UsageError: The file already exists, or cannot be written.
     """
     by_id = {run.meta.id: run for run in runs}
     drawn = drawn_notes(runs)
