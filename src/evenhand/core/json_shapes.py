@@ -6,6 +6,7 @@ without proof. These functions test and narrow in one step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +108,11 @@ def is_sequence(value: object) -> TypeIs[Sequence[Any]]:
     (True, True, False)
     """
     return isinstance(value, Sequence)
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON has it; None for infinity and NaN."""
+    return value if math.isfinite(value) else None
 
 
 _MANY = 1 << 53

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Annotated
 
 from evenhand.analysis.summaries.share_rows import (
@@ -18,7 +19,6 @@ from evenhand.core.document import Key, as_object
 from evenhand.core.record import Record
 from evenhand.core.variant import RunVariant, Variant
 from evenhand.core.wording.words import columns, count, padded, percents, safe, share_words
-from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
 MOST_NAMED = 4
@@ -68,7 +68,7 @@ def standing_notes(one: Standings, names: Sequence[str]) -> Iterator[str]:
     if one.ranked:
         yield _first(one, names)
     if one.first_wins is not None:
-        chance = _words(one.first_wins)
+        chance = share_words(*one.first_wins)
         yield f"if both are equally good, the judge prefers the one shown first {chance} of the time"
     if one.apart:
         yield f"never compared with these: {_listed([names[v] for v in one.apart], 'and')}"
@@ -76,6 +76,9 @@ def standing_notes(one: Standings, names: Sequence[str]) -> Iterator[str]:
 
 
 def _first(one: Standings, names: Sequence[str]) -> str:
+    if one.circle:
+        steps = [f"{names[a]} to {names[b]}" for a, b in pairwise((*one.circle, one.circle[0]))]
+        return f"no order fits: the judge prefers {_listed(steps, 'and')}"
     best, rest = names[one.ranked[0].variant], len(one.ranked) - 1
     if not one.not_behind:
         return f"{best} beats {'all others' if rest > 1 else names[one.ranked[1].variant]}"
@@ -96,12 +99,8 @@ def _basis(one: Standings) -> str:
 def _both(one: Standing) -> str:
     """The chance as people would have found it beside the judge's, where it is known."""
     if one.corrected is None:
-        return _words(one.chance)
-    return f"{_words(one.corrected)} corrected · raw {_words(one.chance)}"
-
-
-def _words(share: Share) -> str:
-    return share_words(share.least, share.most, share.low, share.high)
+        return share_words(*one.chance)
+    return f"{share_words(*one.corrected)} corrected · raw {share_words(*one.chance)}"
 
 
 def _listed(names: Sequence[str], join: str) -> str:
@@ -157,6 +156,13 @@ class RunRanking(Record, frozen=True, kw_only=True):
             "variants that were never compared with those in `ranked`, directly or by way of others"
         ),
     ]
+    circle: Annotated[
+        list[RunVariant],
+        Key(
+            "three variants of which the judge prefers each to the next, and the last to the first, in more cases than "
+            "chance explains: then no order fits"
+        ),
+    ]
     first_wins: Annotated[
         Chance | None,
         Key(
@@ -202,6 +208,7 @@ def _row(one: Standings, variants: Sequence[Variant]) -> RunRanking:
         ],
         why=one.why or None,
         apart=[variants[index].names for index in one.apart],
+        circle=[variants[index].names for index in one.circle],
         first_wins=None if one.first_wins is None else Chance.of(one.first_wins),
         labels=one.correction.labels,
         labelled_at=one.correction.labelled_at,

@@ -44,7 +44,7 @@ class ListedRun(Record, frozen=True):
 
     @property
     def id(self) -> str:
-        """Its id; the name of a file that cannot be read."""
+        """The id of the run; the name of a file that cannot be read."""
         return self.path.stem if self.meta is None else self.meta.id
 
 

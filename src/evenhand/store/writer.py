@@ -485,7 +485,7 @@ _BY_SQLITE = {
     sqlite3.SQLITE_CANTOPEN: "See that its folder is there, and can be written",
     sqlite3.SQLITE_CORRUPT: "The file is damaged: restore it from a copy, or run it again; the cache has the replies",
     sqlite3.SQLITE_NOTADB: "The file is damaged: restore it from a copy, or run it again; the cache has the replies",
-    sqlite3.SQLITE_IOERR: "Look at the disk, or name a folder on another one with EVENHAND_HOME",
+    sqlite3.SQLITE_IOERR: "Look at the disk, or keep runs on another one with EVENHAND_HOME",
     sqlite3.SQLITE_NOMEM: "Free some memory",
     sqlite3.SQLITE_TOOBIG: "A reply is larger than SQLite stores: ask for shorter ones",
 }
@@ -495,7 +495,7 @@ _BY_SYSTEM = {
     errno.EACCES: "Make the file and its folder writable",
     errno.EPERM: "Make the file and its folder writable",
     errno.EROFS: "Make the file and its folder writable",
-    errno.EIO: "Look at the disk, or name a folder on another one with EVENHAND_HOME",
+    errno.EIO: "Look at the disk, or keep runs on another one with EVENHAND_HOME",
     errno.EMFILE: "Allow more open files with `ulimit -n 1024`",
     errno.ENFILE: "Allow more open files with `ulimit -n 1024`",
 }

@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import permutations
 
 from evenhand.analysis.trust.calibrated import Status
 from evenhand.analysis.trust.calibration_document import CalibrationRanking
 from evenhand.analysis.trust.calibration_file import place_of, read_rankings
-from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
+from evenhand.analysis.trust.judgements.compared_pairs import (
+    ComparedPairs,
+    RankedPair,
+    compared_pairs,
+)
 from evenhand.analysis.trust.judgements.judged import Judgements, judgements
 from evenhand.analysis.trust.judgements.judged_basis import is_called
 from evenhand.analysis.trust.labelled_cases import case_of
@@ -36,6 +41,8 @@ from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.stats.bradley_terry import Comparison, NotEstimable, connected
+from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.paired_rates import mcnemar
 from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
@@ -220,6 +227,8 @@ class Standings(Record, frozen=True, kw_only=True):
         first_wins: The chance that the text shown first is preferred where both are equally good, ties aside.
         ties: The share of answers that are ties; None without answers.
         not_behind: Of the others those that the first is not shown to beat, all pairs taken together.
+        circle: Three variants of which the judge prefers each to the next, and the last to the first, in more cases
+            than chance explains: no order is theirs. Empty where there are none.
         correction: What is known of people's view.
     """
 
@@ -234,6 +243,7 @@ class Standings(Record, frozen=True, kw_only=True):
     first_wins: Share | None = None
     ties: float | None = None
     not_behind: tuple[int, ...] = ()
+    circle: tuple[int, ...] = ()
     correction: RankingCorrection = NO_LABELS
 
 
@@ -280,7 +290,40 @@ def _standings(pairs: ComparedPairs, correction: RankingCorrection) -> Standings
     ranked = tuple(
         _standing(v, raw.chances[v], corrected and corrected.chances[v], inside) for v in best.order
     )
-    return replace(known, ranked=ranked, first_wins=raw.first_wins, not_behind=best.not_behind)
+    return replace(
+        known,
+        ranked=ranked,
+        first_wins=raw.first_wins,
+        not_behind=best.not_behind,
+        circle=_circle(pairs.judged),
+    )
+
+
+def _circle(judged: Sequence[RankedPair]) -> tuple[int, ...]:
+    """The first three variants that a judge prefers in a circle; see `Standings.circle`.
+
+    Bradley and Terry's model gives each variant one strength, so it can't show it. Each pair's cases are held against
+    chance by themselves (sign test), for all pairs at once (Bonferroni).
+    """
+    leads: dict[tuple[int, int], dict[str, float]] = {}
+    for one in judged:
+        ascending = one.one < one.two
+        lead = one.wins - one.losses if ascending else one.losses - one.wins
+        cases = leads.setdefault((min(one.one, one.two), max(one.one, one.two)), {})
+        cases[one.case] = cases.get(one.case, 0.0) + lead
+    beats: set[tuple[int, int]] = set()
+    for (one, two), cases in leads.items():
+        ahead = sum(lead > 0 for lead in cases.values())
+        behind = sum(lead < 0 for lead in cases.values())
+        if mcnemar(ahead, behind) * len(leads) < 1 - CONFIDENCE:
+            beats.add((one, two) if ahead > behind else (two, one))
+    variants = sorted({variant for pair in beats for variant in pair})
+    triples = (
+        (one, two, three)
+        for one, *others in (variants[place:] for place in range(len(variants)))
+        for two, three in permutations(others, 2)
+    )
+    return next((t for t in triples if {(t[0], t[1]), (t[1], t[2]), (t[2], t[0])} <= beats), ())
 
 
 def _standing(

@@ -180,8 +180,11 @@ def _held(file: Path) -> list[Case]:
             problems.append(Problem(str(file), line, 0, error.message, error.hint))
             continue
         if case.id in rows:
-            what = f"the id {case.id!r} is taken already, in line {rows[case.id]}"
-            problems.append(Problem(str(file), line, 0, what))
+            what, hint = f"the id {case.id!r} is taken already, in line {rows[case.id]}", ""
+            if case.id != str(row.get("id")):  # it was made of what the row says
+                what = f"this row says what line {rows[case.id]} says, and neither has an id"
+                hint = "Leave one out, or give each an `id`."
+            problems.append(Problem(str(file), line, 0, what, hint))
         rows.setdefault(case.id, line)
         cases.append(case)
     if not cases and not problems:

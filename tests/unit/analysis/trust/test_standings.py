@@ -214,6 +214,28 @@ async def test_a_variant_without_any_answer_is_named_and_its_answers_are_missing
     assert "never compared with these: terse" in "\n".join(lines(run))
 
 
+@pytest.mark.parametrize(
+    ("cases", "upset", "circle"), [(12, 0, True), (12, 6, False), (4, 0, False)]
+)
+async def test_preferences_in_a_circle_are_no_order(
+    make_run: Make, cases: int, upset: int, circle: bool
+):
+    """Each is as strong as the others, and yet beats the next: not by chance, unless cases are few or waver."""
+    trials: list[TrialResult] = []
+    for case in range(cases):
+        last = "first" if case < upset else "second"
+        trials.append(
+            trial(len(trials), 0, f"c{case}", {1: [order(0, "first")], 2: [order(0, last)]})
+        )
+        trials.append(trial(len(trials), 1, f"c{case}", {2: [order(2, "second")]}))
+        trials.append(trial(len(trials), 2, f"c{case}", {}))
+    run = await make_run(trials, variants=VARIANTS[:3])
+    (one,) = standings(run)
+    assert one.circle == ((0, 1, 2) if circle else ())
+    said = "no order fits: the judge prefers plain to warm, warm to terse and terse to plain"
+    assert (said in "\n".join(lines(run))) is circle
+
+
 async def test_a_variant_that_always_wins_has_no_infinite_number(make_run: Make):
     """In three cases, which say little."""
     trials: list[TrialResult] = []

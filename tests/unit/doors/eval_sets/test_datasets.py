@@ -464,3 +464,17 @@ def test_columns_that_are_separated_by_something_else_are_a_problem(tmp_path: Pa
         Dataset.read(tmp_path / "a.csv")
     (tmp_path / "b.csv").write_text("input\na;b\n")
     assert Dataset.read(tmp_path / "b.csv")[0].input == "a;b"
+
+
+def test_rows_that_say_the_same_without_an_id_are_told_what_they_lack(tmp_path: Path):
+    """Their id was made of what they say, so its author has never seen it."""
+    file = tmp_path / "d.jsonl"
+    file.write_text('{"input": "a"}\n{"input": "b"}\n{"input": "a"}\n')
+    with pytest.raises(ConfigError) as raised:
+        Dataset.read(file)
+    message = str(raised.value)
+    assert "d.jsonl:3: this row says what line 1 says, and neither has an id" in message
+    assert "Leave one out, or give each an `id`." in message
+    file.write_text('{"id": 7}\n{"id": "7"}\n')
+    with pytest.raises(ConfigError, match=r"d\.jsonl:2: the id '7' is taken already, in line 1"):
+        Dataset.read(file)
