@@ -55,8 +55,11 @@ def _undo_nohup() -> None:
             signal.signal(number, lambda _number, _frame: None)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Guards the network, starts commands warm, and forgets the developer's keys, addresses and folders."""
+    # Pytest compiles each module of a package with a plugin in a way of its own, for the sake of its asserts.
+    config.pluginmanager.rewrite_hook._must_rewrite.discard("evenhand")
+    config.pluginmanager.rewrite_hook._marked_for_rewrite_cache.clear()
     sys.addaudithook(_only_here)
     _undo_nohup()
     warm.install()

@@ -255,7 +255,9 @@ def test_a_tool_that_ends_the_conversation_is_no_step(tmp_path: Path) -> None:
     """Neither where a framework runs it, nor where only a model's answer asks for it."""
     assert steps_of(lambda: Tool(str, "final_answer").run({"object": "done"}), tmp_path) == []
     final = ToolCall("final_answer", {"answer": "done"}, "c1")
-    assert [s.kind for s in steps_from([StepNote(Step("model", "m"), asked=(final,))])] == ["model"]
+    assert [s.kind for s in steps_from([StepNote(Step("model", "m"), tool_calls=(final,))])] == [
+        "model"
+    ]
 
 
 def test_a_tool_that_is_the_form_of_an_answer_is_no_step_unless_something_is_returned() -> None:
@@ -266,9 +268,9 @@ def test_a_tool_that_is_the_form_of_an_answer_is_no_step_unless_something_is_ret
         b'{"type":"tool","name":"Order"}',
     ):
         request = b'{"body":{"messages":[{"role":"user","content":"x"}],"tool_choice":%s}}' % choice
-        asking = StepNote(Step("model", "m"), asked=(call,), request=request)
+        asking = StepNote(Step("model", "m"), tool_calls=(call,), request=request)
         assert [step.kind for step in steps_from([asking])] == ["model"]
-        asking = StepNote(Step("model", "m"), asked=(call,), request=request)
+        asking = StepNote(Step("model", "m"), tool_calls=(call,), request=request)
         then = b'{"body":{"messages":[{"role":"tool","tool_call_id":"c1","content":"kept"}]}}'
         told = StepNote(Step("model", "m"), request=then)
         assert [step.kind for step in steps_from([asking, told])] == ["model", "tool", "model"]
